@@ -30,13 +30,17 @@ const LONG = named(
 );
 
 /**
- * Builds and starts docker-compose.yml. CI leaves it out where no Docker engine answers; elsewhere it says what is missing.
+ * Builds and starts docker-compose.yml. CI leaves it out where no Docker engine answers; elsewhere
+ * it says what is missing.
  */
 const CONTAINERS = named('deploy/compose');
 const withoutContainers =
   process.env.CI === 'true' && spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
 
-/** Runs the code before the newest migration, which is in the history: an archive and a shallow clone cannot. */
+/**
+ * Runs the code before the newest migration, which is in the history: an archive and a shallow
+ * clone cannot.
+ */
 const FORMER_RELEASE = 'test/integration/processes/former-release.test.ts';
 const history = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { encoding: 'utf8' });
 const withoutHistory = history.stdout?.trim() !== 'false';
@@ -47,15 +51,18 @@ const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
 process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
 
-/** For the processes that tests start, and for vitest's own: without it a start costs half as much again. Programs that set-up compiled are there. */
+/**
+ * For the processes that tests start, and for vitest's own: without it a start costs half as much
+ * again. Programs that set-up compiled are there.
+ */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
 /** Time limits of tests that wait: a busy machine may take long, and no test judges that. */
 const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 30_000 } } };
 
 /**
- * Files that follow each other share a process: loading the same modules for each of 300 files was half of the CPU. What a test changes of
- * its process (clock, environment, globals) it puts back.
+ * Files that follow each other share a process: loading the same modules for each of 300 files was
+ * half of the CPU. What a test changes of its process (clock, environment, globals) it puts back.
  */
 const SHARING = { ...PATIENT, isolate: false };
 

@@ -21,7 +21,10 @@ export function utcDay(nowMs: number): UtcDay {
   return Math.floor(nowMs / DAY_MS);
 }
 
-/** The day that was asked for last, nearly always today: to write one takes ten times as long as to look here. */
+/**
+ * The day that was asked for last, nearly always today: to write one takes ten times as long as to
+ * look here.
+ */
 let written: { readonly day: UtcDay; readonly text: string } = { day: Number.NaN, text: '' };
 
 /** `2026-11-21` */

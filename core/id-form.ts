@@ -1,4 +1,6 @@
-/** The form of identifiers, without what makes them (ids.ts): the dashboard's page checks ids too. */
+/**
+ * The form of identifiers, without what makes them (ids.ts): the dashboard's page checks ids too.
+ */
 export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd';
 
 /** The digits of Crockford's base32, in their order. */
@@ -10,7 +12,10 @@ export function isIdOf(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(prefix) && AFTER_PREFIX.test(text.slice(prefix.length));
 }
 
-/** The first digit of a ULID has three bits. The partitions of the ledger are ranges of generation ids. */
+/**
+ * The first digit of a ULID has three bits. The partitions of the ledger are ranges of generation
+ * ids.
+ */
 export function isGenerationId(text: string): boolean {
   return isIdOf('gen', text) && text.charAt('gen-'.length) <= '7';
 }

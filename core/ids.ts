@@ -1,7 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 import { ID_DIGITS, type IdPrefix } from './id-form.ts';
 
-/** Makes identifiers: a prefix and 26 digits of base32 (48 bits of milliseconds, 80 random bits, as a ULID). Ids sort by time. */
+/**
+ * Makes identifiers: a prefix and 26 digits of base32 (48 bits of milliseconds, 80 random bits, as
+ * a ULID). Ids sort by time.
+ */
 const PREFIX_LENGTH = 'log-'.length;
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
@@ -33,7 +36,10 @@ function timePart(nowMs: number): string {
   return text;
 }
 
-/** Random bytes for the next ids: to ask for sixteen at a time costs more than everything else about an id. */
+/**
+ * Random bytes for the next ids: to ask for sixteen at a time costs more than everything else about
+ * an id.
+ */
 const pool = new Uint8Array(4096);
 let poolUsed = pool.length;
 

@@ -1,7 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import { newId } from './ids.ts';
 
-/** 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough to store. */
+/**
+ * 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough
+ * to store.
+ */
 const KEY_BYTES = 32;
 
 export interface KeyIdentity {

@@ -1,17 +1,22 @@
 /**
- * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever rounds.
- * JSON numbers and decimal text exist only at the edges; both conversions live here.
+ * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever
+ * rounds. JSON numbers and decimal text exist only at the edges; both conversions live here.
  */
 export type NanoUsd = bigint;
 
 export const NANO_PER_USD = 1_000_000_000n;
 
-/** Largest amount accepted from outside (1 billion USD): keeps every sum inside PostgreSQL's bigint. */
+/**
+ * Largest amount accepted from outside (1 billion USD): keeps every sum inside PostgreSQL's bigint.
+ */
 export const MAX_AMOUNT_NANO_USD = 1_000_000_000n * NANO_PER_USD;
 
 const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
 
-/** Reads decimal text such as `12.5` or `-0.000000001`. `undefined` when it is not an amount we accept. */
+/**
+ * Reads decimal text such as `12.5` or `-0.000000001`. `undefined` when it is not an amount we
+ * accept.
+ */
 export function parseUsd(text: string): NanoUsd | undefined {
   const match = DECIMAL.exec(text);
   if (!match) return undefined;
@@ -31,7 +36,10 @@ export function formatUsd(nano: NanoUsd): string {
   return `${nano < 0n ? '-' : ''}${text.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** The JSON number for an amount: the double nearest to it, which prints the exact decimal up to 15 significant digits. */
+/**
+ * The JSON number for an amount: the double nearest to it, which prints the exact decimal up to 15
+ * significant digits.
+ */
 export function usdNumber(nano: NanoUsd): number {
   return Number(formatUsd(nano));
 }

@@ -1,13 +1,19 @@
 import type { NanoUsd } from './money.ts';
 
-/** Prices of one model, in pico-dollars per token (USD per million tokens x 1e6): integers, so that a charge is exact. */
+/**
+ * Prices of one model, in pico-dollars per token (USD per million tokens x 1e6): integers, so that
+ * a charge is exact.
+ */
 export interface Prices {
   readonly inputPicoUsd: bigint;
   readonly cachedInputPicoUsd: bigint;
   readonly outputPicoUsd: bigint;
 }
 
-/** Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of completion tokens. */
+/**
+ * Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of
+ * completion tokens.
+ */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -32,7 +38,10 @@ export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   );
 }
 
-/** The most a request can cost: no token cached (or all, if cached ones are more expensive), every completion as long as the limit sent to the provider. */
+/**
+ * The most a request can cost: no token cached (or all, if cached ones are more expensive), every
+ * completion as long as the limit sent to the provider.
+ */
 export function worstCaseNanoUsd(prices: Prices, inputTokensCeiling: number, outputTokens: number): NanoUsd {
   const input = prices.inputPicoUsd > prices.cachedInputPicoUsd ? prices.inputPicoUsd : prices.cachedInputPicoUsd;
   return toNanoUsd(BigInt(inputTokensCeiling) * input + BigInt(outputTokens) * prices.outputPicoUsd);

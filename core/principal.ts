@@ -8,7 +8,10 @@ export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
 /** Concurrency slots of an organization without a setting. */
 export const DEFAULT_CONCURRENCY = 64;
 
-/** The caller, as PostgreSQL had it when the request arrived: everything that authentication, authorization and admission need. */
+/**
+ * The caller, as PostgreSQL had it when the request arrived: everything that authentication,
+ * authorization and admission need.
+ */
 export interface Principal {
   readonly key: Key;
   readonly organization: Organization;
@@ -44,11 +47,15 @@ export interface RateLimits {
 }
 
 /**
- * Money as one committed state of the ledger. The limit store keeps the newest it has seen by (epoch, sequence), so that late,
- * repeated or reordered snapshots do no harm (docs/design.md, "Admission"). Sequences are assigned under the row lock of what they count.
+ * Money as one committed state of the ledger. The limit store keeps the newest it has seen by
+ * (epoch, sequence), so that late, repeated or reordered snapshots do no harm (docs/design.md,
+ * "Admission"). Sequences are assigned under the row lock of what they count.
  */
 export interface AccountSnapshot {
-  /** Changes when the database may have gone back in time (restore, failover): what the store remembers is then worth nothing. */
+  /**
+   * Changes when the database may have gone back in time (restore, failover): what the store
+   * remembers is then worth nothing.
+   */
   readonly ledgerEpoch: string;
   readonly organization: OrganizationAccount;
   readonly key: KeyAccount;

@@ -1,10 +1,16 @@
 /** An encoding of tiktoken's, with which a prompt can be counted. */
 export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
-/** Never fewer tokens than the texts are for that tokenizer, to 0.4 %. `undefined`: they could not be counted in time. Never rejects. */
+/**
+ * Never fewer tokens than the texts are for that tokenizer, to 0.4 %. `undefined`: they could not
+ * be counted in time. Never rejects.
+ */
 export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<number | undefined>;
 
-/** Tokens of each text, in order. Never rejects: a text that cannot be counted in time is estimated, so that no charge is lost. */
+/**
+ * Tokens of each text, in order. Never rejects: a text that cannot be counted in time is estimated,
+ * so that no charge is lost.
+ */
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;
 
 /** Estimated tokens of a text, without waiting. */

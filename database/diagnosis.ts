@@ -5,7 +5,10 @@ import { currentConfiguration, listProcesses } from './process-reports/process-r
 import type { ReportedConfiguration, ReportedProcess } from './process-reports/report.ts';
 import { APPLIED_MIGRATIONS, type AppliedMigration, readMigrations, servesCode } from './schema/migrate.ts';
 
-/** Looks at a database without changing anything: on one connection, which begins no transaction that could. Rejects with StoreUnavailable. */
+/**
+ * Looks at a database without changing anything: on one connection, which begins no transaction
+ * that could. Rejects with StoreUnavailable.
+ */
 export interface DatabaseDiagnosis {
   readonly server: ServerFigures;
   schema(): Promise<SchemaFigures>;
@@ -13,7 +16,10 @@ export interface DatabaseDiagnosis {
   processes(): Promise<readonly ReportedProcess[]>;
   /** `undefined`: no process has reported one. */
   configuration(): Promise<ReportedConfiguration | undefined>;
-  /** Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did not name them; 20 at most. */
+  /**
+   * Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did
+   * not name them; 20 at most.
+   */
   untrustedProxies(): Promise<readonly string[]>;
   hasEnabledUser(email: string): Promise<boolean>;
   close(): Promise<void>;
@@ -171,7 +177,10 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
   };
 }
 
-/** The last entry of each organization, by its index: a fraction of what `ledger verify` reads, and enough to see a ledger that was tampered with. */
+/**
+ * The last entry of each organization, by its index: a fraction of what `ledger verify` reads, and
+ * enough to see a ledger that was tampered with.
+ */
 const LEDGER: Statement = {
   name: 'diagnose_ledger',
   text: `select (select count(*)::integer from accounts) as organizations,
@@ -187,7 +196,9 @@ const LEDGER: Statement = {
       ) as differing`,
 };
 
-/** A charge that commits between two looks of one statement is none: a statement sees one moment. */
+/**
+ * A charge that commits between two looks of one statement is none: a statement sees one moment.
+ */
 async function ledger(client: pg.Client): Promise<LedgerFigures> {
   const [figures] = await run<LedgerFigures>(client, LEDGER, []);
   if (figures === undefined) throw new Error('a select without from gave no row');

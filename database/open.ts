@@ -39,9 +39,14 @@ export interface PostgresOptions extends SettlementOptions {
 }
 
 export interface PoolSizes {
-  /** Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep neither lookups nor commits waiting. */
+  /**
+   * Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep
+   * neither lookups nor commits waiting.
+   */
   readonly idempotency: number;
-  /** Usage, generation and credits reads, and administration: they must not keep requests waiting. */
+  /**
+   * Usage, generation and credits reads, and administration: they must not keep requests waiting.
+   */
   readonly administration: number;
 }
 
@@ -53,13 +58,17 @@ export interface Postgres {
   /** Fences of the store that processes share. */
   readonly fences: ReadFences;
   /**
-   * To be held by the process that keeps limits in memory. `marksPath`: beside its spool and journal, where processes with these leave their
-   * marks. `onTakenOver`: another process has the lock now, nothing is admitted here any more and this process should end.
+   * To be held by the process that keeps limits in memory. `marksPath`: beside its spool and
+   * journal, where processes with these leave their marks. `onTakenOver`: another process has the
+   * lock now, nothing is admitted here any more and this process should end.
    */
   memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** To be held by every process that keeps limits in a store that it shares with others. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
-  /** Known to who may read the ledger: seals what processes of this database leave for each other elsewhere. */
+  /**
+   * Known to who may read the ledger: seals what processes of this database leave for each other
+   * elsewhere.
+   */
   mirrorKey(): Promise<Buffer>;
   /** Known alike: of the hashes that providers are sent instead of customers' own identifiers. */
   identityKey(): Promise<Buffer>;
@@ -84,8 +93,8 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
 }
 
 /**
- * Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema, or the way to the
- * database, is not for us.
+ * Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable,
+ * or says why the schema, or the way to the database, is not for us.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, log, timeouts = TIMEOUTS, pool = POOL, answers = ANSWERS } = options;

@@ -18,9 +18,11 @@ interface Known {
 const MOST_KNOWN = 10_000;
 
 /**
- * Second detection of a database that went back in time (0022_ledger_identity.sql): a read that began after a later state of an account was known, and
- * brings an earlier one of the same epoch, comes from such a database. A hosted server may hide a promotion, and tables
- * may be replaced under connections that live on. `renewEpoch` gets the epoch, and the read fails, so that no request is admitted by it.
+ * Second detection of a database that went back in time (0022_ledger_identity.sql): a read that
+ * began after a later state of an account was known, and brings an earlier one of the same epoch,
+ * comes from such a database. A hosted server may hide a promotion, and tables may be replaced
+ * under connections that live on. `renewEpoch` gets the epoch, and the read fails, so that no
+ * request is admitted by it.
  */
 export function watchForSetbacks(
   watched: Watched,

@@ -1,4 +1,7 @@
-/** A small local stand-in for a model provider, so that a fresh clone answers at once. `node demo/provider.ts --host 127.0.0.1 --port 9390` */
+/**
+ * A small local stand-in for a model provider, so that a fresh clone answers at once.
+ * `node demo/provider.ts --host 127.0.0.1 --port 9390`
+ */
 import { fstatSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startDemoProvider } from './server.ts';
@@ -13,7 +16,8 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.exit(2);
 }
 
-// The demo must not outlive what started it, also when that was killed: its end shows as a closed IPC channel or standard input.
+// The demo must not outlive what started it, also when that was killed: its end shows as a closed
+// IPC channel or standard input.
 const leave = (): never => process.exit(0);
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);

@@ -110,7 +110,10 @@ function usageOf(chat: DemoRequest, text: string): Record<string, number> {
   return { prompt_tokens: prompt, completion_tokens: completionTokens, total_tokens: prompt + completionTokens };
 }
 
-/** `undefined`: too large. The rest is still read, so that the caller sees the answer instead of a reset. */
+/**
+ * `undefined`: too large. The rest is still read, so that the caller sees the answer instead of a
+ * reset.
+ */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const parts: Buffer[] = [];
   let size = 0;

@@ -23,7 +23,10 @@ import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 import type { LedgerReads } from './turns/reads-in-turns.ts';
 
-/** The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize, endpoint, response, access line, row of the request log. */
+/**
+ * The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize,
+ * endpoint, response, access line, row of the request log.
+ */
 export interface GatewayDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
@@ -84,13 +87,17 @@ async function decide(deps: Parts, exchange: Exchange, outcome: RequestOutcome):
     return isRefusal(result) ? (countRefusal(deps, call, result) ?? result) : result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    // Logged in the request's own line: while a store is unavailable every request fails alike, and a stack for each would flood the log.
+    // Logged in the request's own line: while a store is unavailable every request fails alike, and
+    // a stack for each would flood the log.
     outcome.problem = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
     return refuse('no_capacity');
   }
 }
 
-/** Everything that the headers alone decide: a caller without rights is refused before its body is read. */
+/**
+ * Everything that the headers alone decide: a caller without rights is refused before its body is
+ * read.
+ */
 async function authorize(deps: Parts, exchange: Exchange, outcome: RequestOutcome): Promise<Call | Refusal> {
   const { config, arrivedAtMs } = outcome;
   const route = findRoute(exchange.method, exchange.path);

@@ -39,15 +39,16 @@ import { startTransport, type Transport } from './transport/start.ts';
 import { ledgerInTurns } from './turns/reads-in-turns.ts';
 
 /**
- * The gateway process: configuration, stores, gateway, sockets, in this order; then `{type: 'listening'}` to the supervisor. Ends by
- * draining on SIGTERM, or when the supervisor is gone.
+ * The gateway process: configuration, stores, gateway, sockets, in this order; then
+ * `{type: 'listening'}` to the supervisor. Ends by draining on SIGTERM, or when the supervisor is
+ * gone.
  */
 
-/** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
+/** The supervisor does not restart a process with this status. Standard error has the reason. */
 const EXIT_CONFIGURATION = 78;
 const LEASE_MS = 15_000;
 const DRAIN_MARGIN_MS = 5_000;
-/** Time to write the last rows of the request log and to send the last spans, within the supervisor's time to stop. */
+/** Time for the last rows of the request log and the last spans. */
 const LOG_FLUSH_MS = 2_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
@@ -79,12 +80,12 @@ async function main(): Promise<void> {
   await serve({ loaded, settings, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
 }
 
-/** Not a configuration error: the supervisor tries again, and a store or a migration that is only late is found then. */
+/** Not a configuration error: the supervisor tries again, for a store or migration that is late. */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) return refuseToStart(error.message);
   if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
   const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL stand above it).';
+  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL override it).';
   process.stderr.write(
     error instanceof StoreUnavailable
       ? `A store does not answer: ${error.message}${why}. ${advice}\n`
@@ -103,7 +104,7 @@ interface Serving {
   readonly drainTimeoutMs: number;
 }
 
-/** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
+/** Starts all parts, each after those that it needs, and ends them in the opposite order. */
 async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
   const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify, turns } = stores;
   const initial = loaded.config;
@@ -231,7 +232,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const giveUp = () => leaveToSuccessor({ money, log, refuse: readiness.drain });
   // Started again it serves if the other one has gone, and is refused with a message if not.
   void stores.takenOver.then(giveUp).then(() => begin('another process keeps the limits', 0, 1));
-  // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
+  // A killed process does not reach its exit. With the cache the next start needs half the CPU.
   flushCompileCache();
 }
 
@@ -276,14 +277,14 @@ function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number)
     end(drainMs).then(
       (status) => process.exit(Math.max(status, leastStatus)),
       (error: unknown) => {
-        log.error({ err: error }, 'the end was not clean');
+        log.error({ err: error }, 'the shutdown failed');
         process.exit(1);
       },
     );
   };
   process.on('SIGTERM', () => begin('SIGTERM', drainTimeoutMs));
   process.on('SIGINT', () => begin('SIGINT', drainTimeoutMs));
-  // The supervisor was killed: nobody would restart or stop this process any more.
+  // The supervisor was killed: no other process would stop this one.
   process.on('disconnect', () => begin('the supervisor is gone', 0));
   return begin;
 }

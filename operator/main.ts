@@ -1,7 +1,10 @@
 import type { Result } from './command-line/result.ts';
 import { runCommandLine } from './command-line.ts';
 
-/** The operator command line: success goes to standard output, failure to standard error, or both as JSON. */
+/**
+ * The operator command line: success goes to standard output, failure to standard error, or both as
+ * JSON.
+ */
 
 const EXIT_STATUS = { done: 0, refused: 1, usage: 2 } as const;
 

@@ -1,6 +1,6 @@
-// Judges the output of `npm audit --omit=dev --json`: `npm audit … | node scripts/audit.mjs` fails on vulnerabilities that are
-// high or critical. A registry that answers no such questions (a mirror, for one) fails nothing, and is reported. Plain JavaScript, because
-// it runs before set-up.
+// Judges the output of `npm audit --omit=dev --json`: `npm audit … | node scripts/audit.mjs` fails
+// on vulnerabilities that are high or critical. A registry that answers no such questions (a
+// mirror, for one) fails nothing, and is reported. Plain JavaScript, because it runs before set-up.
 import { text } from 'node:stream/consumers';
 
 const REFUSED = new Set(['high', 'critical']);

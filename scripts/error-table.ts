@@ -1,6 +1,9 @@
 import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
 
-/** The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these markers. */
+/**
+ * The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these
+ * markers.
+ */
 const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';
 

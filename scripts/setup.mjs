@@ -1,6 +1,8 @@
-// Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and with --test the Python packages of the
-// tests. Plain JavaScript without dependencies, because it runs on Node 20 before anything is installed. Prints to standard error only:
-// the output of the command after it stays clean. With --quiet, for commands that serve no page, it prints problems only and builds none.
+// Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
+// with --test the Python packages of the tests. Plain JavaScript without dependencies, because it
+// runs on Node 20 before anything is installed. Prints to standard error only: the output of the
+// command after it stays clean. With --quiet, for commands that serve no page, it prints problems
+// only and builds none.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,9 +19,15 @@ const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 
-/** NODE_COMPILE_CACHE of `npm start` and of the operator's commands: with it a program is loaded at half the CPU (measured). */
+/**
+ * NODE_COMPILE_CACHE of `npm start` and of the operator's commands: with it a program is loaded at
+ * half the CPU (measured).
+ */
 const compiled = join(cache, 'compiled');
-/** Each of them ends as soon as it is loaded: there is no such configuration, no such port, and no command. */
+/**
+ * Each of them ends as soon as it is loaded: there is no such configuration, no such port, and no
+ * command.
+ */
 const PROGRAMS = [
   ['supervisor/main.ts'],
   ['ext-proc/main.ts'],
@@ -28,7 +36,10 @@ const PROGRAMS = [
   ['operator/main.ts'],
 ];
 
-/** In their order. `make` returns a problem or undefined; one that is not `needed` is reported, and the rest goes on. */
+/**
+ * In their order. `make` returns a problem or undefined; one that is not `needed` is reported, and
+ * the rest goes on.
+ */
 const STEPS = [
   { isDone: dependenciesAreCurrent, make: installDependencies, needed: true },
   { isDone: () => existsSync(compiled), make: compilePrograms, needed: true },

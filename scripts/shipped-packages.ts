@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Packages of package-lock.json that are distributed: those of the processes, and those that the page is built from. */
+/**
+ * Packages of package-lock.json that are distributed: those of the processes, and those that the
+ * page is built from.
+ */
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
@@ -9,12 +12,18 @@ export interface ShippedPackage {
   /** `sha512-…` */
   readonly integrity: string;
   readonly hasInstallScript: boolean;
-  /** In the processes only where they run on a machine's own Node and PostgreSQL (`npm start`), not in the image. */
+  /**
+   * In the processes only where they run on a machine's own Node and PostgreSQL (`npm start`), not
+   * in the image.
+   */
   readonly optional: boolean;
   readonly part: 'server' | 'page';
 }
 
-/** Packages that dashboard/web imports; the build puts them into the page, with all that they import. */
+/**
+ * Packages that dashboard/web imports; the build puts them into the page, with all that they
+ * import.
+ */
 export const PAGE_PACKAGES = [
   'react',
   'react-dom',

@@ -3,7 +3,10 @@ import type { Customer, SignIn } from './demo-accounts.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import { reachable } from './readiness.ts';
 
-/** The text that the operator reads when everything serves. `keptIn`: the file with the first password and key, which are then not in the text. */
+/**
+ * The text that the operator reads when everything serves. `keptIn`: the file with the first
+ * password and key, which are then not in the text.
+ */
 export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
@@ -72,7 +75,10 @@ function nextStep(config: CheckedConfig, customer: Customer, api: string): strin
   }
 }
 
-/** To be copied as it is, so nothing in it may need quoting beyond what is there: ids and keys have no apostrophe. */
+/**
+ * To be copied as it is, so nothing in it may need quoting beyond what is there: ids and keys have
+ * no apostrophe.
+ */
 function example(config: CheckedConfig, api: string, key: string): string[] {
   const model = exampleModel(config);
   if (model === undefined) return ['  (no model of the configuration can answer yet: set a provider key)'];

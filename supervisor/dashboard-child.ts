@@ -38,8 +38,9 @@ const NEEDED =
   /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LOG_LEVEL|UV_THREADPOOL_SIZE|NODE_(?:OPTIONS|ENV|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR)|PG[A-Z]+)$/;
 
 /**
- * Not the providers' keys, which live in the gateway process alone (DESIGN invariant 9), and nothing else that it does not use: of the variables
- * that the configuration refers to those that no secret refers to.
+ * Not the providers' keys, which live in the gateway process alone (docs/design.md, "Invariants",
+ * 9), and nothing else that it does not use: of the variables that the configuration refers to
+ * those that no secret refers to.
  */
 export function dashboardEnvironment({ env, sharedVariables }: Pick<Settings, 'env' | 'sharedVariables'>): Environment {
   return Object.fromEntries(

@@ -13,7 +13,10 @@ const BY = { actor: 'npm start' };
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** The customer that the banner names: the demo organization with its key (shown once), an existing organization, or none. */
+/**
+ * The customer that the banner names: the demo organization with its key (shown once), an existing
+ * organization, or none.
+ */
 export type Customer =
   | { readonly kind: 'demo'; readonly organizationId: string; readonly key: string }
   | { readonly kind: 'existing'; readonly organizationId: string }
@@ -57,7 +60,10 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
   }
 }
 
-/** The sign-in that the banner names: the demo user with its password (shown once), an existing user, or none. */
+/**
+ * The sign-in that the banner names: the demo user with its password (shown once), an existing
+ * user, or none.
+ */
 export type SignIn =
   | { readonly kind: 'new'; readonly email: string; readonly password: string }
   /** `email` only for the demo user: operators know their own. */
@@ -65,7 +71,8 @@ export type SignIn =
   | { readonly kind: 'none' };
 
 /**
- * Makes the demo user if the database has no user: an operator and an owner of `demoOrganizationId`, who can see everything.
+ * Makes the demo user if the database has no user: an operator and an owner of
+ * `demoOrganizationId`, who can see everything.
  */
 export async function findSignIn(databaseUrl: string, demoOrganizationId: string | undefined): Promise<SignIn> {
   const pool = createPool(databaseUrl, 1, TIMEOUTS, QUIET);

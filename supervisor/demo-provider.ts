@@ -5,8 +5,9 @@ const DEMO_PROVIDER = 'demo';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost']);
 
 /**
- * The port that the demo provider is wanted on: with `demo: true`, a provider `demo` at a local address, and no other model that could
- * answer. With a real provider's key set, nothing but the real provider answers.
+ * The port that the demo provider is wanted on: with `demo: true`, a provider `demo` at a local
+ * address, and no other model that could answer. With a real provider's key set, nothing but the
+ * real provider answers.
  */
 export function demoProviderPort(config: CheckedConfig): number | undefined {
   const provider = config.providers.get(DEMO_PROVIDER);

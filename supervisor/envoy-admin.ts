@@ -22,14 +22,19 @@ export function askEnvoyAdmin(socketPath: string, method: 'GET' | 'POST', path: 
   });
 }
 
-/** Starts a drain: Envoy continues to serve, and asks its clients to send no further requests on their connections. */
+/**
+ * Starts a drain: Envoy continues to serve, and asks its clients to send no further requests on
+ * their connections.
+ */
 export async function beginEnvoyDrain(socketPath: string): Promise<void> {
   await askEnvoyAdmin(socketPath, 'POST', '/drain_listeners?graceful&skip_exit');
 }
 
 /**
- * Envoy takes no more connections, and this resolves when its clients have their answers, or the time is up. What is in flight when Envoy ends
- * is reset; and Envoy 1.39 and 1.40 end with a segmentation fault while an ext_proc request waits to be tried again (test/faults/envoy-end.test.ts).
+ * Envoy takes no more connections, and this resolves when its clients have their answers, or the
+ * time is up. What is in flight when Envoy ends is reset; and Envoy 1.39 and 1.40 end with a
+ * segmentation fault while an ext_proc request waits to be tried again
+ * (test/faults/envoy-end.test.ts).
  */
 export async function letEnvoyHandOut(socketPath: string): Promise<void> {
   await askEnvoyAdmin(socketPath, 'POST', '/drain_listeners?inboundonly');

@@ -30,9 +30,10 @@ export function findEnvoy(env: Environment): string | undefined {
 }
 
 /**
- * One thread for each gateway process: Envoy needs a little less CPU for a request than a gateway process does. With one more thread fewer
- * requests share a wake-up and a write: 7 % more CPU for small requests. Only large bodies are more expensive with one thread, where their
- * pieces mix on one connection: 11 % at 100 KB (both measured on a busy machine). TLS is work of its own.
+ * One thread for each gateway process: Envoy needs a little less CPU for a request than a gateway
+ * process does. With one more thread fewer requests share a wake-up and a write: 7 % more CPU for
+ * small requests. Only large bodies are more expensive with one thread, where their pieces mix on
+ * one connection: 11 % at 100 KB (both measured on a busy machine). TLS is work of its own.
  */
 export function envoyThreads(
   { workers, listen }: Pick<GatewayConfig, 'workers' | 'listen'>,
@@ -50,7 +51,10 @@ export interface EnvoyOptions {
   readonly drainTimeoutMs: number;
 }
 
-/** The gateway process has written envoy.yaml before it says that it listens. Resolves when Envoy's listeners are open. */
+/**
+ * The gateway process has written envoy.yaml before it says that it listens. Resolves when Envoy's
+ * listeners are open.
+ */
 export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure('Envoy was not started');
   // By force at once: without us nothing is behind it that could answer, and it keeps nothing.
@@ -77,16 +81,18 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
     // Envoy is never restarted in place, and every kill -9 would leave shared memory behind.
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
-    // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request that found the process away, which
-    // the access log says too; misc says at every start that the matcher of trusted addresses (IPMatcher) is new in Envoy's interface.
+    // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request
+    // that found the process away, which the access log says too; misc says at every start that the
+    // matcher of trusted addresses (IPMatcher) is new in Envoy's interface.
     ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error,misc:error'],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
-    // Every answer ends its connection from the first moment on: one that stays open would be reset at the end.
+    // Every answer ends its connection from the first moment on: one that stays open would be reset
+    // at the end.
     ...['--drain-strategy', 'immediate'],
   ];
 }
 
-/** Provider keys live in the gateway process alone (DESIGN invariant 9). */
+/** Provider keys live in the gateway process alone (docs/design.md, "Invariants", 9). */
 function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
   const passed: NodeJS.ProcessEnv = {};
   for (const name of ['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']) passed[name] = env[name];

@@ -6,8 +6,9 @@ const STDOUT = 1;
 const STDERR = 2;
 
 /**
- * True where the output goes into systemd's journal, which keeps and ships it: systemd.exec(5) gives device and inode of that stream in
- * JOURNAL_STREAM, for one of the two outputs where they differ, and a process further down may have been given others.
+ * True where the output goes into systemd's journal, which keeps and ships it: systemd.exec(5)
+ * gives device and inode of that stream in JOURNAL_STREAM, for one of the two outputs where they
+ * differ, and a process further down may have been given others.
  */
 export function isJournaled(env: Readonly<Record<string, string | undefined>>): boolean {
   return [STDOUT, STDERR].some((descriptor) => {

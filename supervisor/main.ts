@@ -15,11 +15,17 @@ import { waitUntilServing } from './readiness.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
-/** `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of this process, on one data folder. */
+/**
+ * `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of
+ * this process, on one data folder.
+ */
 
 const READY_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 1_000;
-/** After kill -9 of a supervisor its gateway processes still charge what they delivered, and hold their ports meanwhile. */
+/**
+ * After kill -9 of a supervisor its gateway processes still charge what they delivered, and hold
+ * their ports meanwhile.
+ */
 const FORMER_END_MS = 30_000;
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 1_000;
@@ -32,7 +38,10 @@ function report(line: string): void {
   process.stderr.write(`supervisor: ${line}\n`);
 }
 
-/** A second signal while draining means now. The kernel ends the children that are left (`endingWithUs`). */
+/**
+ * A second signal while draining means now. The kernel ends the children that are left
+ * (`endingWithUs`).
+ */
 function onStopSignal(): void {
   if (firstSignalMs === undefined) {
     firstSignalMs = performance.now();
@@ -109,7 +118,9 @@ async function announce(settings: Settings, { databaseUrl, dashboardTried }: Sup
   flushCompileCache();
 }
 
-/** A journal is stored and shipped by others, so secrets that are shown once go to a file instead. */
+/**
+ * A journal is stored and shipped by others, so secrets that are shown once go to a file instead.
+ */
 function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn: SignIn): string {
   const whole = renderBanner(config, customer, signIn);
   if ((customer.kind !== 'demo' && signIn.kind !== 'new') || !isJournaled(env)) return whole;
@@ -123,7 +134,10 @@ function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn:
   }
 }
 
-/** Waits for the database, which may become unavailable before the banner. `undefined`: asked to stop meanwhile. */
+/**
+ * Waits for the database, which may become unavailable before the banner. `undefined`: asked to
+ * stop meanwhile.
+ */
 async function onceReachable<T>(ask: () => Promise<T>): Promise<T | undefined> {
   while (!stopping.signal.aborted) {
     try {
@@ -150,7 +164,8 @@ function listenersOf({ config }: Settings): { setting: string; address: { host: 
 
 process.on('SIGINT', onStopSignal);
 process.on('SIGTERM', onStopSignal);
-// In a terminal SIGHUP says that the terminal is gone; to a service it says: read the configuration again.
+// In a terminal SIGHUP says that the terminal is gone; to a service it says: read the configuration
+// again.
 process.on('SIGHUP', () => (process.stdin.isTTY ? onStopSignal() : supervisor?.reload()));
 
 const problem = await main();

@@ -4,7 +4,10 @@ import type { Address } from '../core/config/gateway-config.ts';
 const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** Waits until a request through Envoy would be served, as the gateway process itself says. Returns what it said last, if that was no. */
+/**
+ * Waits until a request through Envoy would be served, as the gateway process itself says. Returns
+ * what it said last, if that was no.
+ */
 export async function waitUntilServing(
   metrics: Address,
   timeoutMs: number,

@@ -29,7 +29,10 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   readonly databaseUrl: string;
-  /** Resolves when the dashboard is up, or could not be started: then it is tried again, and the rest serves without it. */
+  /**
+   * Resolves when the dashboard is up, or could not be started: then it is tried again, and the
+   * rest serves without it.
+   */
   readonly dashboardTried: Promise<void>;
   /** SIGHUP to every gateway process: read the configuration again. */
   reload(): void;
@@ -40,17 +43,21 @@ export interface Supervisor {
 }
 
 /**
- * Options of Node for gateway processes. V8 collects young objects when they fill a semi-space, and with them the memory of their buffers;
- * the default is so large that buffers reach V8's bound on memory outside the heap first, which costs a full collection each time. With 16
- * a request of 100 KB costs 130 us of CPU less, and the process has 270 MB after load instead of 350; below 16 small requests cost more
- * (measured).
+ * Options of Node for gateway processes. V8 collects young objects when they fill a semi-space, and
+ * with them the memory of their buffers; the default is so large that buffers reach V8's bound on
+ * memory outside the heap first, which costs a full collection each time. With 16 a request of 100
+ * KB costs 130 us of CPU less, and the process has 270 MB after load instead of 350; below 16 small
+ * requests cost more (measured).
  */
 export const GATEWAY_NODE_OPTIONS = '--max-semi-space-size=16';
 
 const START_TIMEOUT_MS = 60_000;
 const DEMO_STOP_MS = 2_000;
 
-/** Starts database and demo provider, then dashboard and gateway processes, then Envoy. If one fails, the others are stopped again. */
+/**
+ * Starts database and demo provider, then dashboard and gateway processes, then Envoy. If one
+ * fails, the others are stopped again.
+ */
 export async function startSupervisor(
   options: SupervisorOptions,
   signal: AbortSignal,
@@ -82,7 +89,8 @@ export async function startSupervisor(
   if (isStartFailure(database)) return fail(database);
   if (demo !== undefined && isStartFailure(demo)) return fail(demo);
 
-  // Beside the gateway processes: whichever is first brings the schema up to date, and the other waits for it.
+  // Beside the gateway processes: whichever is first brings the schema up to date, and the other
+  // waits for it.
   const dashboard = keepDashboard(settings, { databaseUrl: database.url, report: options.report });
   kept.dashboard = dashboard;
   for (let index = 0; index < settings.config.workers; index++) {
@@ -132,7 +140,10 @@ async function startDatabase(
   return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
 }
 
-/** Connections of each gateway process, and some for operators, the dashboard and a process that is being replaced. */
+/**
+ * Connections of each gateway process, and some for operators, the dashboard and a process that is
+ * being replaced.
+ */
 function connectionsFor({ workers, stores }: CheckedConfig): number {
   const ofOne = connectionsOf(stores.postgresPool);
   return 30 + 2 * ofOne + (2 + ofOne) * workers;

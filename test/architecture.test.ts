@@ -28,7 +28,10 @@ const everything = allFiles([
   'test',
 ]);
 
-/** Rules that neither Biome nor the type checker has. The others are in biome.json and tsconfig.json. */
+/**
+ * Rules that neither Biome nor the type checker has. The others are in biome.json and
+ * tsconfig.json.
+ */
 describe('files', () => {
   it('are at most 300 lines long', () => {
     const long = everything.filter(({ text }) => text.trimEnd().split('\n').length > 300);

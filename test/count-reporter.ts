@@ -8,7 +8,9 @@ export interface NamedTest {
   readonly reason: string;
 }
 
-/** Counts of one file, or of errors outside of files. test/run.ts adds them up over all test runs. */
+/**
+ * Counts of one file, or of errors outside of files. test/run.ts adds them up over all test runs.
+ */
 export interface TestCounts {
   /** Undefined: it cannot be run alone. */
   readonly file?: { readonly path: string; readonly project: string };
@@ -17,7 +19,10 @@ export interface TestCounts {
   readonly skipped: readonly NamedTest[];
 }
 
-/** Writes the counts of a run to the file that TEST_COUNTS names: vitest's own reports leave out why a test was skipped. */
+/**
+ * Writes the counts of a run to the file that TEST_COUNTS names: vitest's own reports leave out why
+ * a test was skipped.
+ */
 export class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { readonly message: string }[]): void {
     const file = process.env.TEST_COUNTS;
@@ -40,7 +45,8 @@ function countTests(module: TestModule): TestCounts {
     else if (result.state === 'skipped') skipped.push({ test: name, reason: result.note ?? 'no reason given' });
     else failed.push({ test: name, reason: firstLine(result.errors?.[0]?.message) });
   }
-  // A file that could not be loaded, or whose hooks failed, has failed even if none of its tests was run.
+  // A file that could not be loaded, or whose hooks failed, has failed even if none of its tests
+  // was run.
   if (module.state() === 'failed' && failed.length === 0) {
     failed.push({ test: path, reason: firstLine(module.errors()[0]?.message) });
   }

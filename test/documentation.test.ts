@@ -41,15 +41,12 @@ function brokenLinks(page: string, text: string): string[] {
     .map(([link]) => `${page}: ${link}`);
 }
 
-/** `DESIGN 3`, `INTERFACE 4 and 5`: sections that no page has. */
+/** `docs/design.md, "Delivery"`: headings that no page has. */
 function brokenCitations(path: string, text: string): string[] {
-  const cited = [...text.matchAll(/\b(DESIGN|INTERFACE) (\d+)(?:(?:, | and )(\d+))?/g)];
-  return cited.flatMap(([, name = '', ...numbers]) => {
-    const sections = read(`docs/${name.toLowerCase()}.md`);
-    return numbers
-      .filter((number) => number !== undefined && !sections.includes(`\n## ${number}. `))
-      .map((number) => `${path}: ${name} ${number}`);
-  });
+  const joined = text.replace(/\n\s*(?:\*|\/\/|--) ?/g, ' ');
+  return [...joined.matchAll(/(docs\/[\w-]+\.md),\s+"([^"]+)"/g)]
+    .filter(([, page = '', heading]) => !existsSync(join(ROOT, page)) || !read(page).includes(`# ${heading}\n`))
+    .map(([, page, heading]) => `${path}: ${page}, "${heading}"`);
 }
 
 /** `integration/keys/authentication` and the like, where there is no such test. */
@@ -84,7 +81,7 @@ describe('documentation', () => {
   it('has no link to what is not there', () => {
     expect(PAGES.flatMap((page) => brokenLinks(page, read(page)))).toEqual([]);
     expect(
-      brokenLinks('docs/stores.md', '# A b\n[x](#a-b) [x](design.md#4-delivery) [x](https://a.b) [x](../LICENSE)'),
+      brokenLinks('docs/stores.md', '# A b\n[x](#a-b) [x](design.md#delivery) [x](https://a.b) [x](../LICENSE)'),
     ).toEqual([]);
     expect(brokenLinks('docs/stores.md', '[x](#b) [x](design.md#40) [x](nothing.md)')).toHaveLength(3);
   });
@@ -96,7 +93,7 @@ describe('documentation', () => {
     ).toEqual(['a.md: contract/nothing']);
   });
 
-  it('has every section that a comment cites', () => {
+  it('has every heading that a comment cites', () => {
     const sources = allFiles([
       'core',
       'database',
@@ -108,12 +105,13 @@ describe('documentation', () => {
       'dashboard',
       'test',
     ]);
-    expect(sources.some(({ text }) => text.includes('INTERFACE 4'))).toBe(true);
+    expect(sources.some(({ text }) => text.includes('docs/interface.md, "'))).toBe(true);
     const inCode = sources.filter(({ path }) => !path.endsWith('documentation.test.ts'));
     expect(inCode.flatMap(({ path, text }) => brokenCitations(path, text))).toEqual([]);
-    expect(brokenCitations('a.ts', '// (DESIGN 3), INTERFACE 4 and 55, DESIGN 99')).toEqual([
-      'a.ts: INTERFACE 55',
-      'a.ts: DESIGN 99',
+    const text = '// docs/design.md, "Delivery"\n// docs/design.md,\n// "No such part", docs/nothing.md, "Delivery"\n';
+    expect(brokenCitations('a.ts', text)).toEqual([
+      'a.ts: docs/design.md, "No such part"',
+      'a.ts: docs/nothing.md, "Delivery"',
     ]);
   });
 });

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode, type ErrorType } from '../core/errors/catalogue.ts';
 import { EXPRESSIONS, MANUAL } from './fixtures/observability-files.ts';
 
-/** Requests that the gateway or a provider owed and did not serve count as failed; a refusal is the client's. */
+/**
+ * Requests that the gateway or a provider owed and did not serve count as failed; a refusal is the
+ * client's.
+ */
 const CLASSES: Readonly<Record<ErrorType, 'failed' | 'refused'>> = {
   invalid_request_error: 'refused',
   authentication_error: 'refused',

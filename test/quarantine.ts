@@ -1,6 +1,6 @@
 /**
- * Tests whose failure is reported and not counted, while somebody mends them. Without an entry here a test that fails
- * once has failed, whatever it does when it is run again.
+ * Tests whose failure is reported and not counted, while somebody mends them. Without an entry here
+ * a test that fails once has failed, whatever it does when it is run again.
  */
 export const QUARANTINE: readonly QuarantinedTest[] = [];
 

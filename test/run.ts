@@ -1,6 +1,7 @@
 /**
- * `npm test`: types, lint and the tests. Arguments are passed to vitest, as in `npm test -- supervisor`. With CI=true really all of them, and a
- * skipped one counts as failed. The last line is `N passed, N failed`.
+ * `npm test`: types, lint and the tests. Arguments are passed to vitest, as in
+ * `npm test -- supervisor`. With CI=true really all of them, and a skipped one counts as failed.
+ * The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -12,9 +13,15 @@ import { QUARANTINE } from './quarantine.ts';
 
 interface VitestRun {
   readonly projects: readonly string[];
-  /** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures has the machine alone. */
+  /**
+   * Most tests wait more than they compute, so more of them run side by side than there are cores;
+   * what measures has the machine alone.
+   */
   readonly maxWorkers: number;
-  /** In CI, or when somebody asks for its files: it would more than double the minutes that everybody waits. */
+  /**
+   * In CI, or when somebody asks for its files: it would more than double the minutes that
+   * everybody waits.
+   */
   readonly asked?: true;
 }
 
@@ -81,8 +88,8 @@ function failure(test: string): TestCounts {
 }
 
 /**
- * Runs files that failed alone, for the report only: a test that then passes was disturbed by its neighbours, or leans on
- * another file. Returns the names of the tests that passed alone.
+ * Runs files that failed alone, for the report only: a test that then passes was disturbed by its
+ * neighbours, or leans on another file. Returns the names of the tests that passed alone.
  */
 async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<string>> {
   const passed = new Set<string>();

@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
-/** Stand-ins for npm, pip, vite and our own programs, each of which writes down the environment that it was run with. */
+/**
+ * Stand-ins for npm, pip, vite and our own programs, each of which writes down the environment that
+ * it was run with.
+ */
 const REPOSITORY = resolve(import.meta.dirname, '..');
 const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

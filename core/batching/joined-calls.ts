@@ -15,7 +15,9 @@ export interface JoinedCallBounds {
   readonly growingPace?: { readonly perItemMs: number; readonly longestPaceMs: number };
   /** Items above this number are refused at once. */
   readonly maxWaiting: number;
-  /** Longest wait of an item until it is sent, in ms. Absent: as long as the calls before it take. */
+  /**
+   * Longest wait of an item until it is sent, in ms. Absent: as long as the calls before it take.
+   */
   readonly waitMs?: number;
 }
 
@@ -45,7 +47,10 @@ export interface JoinedCallOptions<T, R> {
   readonly onIdle?: () => void;
 }
 
-/** Resolves to the value of the item's outcome. Rejects with its error, or with `StoreUnavailable` if it was not sent. */
+/**
+ * Resolves to the value of the item's outcome. Rejects with its error, or with `StoreUnavailable`
+ * if it was not sent.
+ */
 export type JoinedCall<T, R> = (item: T, onSent?: OnSent) => Promise<R>;
 
 interface Waiting<T, R> {
@@ -158,7 +163,10 @@ export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): Joine
   return add;
 }
 
-/** Joins the calls of each lane by themselves: lanes do not wait for each other. An idle lane is forgotten. */
+/**
+ * Joins the calls of each lane by themselves: lanes do not wait for each other. An idle lane is
+ * forgotten.
+ */
 export function createLanesOfCalls<T, R>(
   options: Omit<JoinedCallOptions<T, R>, 'onIdle'>,
 ): (lane: string, item: T) => Promise<R> {

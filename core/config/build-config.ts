@@ -168,7 +168,10 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
 interface TargetProblem {
   readonly index: number;
   readonly message: string;
-  /** The provider is not declared, as opposed to declared and unusable, which is reported once at the provider. */
+  /**
+   * The provider is not declared, as opposed to declared and unusable, which is reported once at
+   * the provider.
+   */
   readonly unknown: boolean;
 }
 

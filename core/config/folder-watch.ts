@@ -5,8 +5,9 @@ import { dirname } from 'node:path';
 const MAX_FOLDERS = 64;
 
 /**
- * Reports changes in the folders of files. Folders, because a file that is replaced by rename is another file, and
- * Kubernetes replaces not the file but a symbolic link beside it (`..data`). If the system reports no change, the caller's polling finds it.
+ * Reports changes in the folders of files. Folders, because a file that is replaced by rename is
+ * another file, and Kubernetes replaces not the file but a symbolic link beside it (`..data`). If
+ * the system reports no change, the caller's polling finds it.
  */
 export class FolderWatch {
   readonly #onEvent: () => void;
@@ -43,7 +44,8 @@ export class FolderWatch {
       watcher.on('error', () => this.#stop(folder, watcher));
       this.#watchers.set(folder, watcher);
     } catch {
-      // No such folder, or no watches left in the kernel: polling covers it, and the next `follow` tries again.
+      // No such folder, or no watches left in the kernel: polling covers it, and the next `follow`
+      // tries again.
     }
   }
 

@@ -1,7 +1,10 @@
 import type { Prices } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
-/** The configuration as every process may know it: nothing of what only the gateway process sends to somebody. */
+/**
+ * The configuration as every process may know it: nothing of what only the gateway process sends to
+ * somebody.
+ */
 export interface SharedConfig {
   readonly listen: ListenConfig;
   readonly trustedProxies: readonly string[];
@@ -25,7 +28,10 @@ export interface SharedConfig {
   readonly demo: boolean;
 }
 
-/** The same with the mapping of models. Secrets were looked for, so models without one are known, and are not in here. */
+/**
+ * The same with the mapping of models. Secrets were looked for, so models without one are known,
+ * and are not in here.
+ */
 export interface CheckedConfig extends SharedConfig {
   readonly stores: StoresConfig;
   readonly providers: ReadonlyMap<string, KeylessProvider>;
@@ -54,7 +60,10 @@ export interface ListenConfig {
 export interface DashboardConfig {
   /** Origin of the dashboard. Absent: what the browser says. */
   readonly url?: string;
-  /** Base URL of the API, for snippets. Absent: the host that the browser uses and the port of `listen.api`. */
+  /**
+   * Base URL of the API, for snippets. Absent: the host that the browser uses and the port of
+   * `listen.api`.
+   */
   readonly apiUrl?: string;
   readonly session: DashboardSessionConfig;
 }
@@ -105,18 +114,27 @@ export interface KeylessProvider {
   readonly baseUrl: URL;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
-  /** The provider bills nothing for a stream that is cancelled before its first event, so a client that left pays nothing either. */
+  /**
+   * The provider bills nothing for a stream that is cancelled before its first event, so a client
+   * that left pays nothing either.
+   */
   readonly billPromptOnDisconnect?: false;
   /** Sends the trace of a request to the provider: for servers of the operator's own. */
   readonly sendTraceparent?: true;
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
-  /** Name of the Envoy cluster: carries a hash of its content, so that a change never touches streams in flight. */
+  /**
+   * Name of the Envoy cluster: carries a hash of its content, so that a change never touches
+   * streams in flight.
+   */
   readonly cluster: string;
 }
 
 export interface Provider extends KeylessProvider {
-  /** Absent: no Authorization header is sent (local models). A missing secret is reported by the `problem` of the models. */
+  /**
+   * Absent: no Authorization header is sent (local models). A missing secret is reported by the
+   * `problem` of the models.
+   */
   readonly apiKey?: string;
 }
 
@@ -128,12 +146,18 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   readonly prices: Prices;
-  /** Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is unknown. */
+  /**
+   * Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is
+   * unknown.
+   */
   readonly tokenizer: Tokenizer | 'bytes';
   /** Usable targets, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
-  /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */
+  /**
+   * Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log,
+   * not for clients.
+   */
   readonly problem?: string;
 }
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { CONFIG_FILE } from './schema.ts';
 
-/** The JSON Schema by which editors complete and check the file: `npm run generate` writes it to config/gateway.schema.json. */
+/**
+ * The JSON Schema by which editors complete and check the file: `npm run generate` writes it to
+ * config/gateway.schema.json.
+ */
 export function configJsonSchema(): object {
   return {
     ...z.toJSONSchema(CONFIG_FILE, { io: 'input' }),

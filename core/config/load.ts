@@ -34,7 +34,10 @@ export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   /** Well formed, but it cannot work: the models concerned answer `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
-  /** `stores.postgres` of the file is not what it was when the supervisor started, whose database is in force. */
+  /**
+   * `stores.postgres` of the file is not what it was when the supervisor started, whose database is
+   * in force.
+   */
   readonly storesChanged: boolean;
   /** Environment variables that it refers to for something else than secrets. */
   readonly sharedVariables: readonly string[];
@@ -49,8 +52,9 @@ export interface RefusedConfig {
 const MAX_PROBLEMS = 100;
 
 /**
- * Reads and validates the configuration file whole: either all of it is usable, or every problem is reported. Each process declares the secrets that it
- * needs, and has no others in its configuration.
+ * Reads and validates the configuration file whole: either all of it is usable, or every problem is
+ * reported. Each process declares the secrets that it needs, and has no others in its
+ * configuration.
  */
 export function loadConfig(path: string, env: Environment, options?: { readonly secrets: 'all' }): Promise<LoadResult>;
 export function loadConfig(
@@ -71,7 +75,8 @@ export async function loadConfig(
   const folder = dirname(path);
   const files = new FileReferences(folder, secrets);
   const text = await readConfigText(path);
-  // This reading only finds the files that are referred to; what it says about the syntax, the next says too.
+  // This reading only finds the files that are referred to; what it says about the syntax, the next
+  // says too.
   if (text.ok && text.text.includes(FILE_PREFIX)) readYaml(text.text, files.collect);
   const contents = await readReferencedFiles(files.paths);
   const checked = await checkSecretFiles(secrets === 'checked' ? files.secretPaths : []);
@@ -134,7 +139,10 @@ export async function loadConfig(
   return { ok: true, config, warnings: inFileOrder(told.map((warning) => ({ file: path, ...warning }))), ...others };
 }
 
-/** A missing secret of a provider only takes its models out (docs/interface.md, "Configuration"); anywhere else a missing value is a problem. */
+/**
+ * A missing secret of a provider only takes its models out (docs/interface.md, "Configuration");
+ * anywhere else a missing value is a problem.
+ */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
 }
@@ -193,7 +201,10 @@ function nameOf(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** A certificate or key that is replaced is a change, so that a pair that does not match is reported, and a repaired one becomes active. */
+/**
+ * A certificate or key that is replaced is a change, so that a pair that does not match is
+ * reported, and a repaired one becomes active.
+ */
 async function withTlsFiles(
   { text, contents, secrets }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup>; secrets: Secrets },
   source: ConfigSource,

@@ -1,7 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Address } from './gateway-config.ts';
 
-/** Listen addresses and URLs as an operator writes them. Each reader returns `undefined` for anything else. */
+/**
+ * Listen addresses and URLs as an operator writes them. Each reader returns `undefined` for
+ * anything else.
+ */
 
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9.]{7,15})):(\d{1,5})$/;
 
@@ -32,7 +35,10 @@ function isWildcard(host: string): boolean {
 const HTTP_URL = /^https?:\/\/[^\s@?#\\/][^\s@?#\\]{0,2000}$/i;
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 
-/** An http or https URL without credentials, query and fragment. A path prefix is kept, without the slash at its end. */
+/**
+ * An http or https URL without credentials, query and fragment. A path prefix is kept, without the
+ * slash at its end.
+ */
 export function parseBaseUrl(value: string): URL | undefined {
   if (!HTTP_URL.test(value)) return undefined;
   const url = URL.parse(value);

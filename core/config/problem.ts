@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** Something wrong in a configuration file, where it stands, with what would be accepted. Never carries a value that may be secret. */
+/**
+ * Something wrong in a configuration file, where it stands, with what would be accepted. Never
+ * carries a value that may be secret.
+ */
 export interface Problem {
   readonly file: string;
   /** Both count from 1. */

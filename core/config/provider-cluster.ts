@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The Envoy cluster of one provider. It lives beside the loader because its content gives it its name: a changed cluster is another
- * cluster, and Envoy never has to touch one that streams are running on. The provider's secret is no part of it.
+ * The Envoy cluster of one provider. It lives beside the loader because its content gives it its
+ * name: a changed cluster is another cluster, and Envoy never has to touch one that streams are
+ * running on. The provider's secret is no part of it.
  */
 export interface ProviderEndpoint {
   readonly baseUrl: URL;
@@ -42,7 +43,8 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
       cluster_name: host,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(host, portOf(baseUrl)) } }] }],
     },
-    // Ours is the admission; Envoy's defaults of 1024 would refuse what was already admitted and held.
+    // Ours is the admission; Envoy's defaults of 1024 would refuse what was already admitted and
+    // held.
     circuit_breakers: {
       thresholds: [
         {
@@ -63,8 +65,9 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
 }
 
 /**
- * One logical host whose every address is an alternative (happy eyeballs over IPv6 and IPv4), because provider names stand behind load
- * balancers that answer with ever other addresses: a new answer of DNS closes no connection.
+ * One logical host whose every address is an alternative (happy eyeballs over IPv6 and IPv4),
+ * because provider names stand behind load balancers that answer with ever other addresses: a new
+ * answer of DNS closes no connection.
  */
 function discovery(host: string): Cluster {
   if (isIPv4(host) || isIPv6(host)) return { type: 'STATIC' };
@@ -79,7 +82,8 @@ function discovery(host: string): Cluster {
         dns_min_refresh_rate: '5s',
         dns_refresh_rate: '30s',
         dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
-        // Bounds how long a silent name server holds up the start and a reload: 2 tries, 6 s in all (measured).
+        // Bounds how long a silent name server holds up the start and a reload: 2 tries, 6 s in all
+        // (measured).
         typed_dns_resolver_config: {
           name: 'envoy.network.dns_resolver.cares',
           typed_config: {
@@ -94,9 +98,11 @@ function discovery(host: string): Cluster {
 }
 
 /**
- * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s, and 10 s at most when it fails again,
- * so that requests go to the next target at once instead of waiting for a time-out. Any success resets the count; a 500 or 429 does
- * not count. A provider on the loopback is never ejected: its refusals cost nothing, and it should answer the moment it is up.
+ * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s,
+ * and 10 s at most when it fails again, so that requests go to the next target at once instead of
+ * waiting for a time-out. Any success resets the count; a 500 or 429 does not count. A provider on
+ * the loopback is never ejected: its refusals cost nothing, and it should answer the moment it is
+ * up.
  */
 function ejection(host: string): Cluster {
   if (isLoopback(host)) return {};
@@ -115,14 +121,16 @@ function ejection(host: string): Cluster {
       enforcing_success_rate: 0,
       enforcing_local_origin_success_rate: 0,
     },
-    // Below this share of healthy hosts Envoy would ignore ejection altogether ("panic"); with one host that is always.
+    // Below this share of healthy hosts Envoy would ignore ejection altogether ("panic"); with one
+    // host that is always.
     common_lb_config: { healthy_panic_threshold: { value: 0 } },
   };
 }
 
 /**
- * Idle connections are given up before the other side does (Node and uvicorn after 5 s, load balancers after 60 s): a request sent into a
- * closing connection would fail without being answered, and such a request is not repeated.
+ * Idle connections are given up before the other side does (Node and uvicorn after 5 s, load
+ * balancers after 60 s): a request sent into a closing connection would fail without being
+ * answered, and such a request is not repeated.
  */
 function httpOptions(secure: boolean): Cluster {
   const type = { '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions' };
@@ -142,14 +150,18 @@ function httpOptions(secure: boolean): Cluster {
       http2_protocol_options: {
         max_concurrent_streams: HTTP2_STREAMS,
         initial_stream_window_size: HTTP2_STREAM_WINDOW,
-        // Room for every stream's window: readers that stopped cannot hold up the others on the same connection.
+        // Room for every stream's window: readers that stopped cannot hold up the others on the
+        // same connection.
         initial_connection_window_size: HTTP2_STREAM_WINDOW * HTTP2_STREAMS,
       },
     },
   };
 }
 
-/** Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. An address as host has no SNI, its certificate must name the address. */
+/**
+ * Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. An address as host has no SNI, its
+ * certificate must name the address.
+ */
 function tls(host: string, trustedCaPath: string | undefined): Cluster {
   const isAddress = isIPv4(host) || isIPv6(host);
   return {

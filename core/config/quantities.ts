@@ -1,4 +1,7 @@
-/** Sizes, durations and prices as an operator writes them. Each reader gives `undefined` for anything that is not exactly its form. */
+/**
+ * Sizes, durations and prices as an operator writes them. Each reader gives `undefined` for
+ * anything that is not exactly its form.
+ */
 
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
@@ -50,7 +53,10 @@ function exactUnit(amount: number, units: Readonly<Record<string, number>>, smal
 
 const PRICE = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
 
-/** USD per million tokens. Six decimals are whole pico-dollars per token, so no price is ever rounded. */
+/**
+ * USD per million tokens. Six decimals are whole pico-dollars per token, so no price is ever
+ * rounded.
+ */
 const MAX_PRICE_PICO_USD = 1_000_000n * 1_000_000n;
 
 export function parsePrice(value: string | number): bigint | undefined {

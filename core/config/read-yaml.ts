@@ -5,7 +5,9 @@ export type YamlResult =
   | { readonly ok: true; readonly tree: YamlTree }
   | { readonly ok: false; readonly problems: readonly SourceProblem[] };
 
-/** Our own words for the parser's: its messages may quote the file, and the file may hold a secret. */
+/**
+ * Our own words for the parser's: its messages may quote the file, and the file may hold a secret.
+ */
 const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   TAB_AS_INDENT: 'tabs are not accepted as indentation; use spaces',
   MULTIPLE_DOCS: 'only one YAML document is accepted; remove the "---" before the second',
@@ -18,11 +20,15 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   RESOURCE_EXHAUSTION: 'the file is nested too deeply',
 };
 
-/** Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are problems with their place. */
+/**
+ * Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are problems
+ * with their place.
+ */
 export function readYaml(text: string, resolve: TextResolver): YamlResult {
   const lines = new LineCounter();
-  // Without prettyErrors the parser does not copy the source line into its messages. Repeated names are found by the tree: the parser
-  // compares each with all before it, which took a sixth of the time for 2,000 models.
+  // Without prettyErrors the parser does not copy the source line into its messages. Repeated names
+  // are found by the tree: the parser compares each with all before it, which took a sixth of the
+  // time for 2,000 models.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' });
   // After a syntax error the rest is guesswork: only the first is reported.
   const fault = [...document.errors, ...document.warnings][0];

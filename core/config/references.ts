@@ -4,8 +4,9 @@ import { isSecretPlace, type Secrets } from './secret-places.ts';
 import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
- * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content of a file relative to the
- * configuration's folder, `$${` a literal `${`. What they give is treated as secret: it never reaches a message.
+ * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content
+ * of a file relative to the configuration's folder, `$${` a literal `${`. What they give is treated
+ * as secret: it never reaches a message.
  */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -24,7 +25,10 @@ export interface References {
   readonly resolve: TextResolver;
   /** References that gave nothing; the value that they stand in was left out. */
   missing(): readonly Missing[];
-  /** Environment variables that values refer to which are no secrets, and no secret refers to: other processes may need them. */
+  /**
+   * Environment variables that values refer to which are no secrets, and no secret refers to: other
+   * processes may need them.
+   */
   sharedVariables(): readonly string[];
 }
 
@@ -32,7 +36,10 @@ export interface Missing extends Position {
   readonly path: Path;
   /** Such as `the environment variable OPENAI_API_KEY is not set`. */
   readonly reason: string;
-  /** True if it can be corrected outside the file, as opposed to a reference that is written wrongly. */
+  /**
+   * True if it can be corrected outside the file, as opposed to a reference that is written
+   * wrongly.
+   */
   readonly elsewhere: boolean;
   /** The file is there, and this user may not read it. */
   readonly forbidden: boolean;
@@ -64,7 +71,9 @@ export class FileReferences {
   }
 }
 
-/** Any text for a file that holds a secret, or why it holds none. Its bytes are overwritten at once. */
+/**
+ * Any text for a file that holds a secret, or why it holds none. Its bytes are overwritten at once.
+ */
 export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const checked = new Map<string, Lookup>();
   for (const path of paths) {
@@ -96,7 +105,9 @@ export interface ReferenceSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: FileReferences;
   readonly contents: ReadonlyMap<string, Lookup>;
-  /** By path of `files.secretPaths`, where secrets are checked: any text for a file that is there. */
+  /**
+   * By path of `files.secretPaths`, where secrets are checked: any text for a file that is there.
+   */
   readonly checked: ReadonlyMap<string, Lookup>;
   readonly secrets: Secrets;
 }

@@ -84,7 +84,8 @@ describe('a change is noticed', () => {
 
   test('when it is edited in place, in steps, and only the last step counts', async () => {
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
-    // How long it is quiet is up to the test: a process that stood still between two steps would rightly take the first for the last.
+    // How long it is quiet is up to the test: a process that stood still between two steps would
+    // rightly take the first for the last.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     for (const value of [2, 3, 4, 5]) {
       await put('gateway.yaml', readRpm(value));

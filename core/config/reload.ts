@@ -13,8 +13,8 @@ export interface WatchOptions<Config extends SharedConfig> {
   /** As `load` gave it at the start; it is in force already. */
   readonly initial: LoadedConfig<Config>;
   /**
-   * Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration in force. `mayPass`: it may succeed later
-   * with the same files, and is tried again by itself.
+   * Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration
+   * in force. `mayPass`: it may succeed later with the same files, and is tried again by itself.
    */
   readonly apply: (
     next: Config,
@@ -39,7 +39,9 @@ export type RestartField = (typeof RESTART_FIELDS)[number];
 
 export interface ConfigWatch<Config extends SharedConfig> {
   current(): Config;
-  /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, whatever came of it. */
+  /**
+   * Reads the file now, changed or not (SIGHUP). Resolves when that is done, whatever came of it.
+   */
   reload(): Promise<void>;
   close(): void;
 }
@@ -154,7 +156,10 @@ function createRetry(work: () => void, firstMs: number) {
   };
 }
 
-/** Keeps the fields that a running process cannot change. Only their names are reported: a store's URL contains a password. */
+/**
+ * Keeps the fields that a running process cannot change. Only their names are reported: a store's
+ * URL contains a password.
+ */
 function keepFixed<Config extends SharedConfig>(
   current: Config,
   { config: next, storesChanged }: LoadedConfig<Config>,

@@ -3,7 +3,10 @@ import type { Missing } from './references.ts';
 import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
-/** Parts of the file for the rules between fields. `undefined`: the part is wrong by itself, or depends on a missing one. */
+/**
+ * Parts of the file for the rules between fields. `undefined`: the part is wrong by itself, or
+ * depends on a missing one.
+ */
 export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
   readonly stores: ConfigFile['stores'] | undefined;
@@ -12,7 +15,10 @@ export interface RightParts {
   readonly models: Readonly<Record<string, ModelEntry>>;
 }
 
-/** Valid parts of a refused file: problems between two fields are reported together with those of a third. */
+/**
+ * Valid parts of a refused file: problems between two fields are reported together with those of a
+ * third.
+ */
 export function rightParts(value: unknown, missing: readonly Missing[]): RightParts {
   const file = mapping(value);
   // A section that lacks what a reference should have given says something else than it means.

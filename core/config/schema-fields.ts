@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { formatDuration, formatSize, parseDuration, parseSize } from './quantities.ts';
 
 /**
- * The kinds of fields that the configuration is made of. Every message says what is accepted, and none repeats the value, which may be
- * a secret.
+ * The kinds of fields that the configuration is made of. Every message says what is accepted, and
+ * none repeats the value, which may be a secret.
  */
 
 function must(accepted: string) {
@@ -25,7 +25,10 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** Text or a number, read by `parse`. The description is what editors show (config/gateway.schema.json). */
+/**
+ * Text or a number, read by `parse`. The description is what editors show
+ * (config/gateway.schema.json).
+ */
 export function read<Value>(accepted: string, parse: (value: string | number) => Value | undefined) {
   return z.union([z.string(), z.number()], must(accepted)).describe(accepted).transform(parsing(accepted, parse));
 }

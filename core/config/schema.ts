@@ -5,8 +5,8 @@ import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
 /**
- * The configuration file, field by field, with its defaults and bounds. Strict: an unknown field is a problem that lists the
- * accepted ones. Rules between fields stand in rules.ts.
+ * The configuration file, field by field, with its defaults and bounds. Strict: an unknown field is
+ * a problem that lists the accepted ones. Rules between fields stand in rules.ts.
  */
 
 const SECOND_MS = 1000;
@@ -79,7 +79,10 @@ const timeouts = section({
   total: duration(100, HOUR_MS).prefault('15m'),
 });
 
-/** Fields of the request that mean something else; a limit written into them would break the request or go unnoticed. */
+/**
+ * Fields of the request that mean something else; a limit written into them would break the request
+ * or go unnoticed.
+ */
 const OTHER_REQUEST_FIELDS = new Set(
   `model messages n stream stream_options response_format reasoning_effort tools tool_choice parallel_tool_calls temperature top_p stop
   seed presence_penalty frequency_penalty logit_bias logprobs top_logprobs user safety_identifier prompt_cache_key verbosity`.split(

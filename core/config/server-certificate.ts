@@ -10,7 +10,10 @@ export interface CertificateProblem {
   readonly forbidden?: true;
 }
 
-/** Envoy would refuse to start with a pair that does not fit, and say so only in its own log. Nothing read here is kept; the key is overwritten. */
+/**
+ * Envoy would refuse to start with a pair that does not fit, and say so only in its own log.
+ * Nothing read here is kept; the key is overwritten.
+ */
 export async function checkServerCertificate(certificatePath: string, keyPath: string): Promise<CertificateProblem[]> {
   const [certificate, key] = await Promise.all([readCertificate(certificatePath), readKey(keyPath)]);
   const problems: CertificateProblem[] = [];

@@ -4,8 +4,9 @@ import { type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 
 /**
- * Set by the supervisor where `stores.postgres` of the file decided, to what stood there: DATABASE_URL is then the same database, for processes
- * that start later too, and a file that says something else waits for a restart.
+ * Set by the supervisor where `stores.postgres` of the file decided, to what stood there:
+ * DATABASE_URL is then the same database, for processes that start later too, and a file that says
+ * something else waits for a restart.
  */
 export const POSTGRES_OF_FILE = 'GATEWAY_POSTGRES_OF_FILE';
 

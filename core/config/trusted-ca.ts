@@ -18,8 +18,9 @@ export type TrustedCa =
   | { readonly ok: false; readonly reason: string; readonly path?: string };
 
 /**
- * What the certificates of https providers are checked against: `SSL_CERT_FILE` as everywhere (it replaces the system's bundle; an
- * operator with a private CA appends it to a copy), else the system's.
+ * What the certificates of https providers are checked against: `SSL_CERT_FILE` as everywhere (it
+ * replaces the system's bundle; an operator with a private CA appends it to a copy), else the
+ * system's.
  */
 export async function findTrustedCa(env: Readonly<Record<string, string | undefined>>): Promise<TrustedCa> {
   const named = env.SSL_CERT_FILE;

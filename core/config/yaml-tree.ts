@@ -112,7 +112,10 @@ export class YamlTree {
     return Object.fromEntries(entries);
   }
 
-  /** Names are text. `4.1:` would be a number in YAML, so the source decides; a mapping as a name, or `__proto__`, is nobody's intention. */
+  /**
+   * Names are text. `4.1:` would be a number in YAML, so the source decides; a mapping as a name,
+   * or `__proto__`, is nobody's intention.
+   */
   #readName(pair: Pair): string | undefined {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
     const name = isScalar(key) ? (typeof key.value === 'string' ? key.value : key.source) : undefined;

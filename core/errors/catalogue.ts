@@ -1,6 +1,7 @@
 /**
- * The error catalogue: the one place that knows a code's status, type, text, retry advice and whether a request that ends so can have
- * been billed. docs/errors.md is generated from it, and test/catalogue.test.ts keeps page and code in step.
+ * The error catalogue: the one place that knows a code's status, type, text, retry advice and
+ * whether a request that ends so can have been billed. docs/errors.md is generated from it, and
+ * test/catalogue.test.ts keeps page and code in step.
  */
 export interface CatalogueEntry {
   readonly status: number;
@@ -11,7 +12,10 @@ export interface CatalogueEntry {
   readonly retryAfter?: number | 'window';
   /** The field, where it is always the same one. */
   readonly param?: string;
-  /** Set where a stream that has begun can end so: it is then charged for what was delivered. Absent: such a request is never billed. */
+  /**
+   * Set where a stream that has begun can end so: it is then charged for what was delivered.
+   * Absent: such a request is never billed.
+   */
   readonly billed?: 'delivered';
   /** Advice for the client, shown in docs/errors.md and the dashboard. */
   readonly advice: string;

@@ -1,6 +1,9 @@
 import { CATALOGUE, type CatalogueEntry, type ErrorCode } from './catalogue.ts';
 
-/** A refusal is a value, not an exception (measured: 0.3 us against 6 us through four awaits). Exceptions are bugs. */
+/**
+ * A refusal is a value, not an exception (measured: 0.3 us against 6 us through four awaits).
+ * Exceptions are bugs.
+ */
 export interface Refusal {
   readonly kind: 'refusal';
   readonly code: ErrorCode;
@@ -21,7 +24,10 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
 
 type PlacesOf<Code extends ErrorCode> = Places<(typeof CATALOGUE)[Code]['message']>;
 
-/** Every place of a code's message must be filled, and nothing else: a call that forgets one does not compile. */
+/**
+ * Every place of a code's message must be filled, and nothing else: a call that forgets one does
+ * not compile.
+ */
 type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
   ? Readonly<Record<string, never>>
   : Readonly<Record<PlacesOf<Code>, string | number>>;

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-// Locks of processes: spools, data folders, set-up. Plain JavaScript, because set-up runs before anything is installed.
+// Locks of processes: spools, data folders, set-up. Plain JavaScript, because set-up runs before
+// anything is installed.
 //
-// The kernel keeps the lock with the open file and drops it with the process, however the process ends. So a lock is
-// never stale, contains no process id, and holds between containers that share a volume. Node has no call for it. But
-// the lock belongs to the open file and not to the process that asked for it: a program gets the descriptor of this
-// process, takes the lock, and ends.
+// The kernel keeps the lock with the open file and drops it with the process, however the process
+// ends. So a lock is never stale, contains no process id, and holds between containers that share a
+// volume. Node has no call for it. But the lock belongs to the open file and not to the process
+// that asked for it: a program gets the descriptor of this process, takes the lock, and ends.
 
 /** The status of a program that did not get the lock. */
 const TAKEN = 1;

@@ -1,4 +1,7 @@
-/** As `toISOString`, which costs 1.3 us where this costs 0.2: most moments that are asked for lie in the second of the one before. */
+/**
+ * As `toISOString`, which costs 1.3 us where this costs 0.2: most moments that are asked for lie in
+ * the second of the one before.
+ */
 export function createIsoTime(): (nowMs: number) => string {
   let second = Number.NaN;
   /** Up to the point before the milliseconds. */

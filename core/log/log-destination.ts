@@ -1,19 +1,26 @@
 import { write, writeSync } from 'node:fs';
 
 /**
- * Where log lines go: a file descriptor that may be a full disk, or a pipe that nobody reads. Neither ends the process, holds a request up or
- * fills the memory, and neither keeps the process from ending. pino's own destination does all four (sonic-boom 4.2, run).
+ * Where log lines go: a file descriptor that may be a full disk, or a pipe that nobody reads.
+ * Neither ends the process, holds a request up or fills the memory, and neither keeps the process
+ * from ending. pino's own destination does all four (sonic-boom 4.2, run).
  */
 export interface LogDestination {
   write(line: string): void;
   flush(): void;
-  /** Lines that were dropped since this was asked last, because too many waited; 0 while there is no room to say so. */
+  /**
+   * Lines that were dropped since this was asked last, because too many waited; 0 while there is no
+   * room to say so.
+   */
   takeDropped(): number;
   /** Writes waiting lines before it returns, if that is possible; for the end of the process. */
   end(): void;
 }
 
-/** Bytes that are written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7 us instead of 2.4: each write wakes a thread. */
+/**
+ * Bytes that are written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7
+ * us instead of 2.4: each write wakes a thread.
+ */
 const FLUSH_AT_BYTES = 64 * 1024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 /** A write that takes longer has nobody at its other end. */

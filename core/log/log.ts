@@ -3,8 +3,9 @@ import { createIsoTime } from './iso-time.ts';
 import { createLogDestination } from './log-destination.ts';
 
 /**
- * One JSON line per event on standard output; one line per request, none per chunk (4.7 us for a line of ten fields, measured).
- * Prompts, completions, keys and provider secrets never reach a log call (DESIGN invariant 9); request headers are never logged whole.
+ * One JSON line per event on standard output; one line per request, none per chunk (4.7 us for a
+ * line of ten fields, measured). Prompts, completions, keys and provider secrets never reach a log
+ * call (docs/design.md, "Invariants", 9); request headers are never logged whole.
  */
 export type Log = Logger;
 

@@ -65,7 +65,8 @@ describe('clientAddress', () => {
     fc.assert(
       fc.property(invented, fc.ipV4(), trusted, (left, client, proxies) => {
         fc.pre(!inRanges(client, TRUSTED));
-        // Each proxy appends whom it saw: the first one the client, the next ones the proxy before, Envoy the last one.
+        // Each proxy appends whom it saw: the first one the client, the next ones the proxy before,
+        // Envoy the last one.
         const header = [...left, client, ...proxies].join(', ');
         expect(clientAddress(proxies.at(-1) ?? '', header, TRUSTED)).toBe(client);
         expect(clientAddress(client, [...left, client].join(','), TRUSTED)).toBe(client);

@@ -1,8 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses and address ranges (CIDR). The command line, the configuration, admission and the dashboard read them here, the dashboard's
- * page in the browser too, so that a range which one of them accepts means the same to all.
+ * Addresses and address ranges (CIDR). The command line, the configuration, admission and the
+ * dashboard read them here, the dashboard's page in the browser too, so that a range which one of
+ * them accepts means the same to all.
  */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -12,7 +13,10 @@ export interface IpRange {
   readonly prefixLength: number;
 }
 
-/** Compiled ranges, shared by all keys. The map is emptied when it is full: to compile a range again costs microseconds. */
+/**
+ * Compiled ranges, shared by all keys. The map is emptied when it is full: to compile a range again
+ * costs microseconds.
+ */
 const MAX_COMPILED = 4096;
 const compiled = new Map<string, IpRange | undefined>();
 
@@ -23,14 +27,20 @@ const MAPPED = /^::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 /** The longest IPv6 address has 45 characters; a zone adds the name of an interface. */
 const MAX_WITH_ZONE = 64;
 
-/** True if `address` lies in one of the ranges. Text that is no address lies in none, text that is no range contains nothing. */
+/**
+ * True if `address` lies in one of the ranges. Text that is no address lies in none, text that is
+ * no range contains nothing.
+ */
 export function inRanges(address: string, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return false;
   const parsed = parseIpAddress(address);
   return parsed !== undefined && ranges.some((text) => contains(compileRange(text), parsed));
 }
 
-/** The address in one spelling per address: `::ffff:10.0.0.1` is `10.0.0.1`, a zone is left out. `undefined`: no address. */
+/**
+ * The address in one spelling per address: `::ffff:10.0.0.1` is `10.0.0.1`, a zone is left out.
+ * `undefined`: no address.
+ */
 export function normalizeAddress(text: string): string | undefined {
   if (isIpv4(text)) return text;
   const canonical = canonicalIpv6(text);
@@ -38,8 +48,8 @@ export function normalizeAddress(text: string): string | undefined {
 }
 
 /**
- * A range such as `10.0.0.0/8` or `fd00::/8`; an address alone is its own range. A range of IPv4 addresses inside IPv6 is the range of
- * IPv4; a wider one would reach beyond IPv4 and is none.
+ * A range such as `10.0.0.0/8` or `fd00::/8`; an address alone is its own range. A range of IPv4
+ * addresses inside IPv6 is the range of IPv4; a wider one would reach beyond IPv4 and is none.
  */
 export function parseIpRange(text: string): IpRange | undefined {
   const [named = '', bits, ...rest] = text.split('/');
@@ -56,7 +66,10 @@ export function isIpRange(text: string): boolean {
   return parseIpRange(text) !== undefined;
 }
 
-/** The range in one spelling: `::ffff:10.0.0.0/104` is `10.0.0.0/8`, and `fd00::1/128` is `fd00::1`. `undefined`: no range. */
+/**
+ * The range in one spelling: `::ffff:10.0.0.0/104` is `10.0.0.0/8`, and `fd00::1/128` is `fd00::1`.
+ * `undefined`: no range.
+ */
 export function normalizeIpRange(text: string): string | undefined {
   const range = parseIpRange(text);
   if (range === undefined) return undefined;
@@ -89,12 +102,18 @@ function contains(range: IpRange | undefined, address: IpAddress): boolean {
   return range?.address.kind() === address.kind() && address.match(range.address, range.prefixLength);
 }
 
-/** The library takes octal, hexadecimal and shortened IPv4 (`010.0.0.1`) too; proxies and people who write those mean other addresses. */
+/**
+ * The library takes octal, hexadecimal and shortened IPv4 (`010.0.0.1`) too; proxies and people who
+ * write those mean other addresses.
+ */
 function isIpv4(text: string): boolean {
   return text.length <= 15 && /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
 }
 
-/** The URL parser of the platform agrees with `net.isIPv6` on what is an address; the library takes groups of five digits too. */
+/**
+ * The URL parser of the platform agrees with `net.isIPv6` on what is an address; the library takes
+ * groups of five digits too.
+ */
 function canonicalIpv6(text: string): string | undefined {
   if (text.length > MAX_WITH_ZONE) return undefined;
   const [, address] = /^([0-9A-Fa-f:.]{2,45})(?:%[0-9A-Za-z.:-]+)?$/.exec(text) ?? [];

@@ -1,11 +1,15 @@
-/** The problem between the TLS of the two ends, in words; `undefined`: the error has another cause. */
+/**
+ * The problem between the TLS of the two ends, in words; `undefined`: the error has another cause.
+ */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
   return REASONS.find(([pattern]) => pattern.test(`${code} ${error.message}`))?.[1];
 }
 
-/** Codes of Node where there are any; OpenSSL's own texts, with their source lines, are for nobody. */
+/**
+ * Codes of Node where there are any; OpenSSL's own texts, with their source lines, are for nobody.
+ */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|packet length too long/i, 'the server speaks no TLS at this port'],
   [/does not support SSL connections/, 'the server has TLS switched off'],

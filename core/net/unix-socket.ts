@@ -1,7 +1,10 @@
 import { chmod, unlink } from 'node:fs/promises';
 import type { ListenOptions, Server } from 'node:net';
 
-/** Node's default of 511 gave 503s at 1,500 connections that came at once. The kernel's own limit (somaxconn) still holds. */
+/**
+ * Node's default of 511 gave 503s at 1,500 connections that came at once. The kernel's own limit
+ * (somaxconn) still holds.
+ */
 const BACKLOG = 4096;
 
 export interface TcpAddress {
@@ -10,8 +13,9 @@ export interface TcpAddress {
 }
 
 /**
- * Listens on a Unix socket (mode 0600) or a TCP address. A socket file left behind by a process that died is removed: the folder belongs to
- * one deployment, whose supervisor starts each process once.
+ * Listens on a Unix socket (mode 0600) or a TCP address. A socket file left behind by a process
+ * that died is removed: the folder belongs to one deployment, whose supervisor starts each process
+ * once.
  */
 export async function listenOn(server: Server, where: string | TcpAddress): Promise<void> {
   if (typeof where !== 'string') {

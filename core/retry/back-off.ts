@@ -3,14 +3,20 @@ export interface BackOffOptions {
   /** Delay after the first failure, in ms; each further failure in a row doubles it. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Share of the delay that is random, from 0 to 1: many callers that failed together do not return together. */
+  /**
+   * Share of the delay that is random, from 0 to 1: many callers that failed together do not return
+   * together.
+   */
   readonly jitter?: number;
 }
 
 /** Beyond this many doublings every delay is the longest; the bound keeps the product finite. */
 const MOST_DOUBLINGS = 30;
 
-/** The delay before the next attempt, in ms. `failures` in a row count from 1; a jitter only shortens the delay. */
+/**
+ * The delay before the next attempt, in ms. `failures` in a row count from 1; a jitter only
+ * shortens the delay.
+ */
 export function backOffMs(
   failures: number,
   { firstMs, longestMs, jitter = 0 }: BackOffOptions,

@@ -43,8 +43,9 @@ import {
 import { prepareDatabase } from '../schema/prepare.ts';
 
 /**
- * The changes that operators and the dashboard make. Every change is in force for the next request, because the gateway reads the
- * same rows. Each is committed together with its row in the audit log. A call that changes nothing writes no row.
+ * The changes that operators and the dashboard make. Every change is in force for the next request,
+ * because the gateway reads the same rows. Each is committed together with its row in the audit
+ * log. A call that changes nothing writes no row.
  */
 export interface Administration {
   /** With an opening credit, both are committed together, or neither. */
@@ -71,7 +72,10 @@ export interface Administration {
   keys(organizationId: string, mostRevoked?: number): Promise<readonly KeyRecord[] | undefined>;
   key(organizationId: string, keyId: string): Promise<KeyRecord | undefined>;
   updateKey(organizationId: string, keyId: string, change: KeyChange, by: Actor): Promise<UpdateKeyResult>;
-  /** A new key with the settings of the old one, which is revoked now or later, as `replacement` says. */
+  /**
+   * A new key with the settings of the old one, which is revoked now or later, as `replacement`
+   * says.
+   */
   replaceKey(organizationId: string, keyId: string, replacement: KeyReplacement, by: Actor): Promise<ReplaceKeyResult>;
   /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
   revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
@@ -84,7 +88,10 @@ export interface Administration {
   retryDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
   /** Books it as a loss. */
   forgiveDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
-  /** After a restore: makes every limit store discard its state of this ledger. Returns the new epoch. */
+  /**
+   * After a restore: makes every limit store discard its state of this ledger. Returns the new
+   * epoch.
+   */
   renewLedgerEpoch(): Promise<string>;
 }
 

@@ -1,14 +1,20 @@
 import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.ts';
 import { isList } from './audit-changes.ts';
 
-/** Most bytes of an event's changes, in UTF-8, as PostgreSQL writes them out: with a space behind each comma and colon. */
+/**
+ * Most bytes of an event's changes, in UTF-8, as PostgreSQL writes them out: with a space behind
+ * each comma and colon.
+ */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
 /** Enough of a text to tell it from others. */
 const SHORT_TEXT = 100;
 
-/** Cuts an event to its bounds, so that no user fills the database with one change. It says how many entries were left out. */
+/**
+ * Cuts an event to its bounds, so that no user fills the database with one change. It says how many
+ * entries were left out.
+ */
 export function boundedEvent(event: AuditEvent): AuditEvent {
   return { ...event, subjectName: cut(event.subjectName, MOST_NAME), changes: boundedChanges(event.changes) };
 }
@@ -16,7 +22,8 @@ export function boundedEvent(event: AuditEvent): AuditEvent {
 function boundedChanges(changes: AuditChanges): AuditChanges {
   const whole = shortened(changes, Number.POSITIVE_INFINITY, MOST_TEXT);
   if (fits(whole)) return whole;
-  // The most members of each list with which it fits. A text of 100 characters may take 600 bytes, and few fields are texts.
+  // The most members of each list with which it fits. A text of 100 characters may take 600 bytes,
+  // and few fields are texts.
   let [most, tooMany] = [0, longestList(changes) + 1];
   while (tooMany - most > 1) {
     const middle = Math.floor((most + tooMany) / 2);

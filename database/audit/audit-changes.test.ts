@@ -12,7 +12,9 @@ const VALUE = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   fc.uniqueArray(fc.constantFrom('chat', 'usage:read', 'a', 'b', '10.0.0.0/8'), { maxLength: 4 }),
 );
-/** Few names, so that both records have the same ones often; and those that objects have from birth. */
+/**
+ * Few names, so that both records have the same ones often; and those that objects have from birth.
+ */
 const RECORD = fc.dictionary(fc.constantFrom('name', 'scopes', 'limit', '__proto__', 'constructor'), VALUE);
 
 /** Applies the changes to the former state, as a reader of the log would. */

@@ -10,7 +10,10 @@ const SIZE: Statement = {
   text: `select coalesce(sum(pg_total_relation_size(relid)), 0)::double precision as bytes from pg_partition_tree('audit_log')`,
 };
 
-/** Measures the audit log while the process lives, with its indexes. What could not be measured is measured next time. Returns how to stop. */
+/**
+ * Measures the audit log while the process lives, with its indexes. What could not be measured is
+ * measured next time. Returns how to stop.
+ */
 export function watchAuditLogSize(pool: pg.Pool, onBytes: (bytes: number) => void): () => void {
   let stopped = false;
   const measure = async (): Promise<void> => {

@@ -31,7 +31,10 @@ export async function addAuditEvent(client: pg.PoolClient, given: AuditEvent, by
 
 let latestMs = 0;
 
-/** Ids sort by time. What this process writes keeps its order, also within a millisecond: created, then credited. */
+/**
+ * Ids sort by time. What this process writes keeps its order, also within a millisecond: created,
+ * then credited.
+ */
 function nextMoment(): number {
   latestMs = Math.max(Date.now(), latestMs + 1);
   return latestMs;

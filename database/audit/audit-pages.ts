@@ -20,12 +20,18 @@ const BY_OPERATOR = `(a.actor_user_id is null or exists (
       select from users u where u.id = a.actor_user_id and u.is_operator
         and not exists (select from memberships m where m.user_id = u.id and m.organization_id = a.organization_id)
     ))`;
-/** Bounds of ids and time, from and to. Ids sort by time, to a minute between the clocks of processes. */
+/**
+ * Bounds of ids and time, from and to. Ids sort by time, to a minute between the clocks of
+ * processes.
+ */
 const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is null or a.id < $2)
       and ($3::text is null or a.id >= $3) and ($4::double precision is null or a.created_at >= to_timestamp($4 / 1000))
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))
     order by a.id desc limit $7`;
-/** An operator who has no name for the reader cannot be found by it. The inner limit bounds what is looked at, the outer one what is found. */
+/**
+ * An operator who has no name for the reader cannot be found by it. The inner limit bounds what is
+ * looked at, the outer one what is found.
+ */
 const LIST: Statement = {
   name: 'audit_page',
   text: `select p.*, o.name as organization_name
@@ -43,7 +49,10 @@ const EXTENT: Statement = {
   name: 'audit_extent',
   text: `select count(*)::integer as walked, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as walked`,
 };
-/** A filter by actor or action has no index of its own, and may fit nothing. A page looks at no more events: 20 ms, where all of 200,000 take 830 (measured). */
+/**
+ * A filter by actor or action has no index of its own, and may fit nothing. A page looks at no more
+ * events: 20 ms, where all of 200,000 take 830 (measured).
+ */
 const WALK_ROWS = 5_000;
 
 interface EventRow {

@@ -57,7 +57,10 @@ export interface ListChange {
 /** A value before and after. For a list that stays one, only the difference. */
 export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChange;
 
-/** By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is null. */
+/**
+ * By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is
+ * null.
+ */
 export type AuditChanges = Readonly<Record<string, AuditChange>>;
 
 export interface AuditEvent {
@@ -71,5 +74,8 @@ export interface AuditEvent {
   readonly changes: AuditChanges;
 }
 
-/** Customers read this instead of an operator's e-mail address, account on a machine, and network address. */
+/**
+ * Customers read this instead of an operator's e-mail address, account on a machine, and network
+ * address.
+ */
 export const THE_OPERATOR = 'the operator';

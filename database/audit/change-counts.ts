@@ -29,8 +29,9 @@ const count = (subject: string, seconds: number, from: string) =>
       select ${subject}, ${seconds}, ${startOf(seconds)}, 1 ${from} ${ONE_MORE}`;
 
 /**
- * Counted before the change, in one statement, so that processes side by side cannot be slipped past. Each share is asked only if the one
- * before has room: who is beyond his own takes nothing of his organization's.
+ * Counted before the change, in one statement, so that processes side by side cannot be slipped
+ * past. Each share is asked only if the one before has room: who is beyond his own takes nothing of
+ * his organization's.
  */
 const COUNT: Statement = {
   name: 'count_change',

@@ -2,14 +2,20 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } fro
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** File of the key that signs checkpoints: only the processes of this data folder, and its operator, have it. */
+/**
+ * File of the key that signs checkpoints: only the processes of this data folder, and its operator,
+ * have it.
+ */
 const FILE = 'checkpoint-key.pem';
 
 export function checkpointKeyPath(dataDir: string): string {
   return join(dataDir, FILE);
 }
 
-/** The private key of a data folder, made there when it is missing; two that make it at once get the same. Rejects when it cannot be read. */
+/**
+ * The private key of a data folder, made there when it is missing; two that make it at once get the
+ * same. Rejects when it cannot be read.
+ */
 export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   const path = checkpointKeyPath(dataDir);
   const present = await readFile(path).catch((error: NodeJS.ErrnoException) => {

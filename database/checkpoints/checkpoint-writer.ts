@@ -11,7 +11,10 @@ import {
   signCheckpoint,
 } from './checkpoints.ts';
 
-/** Accounts that one transaction looks at, and entries that it reads: it takes no longer than a request's may. */
+/**
+ * Accounts that one transaction looks at, and entries that it reads: it takes no longer than a
+ * request's may.
+ */
 const AT_ONCE = { accounts: 2_000, entries: 50_000 };
 /** Limit of one run: the next run does the rest. */
 const MOST_TRANSACTIONS = 200;
@@ -22,7 +25,10 @@ const PAGE_END: Statement = {
       select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
     ) page`,
 };
-/** Organizations whose newest checkpoint is old enough, or has too many entries after it, with its position. */
+/**
+ * Organizations whose newest checkpoint is old enough, or has too many entries after it, with its
+ * position.
+ */
 const DUE: Statement = {
   name: 'ledger_checkpoints_due',
   text: `
@@ -98,7 +104,8 @@ async function writePage(
       totalCreditsNanoUsd: BigInt(due.credits),
     };
     while (stands.sequence < due.sequence) {
-      // The rest of this organization is the next transaction's: it has too many entries to have to wait.
+      // The rest of this organization is the next transaction's: it has too many entries to have to
+      // wait.
       if (room <= 0) return { written, after: reached };
       const upTo = Math.min(stands.sequence + MOST_ENTRIES, due.sequence);
       room -= upTo - stands.sequence;

@@ -1,7 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { NanoUsd } from '../../core/money.ts';
 
-/** How an organization's ledger stood after an entry, with a hash of all that led there: proof against a changed past and a lost end. */
+/**
+ * How an organization's ledger stood after an entry, with a hash of all that led there: proof
+ * against a changed past and a lost end.
+ */
 export interface Checkpoint {
   readonly organizationId: string;
   readonly sequence: number;
@@ -24,8 +27,9 @@ export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
 /** Keeps checkpoints, beside the ledger. Both methods reject with StoreUnavailable. */
 export interface CheckpointStore {
   /**
-   * Writes one, or several where there are many new entries, for every organization that has new entries and no checkpoint of late.
-   * Resolves with how many were written; with 0 also while another process is at it.
+   * Writes one, or several where there are many new entries, for every organization that has new
+   * entries and no checkpoint of late. Resolves with how many were written; with 0 also while
+   * another process is at it.
    */
   write(run: CheckpointRun): Promise<number>;
   /** Made at that moment or later, oldest first. */
@@ -39,7 +43,10 @@ export interface CheckpointRun {
   readonly everyMs: number;
 }
 
-/** More new entries than these make several checkpoints: none of them has to be read as a larger piece. */
+/**
+ * More new entries than these make several checkpoints: none of them has to be read as a larger
+ * piece.
+ */
 export const MOST_ENTRIES = 10_000;
 
 /** Before an organization's first entry. */

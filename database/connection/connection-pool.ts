@@ -17,14 +17,18 @@ export interface Timeouts {
   readonly statementMs: number;
 }
 
-/** We give up a little after PostgreSQL should have: it answers with its own error unless it, or the way to it, is frozen. */
+/**
+ * We give up a little after PostgreSQL should have: it answers with its own error unless it, or the
+ * way to it, is frozen.
+ */
 const ANSWER_MARGIN_MS = 500;
 
 /**
- * Every statement of the gateway looks up rows by index, by design. The planner may see the tables for the first time while they are empty,
- * and a plan it then makes for a prepared statement would read them whole until statistics follow their growth; generic plans spare a
- * planning of about a millisecond for each execution. Bitmaps, caches and copies of rows pay for thousands of them: a lookup of callers
- * costs a fifth less without (measured).
+ * Every statement of the gateway looks up rows by index, by design. The planner may see the tables
+ * for the first time while they are empty, and a plan it then makes for a prepared statement would
+ * read them whole until statistics follow their growth; generic plans spare a planning of about a
+ * millisecond for each execution. Bitmaps, caches and copies of rows pay for thousands of them: a
+ * lookup of callers costs a fifth less without (measured).
  */
 const PLANNER_NODES = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'memoize', 'material'];
 const BY_INDEX = [
@@ -33,15 +37,18 @@ const BY_INDEX = [
 ].join('; ');
 /** For one transaction that reads tables whole. */
 export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} = on`).join('; ');
-/** Reports have filters that are not always there: each is planned for the values it is asked with. */
+/**
+ * Reports have filters that are not always there: each is planned for the values it is asked with.
+ */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
 /** Charges lock rows and read them then, which `serializable` would answer with rollbacks. */
 const SESSION = `set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
- * A standby answers lookups and takes no charge; and a connection that was made before its promotion would outlive it without the look at the
- * timeline below. So it is refused with the code that a write would be.
+ * A standby answers lookups and takes no charge; and a connection that was made before its
+ * promotion would outlive it without the look at the timeline below. So it is refused with the code
+ * that a write would be.
  */
 export const REFUSE_READ_ONLY = `do $$ begin
     if current_setting('transaction_read_only')::boolean then
@@ -49,14 +56,18 @@ export const REFUSE_READ_ONLY = `do $$ begin
     end if;
   end $$`;
 
-/** The database may be another since the last connection (0022_ledger_identity.sql). The very first one comes before the migrations. */
+/**
+ * The database may be another since the last connection (0022_ledger_identity.sql). The very first
+ * one comes before the migrations.
+ */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
   end $$`;
 
 /**
- * pg and its pool listen to a connection only at times: a connection that ends while it connects, has just been released or is in
- * our hands would end the process with an unhandled `error`. The current statement and the pool report the end as well.
+ * pg and its pool listen to a connection only at times: a connection that ends while it connects,
+ * has just been released or is in our hands would end the process with an unhandled `error`. The
+ * current statement and the pool report the end as well.
  */
 class GuardedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -66,7 +77,10 @@ class GuardedClient extends pg.Client {
 }
 
 export interface SessionSettings {
-  /** `off`: for what may be lost with a crash of the server, and must not wait for its disk. Default on. */
+  /**
+   * `off`: for what may be lost with a crash of the server, and must not wait for its disk. Default
+   * on.
+   */
   readonly synchronousCommit?: 'on' | 'off';
   /** Default `by_index`. */
   readonly plans?: 'by_index' | 'by_values';
@@ -109,7 +123,10 @@ export interface Statement {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. `timeoutMs`: where the connection's own is too short. */
+/**
+ * Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. `timeoutMs`:
+ * where the connection's own is too short.
+ */
 export async function run<R extends object = Row>(
   on: pg.Pool | pg.PoolClient | pg.Client,
   statement: Statement,
@@ -126,7 +143,10 @@ export async function run<R extends object = Row>(
   }
 }
 
-/** Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown is closed, not reused. */
+/**
+ * Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown
+ * is closed, not reused.
+ */
 export async function inTransaction<T>(
   pool: pg.Pool,
   begin: string,

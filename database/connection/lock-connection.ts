@@ -4,12 +4,21 @@ import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
 import { REFUSE_READ_ONLY } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
-/** The connection whose end is the end of the lock that says who keeps the limits of a database (memory-mode-lock.ts). */
+/**
+ * The connection whose end is the end of the lock that says who keeps the limits of a database
+ * (memory-mode-lock.ts).
+ */
 export const ANSWER_MS = 2_000;
-/** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
+/**
+ * A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that
+ * long before it gives up.
+ */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;
-/** A machine that vanished closes nothing: by its default PostgreSQL would keep such a connection, and its lock, for two hours. */
+/**
+ * A machine that vanished closes nothing: by its default PostgreSQL would keep such a connection,
+ * and its lock, for two hours.
+ */
 const GONE_AFTER_25_S = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
 
 export type Mode = 'memory' | 'shared';

@@ -4,7 +4,10 @@ import { asStoreError } from './unavailable.ts';
 /** Limit of one statement. Its reads are bounded, so only an overloaded machine takes as long. */
 const TIMEOUT_MS = 600_000;
 
-/** Runs bounded statements that read much, each for itself, on a connection that is closed afterwards. */
+/**
+ * Runs bounded statements that read much, each for itself, on a connection that is closed
+ * afterwards.
+ */
 export interface PatientSession {
   read<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
   /** Several statements that see one moment. */

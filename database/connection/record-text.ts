@@ -1,17 +1,23 @@
 /**
- * A batch as an array of records in PostgreSQL's own notation: one parameter. PostgreSQL turns it into rows for half the
- * price of one array for each column (measured with 22 columns). `pg` knows no records.
+ * A batch as an array of records in PostgreSQL's own notation: one parameter. PostgreSQL turns it
+ * into rows for half the price of one array for each column (measured with 22 columns). `pg` knows
+ * no records.
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
-/** Text without characters that mean something to PostgreSQL. Empty text needs quotes: without them it would be NULL. */
+/**
+ * Text without characters that mean something to PostgreSQL. Empty text needs quotes: without them
+ * it would be NULL.
+ */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
-/** A record's quotes stand inside an array's, where each of their characters is escaped once more. */
+/**
+ * A record's quotes stand inside an array's, where each of their characters is escaped once more.
+ */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 
 /**
- * The columns of a record type by the path of their value (`usage.promptTokens`), in the order of the type. A value
- * without a column does not compile.
+ * The columns of a record type by the path of their value (`usage.promptTokens`), in the order of
+ * the type. A value without a column does not compile.
  */
 export type RecordColumns<T> = Readonly<Record<PathOf<T>, readonly [column: string, read: (item: T) => FieldValue]>>;
 
@@ -47,7 +53,10 @@ function fieldText(value: FieldValue): string {
   return `\\"${value.replace(/["\\]/g, (character) => ESCAPED[character] ?? '')}\\"`;
 }
 
-/** Characters that change what a terminal or a spreadsheet shows, and NUL, which PostgreSQL cannot store. */
+/**
+ * Characters that change what a terminal or a spreadsheet shows, and NUL, which PostgreSQL cannot
+ * store.
+ */
 const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
 const MAY_NEED_CLEANING = /[^ -~]/;
 

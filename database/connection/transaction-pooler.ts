@@ -19,8 +19,9 @@ const ROUNDS = 5;
 const SETTING = 'inference_gateway.session';
 
 /**
- * Whether a connection is a session of PostgreSQL's own, which keeps its settings and its backend while another connection is in the middle
- * of a transaction. Rejects with TransactionPooler, or with StoreUnavailable when PostgreSQL is away.
+ * Whether a connection is a session of PostgreSQL's own, which keeps its settings and its backend
+ * while another connection is in the middle of a transaction. Rejects with TransactionPooler, or
+ * with StoreUnavailable when PostgreSQL is away.
  */
 export async function refuseTransactionPooler(url: string): Promise<void> {
   if (await hasTransactionPooler(url)) throw new TransactionPooler(TRANSACTION_POOLER);
@@ -69,7 +70,10 @@ interface Session {
   readonly backend: number;
 }
 
-/** Rows of the last of several statements, as a simple query: prepared ones fail behind some poolers, for another reason. */
+/**
+ * Rows of the last of several statements, as a simple query: prepared ones fail behind some
+ * poolers, for another reason.
+ */
 async function rowsOf(client: pg.Client, text: string): Promise<readonly Session[]> {
   const results = (await client.query(text)) as pg.QueryResult<Session> | pg.QueryResult<Session>[];
   return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];

@@ -2,7 +2,10 @@ import pg from 'pg';
 import { run, type Statement } from './connection-pool.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
-/** Processes lock sums in the same order and cannot deadlock each other; an operator's session could. */
+/**
+ * Processes lock sums in the same order and cannot deadlock each other; an operator's session
+ * could.
+ */
 const MAX_TRIES = 3;
 
 export interface RowWriting<Row> {
@@ -14,9 +17,10 @@ export interface RowWriting<Row> {
 }
 
 /**
- * Writes a batch in one statement and one transaction. A row that PostgreSQL refuses is separated by
- * halving, so that it is lost alone. Resolves to the number of refused rows. Rejects while PostgreSQL
- * is unavailable, also halfway: rows that were written by then are recognised in the repeated batch.
+ * Writes a batch in one statement and one transaction. A row that PostgreSQL refuses is separated
+ * by halving, so that it is lost alone. Resolves to the number of refused rows. Rejects while
+ * PostgreSQL is unavailable, also halfway: rows that were written by then are recognised in the
+ * repeated batch.
  */
 export async function writeRows<Row>(pool: pg.Pool, batch: readonly Row[], how: RowWriting<Row>): Promise<number> {
   for (let tries = 1; ; tries++) {

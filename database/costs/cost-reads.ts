@@ -49,7 +49,10 @@ export async function costReport(pool: pg.Pool, { sinceMs, untilMs, by }: CostQu
   }));
 }
 
-/** The ids are for the partitions: an attempt begins at most a `timeouts.total`, an hour, after its request. */
+/**
+ * The ids are for the partitions: an attempt begins at most a `timeouts.total`, an hour, after its
+ * request.
+ */
 const PROVIDER_USAGE = `
   select (asked_at at time zone 'UTC')::date - date '1970-01-01' as day, provider_model as model, reason, token_source as source,
     count(*) as calls, sum(prompt_tokens) as prompt, sum(cached_tokens) as cached, sum(completion_tokens) as completion
@@ -87,7 +90,8 @@ async function readWhole<R extends object>(pool: pg.Pool, text: string, values: 
     await client.query(
       `set local statement_timeout = ${TIMEOUT_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
     );
-    // The connection's own time-out is meant for requests. `query_timeout` is read from the statement by pg, but missing from its types.
+    // The connection's own time-out is meant for requests. `query_timeout` is read from the
+    // statement by pg, but missing from its types.
     const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
     try {
       return (await client.query<R>(statement)).rows;

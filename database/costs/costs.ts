@@ -23,7 +23,10 @@ export interface CostRow {
   readonly lossesNanoUsd: NanoUsd;
 }
 
-/** Everything that providers were asked, charged or not. Attempts are kept as long as the request log, charges for ever. */
+/**
+ * Everything that providers were asked, charged or not. Attempts are kept as long as the request
+ * log, charges for ever.
+ */
 export interface ProviderUsageQuery {
   /** Both inclusive. */
   readonly firstDay: UtcDay;

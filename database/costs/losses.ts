@@ -1,6 +1,8 @@
 import type { NanoUsd } from '../../core/money.ts';
 
-/** `over_hold`: usage beyond what was held for it; `balance`: a late charge found too little left. */
+/**
+ * `over_hold`: usage beyond what was held for it; `balance`: a late charge found too little left.
+ */
 export type LossReason =
   | 'over_hold'
   | 'balance'

@@ -1,7 +1,9 @@
 import type { TokenUsage } from '../../core/pricing.ts';
 import type { Loss } from './losses.ts';
 
-/** Why nobody was charged for what a provider was asked. A bounded set: metrics have it as a label. */
+/**
+ * Why nobody was charged for what a provider was asked. A bounded set: metrics have it as a label.
+ */
 export const UNCHARGED_REASONS = [
   /** No provider has seen the whole request. */
   'not_sent',
@@ -26,12 +28,15 @@ export const UNCHARGED_REASONS = [
 export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
 
 /**
- * One attempt at a provider that nobody was charged for: one that was charged is its generation. For the comparison with what providers
- * bill; no charge depends on it.
+ * One attempt at a provider that nobody was charged for: one that was charged is its generation.
+ * For the comparison with what providers bill; no charge depends on it.
  */
 export interface ProviderAttempt {
   readonly generationId: string;
-  /** Number among the attempts of this generation, from 1; 0: a charge from the spool, which does not know it. */
+  /**
+   * Number among the attempts of this generation, from 1; 0: a charge from the spool, which does
+   * not know it.
+   */
   readonly attempt: number;
   readonly organizationId: string;
   readonly keyId: string;
@@ -59,7 +64,10 @@ export interface AttemptTokens {
 
 /** Keeps attempts, as long as the request log is kept. */
 export interface ProviderAttempts {
-  /** Takes it, to be written soon; drops it, and counts that, when too many are waiting. Never throws. */
+  /**
+   * Takes it, to be written soon; drops it, and counts that, when too many are waiting. Never
+   * throws.
+   */
   record(attempt: ProviderAttempt): void;
 }
 

@@ -27,7 +27,9 @@ interface LockedKeyRow extends KeyRow {
   readonly expired: boolean;
 }
 
-/** In the order that every change of a key takes: its organization where that matters, then the key. */
+/**
+ * In the order that every change of a key takes: its organization where that matters, then the key.
+ */
 const LOCK: Statement = {
   name: 'lock_key',
   text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired

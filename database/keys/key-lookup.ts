@@ -10,7 +10,10 @@ import type { ReadFences } from '../limits-ownership/shard-fences.ts';
 import { limitsOf } from '../organizations/rate-limits.ts';
 import type { KeyStore } from './key-store.ts';
 
-/** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 333 a second on, calls wait longer. */
+/**
+ * A query costs about as much for one key as for ten calls with that key, and twice as much for ten
+ * keys (measured). From 333 a second on, calls wait longer.
+ */
 const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 2,
@@ -19,20 +22,25 @@ const BOUNDS = {
   maxWaiting: 20_000,
   waitMs: 2_000,
 };
-/** Each of several processes has a part of the calls, so calls wait from 125 a second on, and twice as long. */
+/**
+ * Each of several processes has a part of the calls, so calls wait from 125 a second on, and twice
+ * as long.
+ */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 8, longestPaceMs: 16 } };
 
 /**
- * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes agree; a clock that is set back makes
- * nothing usable that was revoked on the spot, because that was decided no earlier than it took effect.
+ * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes
+ * agree; a clock that is set back makes nothing usable that was revoked on the spot, because that
+ * was decided no earlier than it took effect.
  */
 export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
 /** Neither revoked nor expired. */
 export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expires_at > now(), true)`;
 
 /**
- * Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. A caller is one
- * JSON value, because `pg` takes longer to read 25 columns than PostgreSQL to find them; amounts are text, because JSON's numbers are not exact.
+ * Sequences of keys are those of their organization: both change under the account's row lock, so
+ * one number orders both. A caller is one JSON value, because `pg` takes longer to read 25 columns
+ * than PostgreSQL to find them; amounts are text, because JSON's numbers are not exact.
  */
 const FIND_KEYS: Statement = {
   name: 'find_keys',
@@ -102,8 +110,9 @@ export interface LimitsClaim {
 }
 
 /**
- * Reads callers, many in one query (docs/design.md, "Authentication without a cache"). `owner` is the mark of this process, or of the store it shares: once another mark
- * is in the database, nothing is admitted here any more.
+ * Reads callers, many in one query (docs/design.md, "Authentication without a cache"). `owner` is
+ * the mark of this process, or of the store it shares: once another mark is in the database,
+ * nothing is admitted here any more.
  */
 export function createKeyLookup(
   pool: pg.Pool,

@@ -67,7 +67,10 @@ export type UpdateKeyResult =
   | { readonly kind: 'updated'; readonly key: KeyRecord }
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** Judged are the limits that the change really changes: one that stood above before the organization's was lowered may stay. */
+  /**
+   * Judged are the limits that the change really changes: one that stood above before the
+   * organization's was lowered may stay.
+   */
   | AboveOrganization;
 
 export type ReplaceKeyResult =

@@ -25,7 +25,8 @@ const HAND_OVER: Statement = {
 };
 
 /**
- * All that work and belong to the user, in the organization or in every one; within a transaction of the caller's. Returns how many.
+ * All that work and belong to the user, in the organization or in every one; within a transaction
+ * of the caller's. Returns how many.
  */
 export async function revokeKeysOf(
   client: pg.PoolClient,
@@ -38,7 +39,10 @@ export async function revokeKeysOf(
   return keys.length;
 }
 
-/** All that work and belong to `from` in the organization belong to `to`; within a transaction of the caller's. */
+/**
+ * All that work and belong to `from` in the organization belong to `to`; within a transaction of
+ * the caller's.
+ */
 export async function handOverKeysOf(
   client: pg.PoolClient,
   organizationId: string,

@@ -11,7 +11,10 @@ export interface Begin {
   readonly balanceNanoUsd: bigint;
   readonly creditsNanoUsd: bigint;
   readonly hash: Buffer;
-  /** Daily sums are looked at from this day on: those of earlier days have entries before the beginning. Empty: of all days. */
+  /**
+   * Daily sums are looked at from this day on: those of earlier days have entries before the
+   * beginning. Empty: of all days.
+   */
   readonly firstDay: string;
 }
 
@@ -45,7 +48,10 @@ const RULES: Readonly<Record<EntryRule, string>> = {
 export const REACHES = 'the ledger reaches every checkpoint';
 const NUMBERED = 'entries are numbered without gaps up to the sequence of the account';
 
-/** Entries never change, and all up to the account's sequence were committed with it: so only the end has to be seen at one moment. */
+/**
+ * Entries never change, and all up to the account's sequence were committed with it: so only the
+ * end has to be seen at one moment.
+ */
 export async function verifyOrganization(on: Verification, organizationId: string, begin: Begin): Promise<void> {
   const { session, findings, kept } = on;
   const { sequence, balanceNanoUsd: balance, creditsNanoUsd: credits, hash } = begin;

@@ -6,7 +6,9 @@ export interface LedgerReport {
   /** Read now: with a checkpoint, those after it. */
   readonly entries: number;
   readonly generations: number;
-  /** Charges that the ledger refused, which an operator has to decide about (table dead_letters). */
+  /**
+   * Charges that the ledger refused, which an operator has to decide about (table dead_letters).
+   */
   readonly deadLetters: number;
   /** Charges that wait in spools, as their processes reported last. */
   readonly spooledCharges: number;
@@ -22,7 +24,10 @@ export interface LedgerDifference {
   readonly found: string;
 }
 
-/** Part that is verified already: each organization's newest checkpoint up to a moment, or exported ones. */
+/**
+ * Part that is verified already: each organization's newest checkpoint up to a moment, or exported
+ * ones.
+ */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
   | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };
@@ -30,7 +35,10 @@ export type VerifiedBefore =
 export interface VerifyOptions {
   /** Absent: everything is read. */
   readonly before?: VerifiedBefore;
-  /** Raw public keys that checkpoints may be signed with. Absent: any, each named by its checkpoints. */
+  /**
+   * Raw public keys that checkpoints may be signed with. Absent: any, each named by its
+   * checkpoints.
+   */
   readonly trusted?: readonly Buffer[];
 }
 

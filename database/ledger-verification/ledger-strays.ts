@@ -62,7 +62,10 @@ interface Piece {
   readonly differences: readonly Difference[] | null;
 }
 
-/** Finds rows that belong to no organization's ledger but should. `fromId`: generations with smaller ids are archived, or were verified before. */
+/**
+ * Finds rows that belong to no organization's ledger but should. `fromId`: generations with smaller
+ * ids are archived, or were verified before.
+ */
 export async function findStrays(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
   for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
     findings.add('every entry belongs to an account', subject, expected, found);
@@ -94,7 +97,10 @@ export interface Waiting {
 /** Processes say every two seconds what is in their spools. */
 const REPORTED_AGAIN_MS = 3_000;
 
-/** Counts dead letters and spooled charges. A spool that was just replayed may still be reported, so it is read twice. */
+/**
+ * Counts dead letters and spooled charges. A spool that was just replayed may still be reported, so
+ * it is read twice.
+ */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
   if (first.spooledCharges === 0) return first;
@@ -110,7 +116,10 @@ async function countNow(session: PatientSession): Promise<Waiting> {
   return counts ?? { deadLetters: 0, spooledCharges: 0 };
 }
 
-/** Months are archived by detaching their partitions, the oldest first: what is kept begins with the oldest that is attached. */
+/**
+ * Months are archived by detaching their partitions, the oldest first: what is kept begins with the
+ * oldest that is attached.
+ */
 export async function findKept(session: PatientSession): Promise<{ fromId: string; fromDay: string }> {
   const [{ month } = { month: null }] = await session.read<{ month: string | null }>(
     `select min(substring(inhrelid::regclass::text from 'generations_(\\d{4}_\\d{2})"?$')) as month
@@ -118,7 +127,8 @@ export async function findKept(session: PatientSession): Promise<{ fromId: strin
   );
   if (month === null) return { fromId: '', fromDay: '' };
   const firstMs = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1, 1);
-  // A request that was admitted before midnight may have got its id after it, or the other way round.
+  // A request that was admitted before midnight may have got its id after it, or the other way
+  // round.
   const secondDay = new Date(firstMs + 86_400_000).toISOString().slice(0, 10);
   return { fromId: idFloor('gen', firstMs), fromDay: secondDay };
 }

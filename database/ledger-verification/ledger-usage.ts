@@ -31,7 +31,10 @@ const KEY_SPEND = `
   ) u using (key_id, day)
   where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
 
-/** To be called where one moment is seen: `generations` are the sums of all generations of these days by then. */
+/**
+ * To be called where one moment is seen: `generations` are the sums of all generations of these
+ * days by then.
+ */
 export async function compareUsage(
   session: PatientSession,
   findings: LedgerFindings,

@@ -10,12 +10,15 @@ import { countWaiting, findKept, findStrays } from './ledger-strays.ts';
 
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
-/** Longest time from a request's arrival, which is in its id, to the commit of its charge; only a spool keeps one for longer. */
+/**
+ * Longest time from a request's arrival, which is in its id, to the commit of its charge; only a
+ * spool keeps one for longer.
+ */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
 /**
- * Organization by organization, in pieces of bounded size, so that a ledger of any size can be verified while the gateway goes on. Needs
- * memory for the daily sums of one organization.
+ * Organization by organization, in pieces of bounded size, so that a ledger of any size can be
+ * verified while the gateway goes on. Needs memory for the daily sums of one organization.
  */
 export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOptions = {}): Promise<LedgerReport> {
   return patiently(pool, async (session) => {

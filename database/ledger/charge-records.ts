@@ -2,7 +2,10 @@ import { utcDayText } from '../../core/clock.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
-/** PostgreSQL cannot store NUL in text; text of a provider must not make a charge impossible to store. */
+/**
+ * PostgreSQL cannot store NUL in text; text of a provider must not make a charge impossible to
+ * store.
+ */
 function text(value: string | undefined, maxLength: number): string | undefined {
   return value?.replaceAll('\0', '').slice(0, maxLength);
 }

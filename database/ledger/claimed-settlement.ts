@@ -7,7 +7,9 @@ const KEEP_ANSWER: Statement = {
   text: 'select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)',
 };
 
-/** The answer is in the spool of the process that gave it. A row that has it by now stays as it is. */
+/**
+ * The answer is in the spool of the process that gave it. A row that has it by now stays as it is.
+ */
 const KEEP_KEY: Statement = {
   name: 'keep_idempotency_key',
   text: `
@@ -18,7 +20,10 @@ const KEEP_KEY: Statement = {
     returning true as mine`,
 };
 
-/** A key that nobody has was freed by the retention, or by an attempt that took it over and failed: this one may be charged. */
+/**
+ * A key that nobody has was freed by the retention, or by an attempt that took it over and failed:
+ * this one may be charged.
+ */
 const FREE_KEY: Statement = {
   name: 'free_idempotency_key_at_charge',
   text: `
@@ -30,7 +35,10 @@ const FREE_KEY: Statement = {
     ) as mine`,
 };
 
-/** An answer of 64 MiB took 1.6 s on a busy machine with a slow disk (measured), of the 3 s that a statement has. */
+/**
+ * An answer of 64 MiB took 1.6 s on a busy machine with a slow disk (measured), of the 3 s that a
+ * statement has.
+ */
 const LARGE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 const TIMEOUT_MS_PER_MIB = 250;
@@ -40,8 +48,9 @@ const ANSWER_MARGIN_MS = 500;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * The fence of a claim (docs/design.md, "Idempotency"): ends the claim. `undefined`: another request has the key, and this one must not be charged. Otherwise the number of
- * stored bytes, which the charge counts; 0 for a response that alone is larger than `boundBytes`.
+ * The fence of a claim (docs/design.md, "Idempotency"): ends the claim. `undefined`: another
+ * request has the key, and this one must not be charged. Otherwise the number of stored bytes,
+ * which the charge counts; 0 for a response that alone is larger than `boundBytes`.
  */
 export async function endClaim(
   client: pg.PoolClient,

@@ -5,7 +5,9 @@ export interface DeadLetter {
   readonly generationId: string;
   readonly organizationId: string;
   readonly reason: string;
-  /** The client was given the answer, or may have been. `undefined`: of a release that did not tell. */
+  /**
+   * The client was given the answer, or may have been. `undefined`: of a release that did not tell.
+   */
   readonly delivered?: boolean;
   /** At most what was held for it. `undefined`: what was kept of it is no charge. */
   readonly dueNanoUsd?: NanoUsd;

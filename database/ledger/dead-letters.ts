@@ -102,7 +102,10 @@ export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by:
   });
 }
 
-/** `work` returns what it came to, or why it cannot be; the letter, its end and the audit log change together. */
+/**
+ * `work` returns what it came to, or why it cannot be; the letter, its end and the audit log change
+ * together.
+ */
 async function resolve(
   pool: pg.Pool,
   generationId: string,

@@ -11,7 +11,10 @@ export interface EntryPiece {
   readonly usage: readonly UsageOfEntries[];
   /** Charges whose generations are archived. */
   readonly archived: number;
-  /** Sums of each range that a checkpoint ends, by the checkpoint's sequence; empty ranges are left out. */
+  /**
+   * Sums of each range that a checkpoint ends, by the checkpoint's sequence; empty ranges are left
+   * out.
+   */
   readonly ranges: ReadonlyMap<number, RangeOfEntries>;
 }
 

@@ -26,8 +26,9 @@ export interface LedgerPage {
 }
 
 /**
- * Entries are numbered without gaps in the order of their commits, which is that of their times but for transactions that waited for each
- * other. So a range of time is found by halving the range of numbers, a little wider, and then looked at exactly.
+ * Entries are numbered without gaps in the order of their commits, which is that of their times but
+ * for transactions that waited for each other. So a range of time is found by halving the range of
+ * numbers, a little wider, and then looked at exactly.
  */
 const BISECT: Statement = {
   name: 'ledger_sequence_at',

@@ -5,24 +5,33 @@ import type { Prices, TokenUsage } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { Loss } from '../costs/losses.ts';
 
-/** The money's authority. Append-only; every charge exactly once, by generation id (DESIGN invariant 2). */
+/**
+ * The money's authority. Append-only; every charge exactly once, by generation id (docs/design.md,
+ * "Invariants", 2).
+ */
 export interface Ledger {
   /**
-   * Commits the generation and its charge; resolves after the commit with the account as it stands then. Requests that finish while one
-   * commit is under way share the next. Repeating a generation id changes nothing. Rejects with ChargeRefused when the ledger finds this one
-   * impossible; with anything else, the ledger itself is unwell or away, and it may be charged later.
+   * Commits the generation and its charge; resolves after the commit with the account as it stands
+   * then. Requests that finish while one commit is under way share the next. Repeating a generation
+   * id changes nothing. Rejects with ChargeRefused when the ledger finds this one impossible; with
+   * anything else, the ledger itself is unwell or away, and it may be charged later.
    */
   settle(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
   /**
-   * The same for an attempt that has an Idempotency-Key: in one transaction it is charged, and its answer kept for replay or the key freed.
-   * `undefined`: another attempt has taken the key over, and this one was charged nothing.
+   * The same for an attempt that has an Idempotency-Key: in one transaction it is charged, and its
+   * answer kept for replay or the key freed. `undefined`: another attempt has taken the key over,
+   * and this one was charged nothing.
    */
   settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
-  /** Writes what the operator bears of a generation; once for each reason. Rejects with StoreUnavailable. */
+  /**
+   * Writes what the operator bears of a generation; once for each reason. Rejects with
+   * StoreUnavailable.
+   */
   lose(loss: Loss): Promise<void>;
   /**
-   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks others (docs/design.md, "Charges"). `delivered`: its
-   * client got the response, or may have; otherwise the client got an error that says that nothing is billed.
+   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks
+   * others (docs/design.md, "Charges"). `delivered`: its client got the response, or may have;
+   * otherwise the client got an error that says that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** Another one than before: the database may have gone back in time. */
@@ -33,8 +42,9 @@ export interface Ledger {
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
   /**
-   * Sums of daily usage as of one moment, newest day first; groups that are not asked for are added up. In pages, so that no reader has more than
-   * one of them to take at once; it returns false when it wants no more. Nobody's database connection waits for it.
+   * Sums of daily usage as of one moment, newest day first; groups that are not asked for are added
+   * up. In pages, so that no reader has more than one of them to take at once; it returns false
+   * when it wants no more. Nobody's database connection waits for it.
    */
   usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
 }
@@ -61,7 +71,9 @@ export interface Settlement {
   /** True if the gateway counted, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
   readonly prices: Prices;
-  /** The price of the usage. Charged is the least of it, the hold and what is left of the balance. */
+  /**
+   * The price of the usage. Charged is the least of it, the hold and what is left of the balance.
+   */
   readonly costNanoUsd: NanoUsd;
   /** The most that it may be charged. `undefined`: of the release before, which did not tell. */
   readonly holdNanoUsd?: NanoUsd;
@@ -82,7 +94,10 @@ export interface ClaimEnd {
   readonly bodyHash: Buffer;
   /** The sealed answer. Absent: it ended with an error, and the key is free again. */
   readonly answer?: Buffer;
-  /** The response waits in the spool of another process: the key stays claimed until its charge arrives. */
+  /**
+   * The response waits in the spool of another process: the key stays claimed until its charge
+   * arrives.
+   */
   readonly answerElsewhere?: boolean;
   /** Another attempt was promised the key meanwhile: nothing is charged. */
   readonly takenOver?: boolean;

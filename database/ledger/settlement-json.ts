@@ -1,7 +1,10 @@
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
-/** Settlements as one line of text, for the spool and for dead letters. Amounts are decimal text, bytes are base64. */
+/**
+ * Settlements as one line of text, for the spool and for dead letters. Amounts are decimal text,
+ * bytes are base64.
+ */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');
 
@@ -11,7 +14,10 @@ export function encodeSettlement(settlement: Settlement | ClaimedSettlement): st
   return JSON.stringify({ ...amountsAsText(settlement), prices: amountsAsText(settlement.prices), ...claim });
 }
 
-/** Takes half the time of a replacer, which JSON.stringify calls for each member. Every charge is written so. */
+/**
+ * Takes half the time of a replacer, which JSON.stringify calls for each member. Every charge is
+ * written so.
+ */
 function amountsAsText(members: object): Record<string, unknown> {
   const plain: Record<string, unknown> = { ...members };
   for (const name in plain) if (typeof plain[name] === 'bigint') plain[name] = String(plain[name]);
@@ -30,7 +36,10 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/** The settlement as an operator corrects it by hand: without the response, and without a trace of the request. */
+/**
+ * The settlement as an operator corrects it by hand: without the response, and without a trace of
+ * the request.
+ */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
 }

@@ -1,7 +1,10 @@
 import type { Prices, TokenUsage } from '../../core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
-/** Kinds of values. A `measured` number may be `null` in JSON: a measurement is no reason to lose a charge. */
+/**
+ * Kinds of values. A `measured` number may be `null` in JSON: a measurement is no reason to lose a
+ * charge.
+ */
 const KINDS = {
   text: (value: unknown) => typeof value === 'string',
   name: (value: unknown) => typeof value === 'string' && value !== '',
@@ -26,7 +29,10 @@ type KindOf<V> = V extends bigint
         : V extends number
           ? 'integer' | 'measured'
           : Shape<V>;
-/** A kind for each member; `[kind]` for one that may be absent. A member without its kind does not compile. */
+/**
+ * A kind for each member; `[kind]` for one that may be absent. A member without its kind does not
+ * compile.
+ */
 type Shape<T> = {
   readonly [Member in keyof T]-?: undefined extends T[Member]
     ? readonly [KindOf<NonNullable<T[Member]>>]
@@ -83,7 +89,10 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
   return new Set(members);
 }
 
-/** True if it has every member of a settlement, each of its kind. The ledger decides if the values are possible. */
+/**
+ * True if it has every member of a settlement, each of its kind. The ledger decides if the values
+ * are possible.
+ */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);
 }

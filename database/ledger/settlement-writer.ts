@@ -12,9 +12,10 @@ import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import type { ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**
- * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay what the disk can do. On a slow machine a
- * commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 250 charges
- * a second on.
+ * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay
+ * what the disk can do. On a slow machine a commit costs PostgreSQL 840 us of CPU alone, 91 us as
+ * one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 250 charges a second
+ * on.
  */
 const BOUNDS = {
   maxBatch: 500,
@@ -26,9 +27,14 @@ const BOUNDS = {
 };
 /** For each of several processes: from 83 charges a second on, and twice as long. */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 12, longestPaceMs: 24 } };
-/** Each brings an answer of up to `limits.response_body`, which is sent by itself; so their batches are small, and keep nobody else waiting. */
+/**
+ * Each brings an answer of up to `limits.response_body`, which is sent by itself; so their batches
+ * are small, and keep nobody else waiting.
+ */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
-/** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
+/**
+ * Batches lock in organization order and cannot deadlock each other; an operator's session could.
+ */
 const MAX_TRIES = 3;
 
 const CHARGE: Statement = {
@@ -41,7 +47,10 @@ const CHARGE_STORED: Statement = {
   text: 'select charged, evicted::int from charge_stored_answers($1::held_charge[], $2, $3, $4)',
 };
 
-/** JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text columns for each charge. */
+/**
+ * JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text
+ * columns for each charge.
+ */
 interface Charged {
   readonly epoch: string;
   readonly accounts: readonly AccountAfter[];
@@ -83,7 +92,10 @@ export function createSettlementWriter(
   });
 }
 
-/** Answers stored for Idempotency-Keys: the most of an organization, and how to tell that some gave way. */
+/**
+ * Answers stored for Idempotency-Keys: the most of an organization, and how to tell that some gave
+ * way.
+ */
 export interface AnswerBound {
   boundBytes(): number;
   onEvicted?(answers: number): void;
@@ -93,7 +105,10 @@ export interface ClaimedOptions extends SettlementOptions {
   readonly answers: AnswerBound;
 }
 
-/** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
+/**
+ * The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one
+ * transaction.
+ */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
   { onBatch, onLoss, answers }: ClaimedOptions,
@@ -130,7 +145,10 @@ export function createClaimedSettlementWriter(
   });
 }
 
-/** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */
+/**
+ * A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two
+ * or more transactions instead of one.
+ */
 async function commit<S extends Settlement, R>(
   batch: readonly S[],
   once: CommitOnce<S, R>,
@@ -164,7 +182,10 @@ async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[])
   return row.charged;
 }
 
-/** The sums of what is stored are locked after the accounts, by the same statement: nobody waits longer for an account than before. */
+/**
+ * The sums of what is stored are locked after the accounts, by the same statement: nobody waits
+ * longer for an account than before.
+ */
 async function chargeStored(
   client: pg.PoolClient,
   batch: readonly Settlement[],

@@ -4,7 +4,10 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenColumns, tokensOf } from './ledger-reads.ts';
 
-/** Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write, such as those of the year 0. */
+/**
+ * Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write,
+ * such as those of the year 0.
+ */
 const SUMS = `
   select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
     sum(requests) as requests, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
@@ -29,7 +32,10 @@ interface UsageSums extends TokenColumns {
   readonly cost_nano_usd: string;
 }
 
-/** As Ledger.usage(). Rejects with StoreUnavailable, also where all pages together take longer than ten seconds. */
+/**
+ * As Ledger.usage(). Rejects with StoreUnavailable, also where all pages together take longer than
+ * ten seconds.
+ */
 export async function readUsage(
   pool: pg.Pool,
   query: UsageQuery,

@@ -9,7 +9,10 @@ const REPLACE: Statement = {
   text: 'update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences',
 };
 
-/** The fences of the store that processes share, in the row that every request reads. Its methods reject with StoreUnavailable. */
+/**
+ * The fences of the store that processes share, in the row that every request reads. Its methods
+ * reject with StoreUnavailable.
+ */
 export function createFenceRow(pool: pg.Pool): FenceRow {
   return {
     async replace(from, to) {

@@ -36,18 +36,25 @@ export interface KeptLockOptions {
   readonly log: StoreLog;
 }
 
-/** Finds connections that died without a word, and owners and fences that are newer, where no request reads them. */
+/**
+ * Finds connections that died without a word, and owners and fences that are newer, where no
+ * request reads them.
+ */
 const HEARTBEAT_MS = 5_000;
 const REGAIN_EVERY_MS = 5 * RETRY_MS;
 /** Connecting, its settings, the lock, the owner. */
 const REGAIN_ANSWERS = 4;
 /**
- * An owner whom PostgreSQL answers knows after so long that another one has come: its connection died just after a look, the next look is not
- * answered, and a new connection takes all the time that it may.
+ * An owner whom PostgreSQL answers knows after so long that another one has come: its connection
+ * died just after a look, the next look is not answered, and a new connection takes all the time
+ * that it may.
  */
 export const NOTICED_WITHIN_MS = HEARTBEAT_MS + ANSWER_MS + REGAIN_EVERY_MS + REGAIN_ANSWERS * ANSWER_MS;
 
-/** Keeps a lock with the connection that took it; when that is lost, takes it again in the background, unless another owner has come. */
+/**
+ * Keeps a lock with the connection that took it; when that is lost, takes it again in the
+ * background, unless another owner has come.
+ */
 export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
   const { url, mode, owner, fences, onTakenOver, log } = options;
   let client: pg.Client | undefined;

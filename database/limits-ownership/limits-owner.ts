@@ -2,7 +2,10 @@ import type pg from 'pg';
 import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
-/** Owner of a database's limits: one row names it, and every request of a key reads the row (key-lookup.ts). */
+/**
+ * Owner of a database's limits: one row names it, and every request of a key reads the row
+ * (key-lookup.ts).
+ */
 export interface Owner {
   readonly memoryOwner: string;
   /** The name of the store that is shared. */

@@ -16,9 +16,15 @@ export type MemoryModeLock = HeldMemoryModeLock | LockRefused;
 
 export interface HeldMemoryModeLock {
   readonly kind: 'held';
-  /** Until this time on the monotonic clock the former owner may admit and charge without knowing that it was taken over; in the past: nobody may. */
+  /**
+   * Until this time on the monotonic clock the former owner may admit and charge without knowing
+   * that it was taken over; in the past: nobody may.
+   */
   readonly opensAtMs: number;
-  /** Gives the lock back. With nothing held and nothing left to charge: the next process need not wait, on any machine. */
+  /**
+   * Gives the lock back. With nothing held and nothing left to charge: the next process need not
+   * wait, on any machine.
+   */
   leave(): Promise<void>;
 }
 
@@ -42,19 +48,25 @@ const COMMITS = 2;
 
 const CLEAR_MARK = 'update ledger_state set memory_owner = null where memory_owner = $1';
 
-/** Together longer than a charge may take (`stores.postgres_timeouts.statement`), each less than an answer may. */
+/**
+ * Together longer than a charge may take (`stores.postgres_timeouts.statement`), each less than an
+ * answer may.
+ */
 const CHARGE_MS = 1_500;
 const CHARGE_TRIES = 4;
 
 /**
- * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in,
- * or any number of processes that share one store (shared-store-mark.ts).
- * The lock can be lost without a crash (PostgreSQL restarts), so the process that takes it also writes its mark into the database, and authentication
- * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing.
- * Losing the connection alone is therefore harmless, and the lock is taken again in the background (kept-lock.ts).
- * The former owner may still charge what it admitted before that mark, until it notices the mark. So a process that takes over from an owner
- * elsewhere admits nothing for as long. It need not wait where that owner left (`leave`), or ran on this volume: before anything is admitted here, this process
- * has the lock on its spool and journal, which only its end gives up, and has charged what they hold (accounting/worker-lock.ts).
+ * Two memories on one database would both admit against the same balance. An advisory lock on its
+ * own connection lets only one process in, or any number of processes that share one store
+ * (shared-store-mark.ts). The lock can be lost without a crash (PostgreSQL restarts), so the
+ * process that takes it also writes its mark into the database, and authentication reads the mark
+ * with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits
+ * nothing. Losing the connection alone is therefore harmless, and the lock is taken again in the
+ * background (kept-lock.ts). The former owner may still charge what it admitted before that mark,
+ * until it notices the mark. So a process that takes over from an owner elsewhere admits nothing
+ * for as long. It need not wait where that owner left (`leave`), or ran on this volume: before
+ * anything is admitted here, this process has the lock on its spool and journal, which only its end
+ * gives up, and has charged what they hold (accounting/worker-lock.ts).
  */
 export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeLockOptions) {
   const formerLeavesMs = NOTICED_WITHIN_MS + CUT_MS + timeouts.connectMs + COMMITS * timeouts.statementMs;
@@ -62,7 +74,10 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
   let kept: KeptLock | undefined;
   const release = async (): Promise<void> => kept?.release();
 
-  /** `marksPath`: a file beside spool and journal (own-marks.ts). Rejects with StoreUnavailable, or when the file cannot be written. */
+  /**
+   * `marksPath`: a file beside spool and journal (own-marks.ts). Rejects with StoreUnavailable, or
+   * when the file cannot be written.
+   */
   async function take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
     const mark = randomUUID();
     let waitMs = 0;
@@ -127,8 +142,9 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
 }
 
 /**
- * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that begins here knows no hold for it: a snapshot
- * that was read just before would be trusted without it. So nothing is read before charges in progress have ended; they lock accounts.
+ * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that
+ * begins here knows no hold for it: a snapshot that was read just before would be trusted without
+ * it. So nothing is read before charges in progress have ended; they lock accounts.
  */
 async function outwaitCharges(connection: pg.Client): Promise<void> {
   await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);

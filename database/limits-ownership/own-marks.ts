@@ -1,9 +1,15 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** The marks of the processes that kept the limits with this volume, in one file for each process index, as spool and journal have. */
+/**
+ * The marks of the processes that kept the limits with this volume, in one file for each process
+ * index, as spool and journal have.
+ */
 export interface OwnMarks {
-  /** Left in PostgreSQL by processes whose spool and journal are on this volume; the newest may not have arrived there. */
+  /**
+   * Left in PostgreSQL by processes whose spool and journal are on this volume; the newest may not
+   * have arrived there.
+   */
   readonly marks: readonly string[];
   /** The newest of them did not have to wait for an owner elsewhere, or has waited. */
   readonly hasWaited: boolean;
@@ -11,7 +17,10 @@ export interface OwnMarks {
 
 const NONE: OwnMarks = { marks: [], hasWaited: false };
 
-/** A missing or damaged file has no mark: the process then waits, which is safe. So the file is not flushed to the disk either. */
+/**
+ * A missing or damaged file has no mark: the process then waits, which is safe. So the file is not
+ * flushed to the disk either.
+ */
 export async function readOwnMarks(path: string): Promise<OwnMarks> {
   try {
     const { marks, hasWaited } = JSON.parse(await readFile(path, 'utf8')) as Partial<OwnMarks>;

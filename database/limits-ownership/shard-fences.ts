@@ -1,15 +1,17 @@
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 
 /**
- * Organizations are spread over shards by their id. A shard is one hash slot, because its number is the hash tag of all its keys: so every call
- * can be of one slot on Redis Cluster, and the marker that detects the loss of a slot is in the same slot. More shards than a cluster has
- * nodes spread the load; each costs one small key.
+ * Organizations are spread over shards by their id. A shard is one hash slot, because its number is
+ * the hash tag of all its keys: so every call can be of one slot on Redis Cluster, and the marker
+ * that detects the loss of a slot is in the same slot. More shards than a cluster has nodes spread
+ * the load; each costs one small key.
  */
 export const SHARDS = 64;
 
 /**
- * One number for each shard of a store that processes share, kept in PostgreSQL and raised for every new incarnation of the shard. Where two
- * servers act as the master, the one with the newest fence is the master; every process reads the fences with every request.
+ * One number for each shard of a store that processes share, kept in PostgreSQL and raised for
+ * every new incarnation of the shard. Where two servers act as the master, the one with the newest
+ * fence is the master; every process reads the fences with every request.
  */
 export interface ShardFences {
   /** The newest that was read here; 0 before the first. */
@@ -18,7 +20,10 @@ export interface ShardFences {
   revision(): number;
   /** Reads them as they are now. Rejects with StoreUnavailable. */
   refresh(): Promise<void>;
-  /** Raises those of these shards, if nobody raised any since they were read last; resolves with whether it did. Rejects with StoreUnavailable. */
+  /**
+   * Raises those of these shards, if nobody raised any since they were read last; resolves with
+   * whether it did. Rejects with StoreUnavailable.
+   */
   raise(shards: readonly number[]): Promise<boolean>;
 }
 
@@ -26,13 +31,19 @@ export interface ShardFences {
 export interface ReadFences extends ShardFences {
   /** `readAtMs`: on the monotonic clock, before the database was asked. */
   observe(written: string, readAtMs: number): void;
-  /** Calls back when a newer fence was read, with when the last read began that showed the former ones (monotonic). */
+  /**
+   * Calls back when a newer fence was read, with when the last read began that showed the former
+   * ones (monotonic).
+   */
   onNewer(newer: (formerAtMs: number) => void): void;
 }
 
 /** The row of the database that holds them. */
 export interface FenceRow {
-  /** Changes it from what it was read as. False: it was not that any more. Rejects with StoreUnavailable. */
+  /**
+   * Changes it from what it was read as. False: it was not that any more. Rejects with
+   * StoreUnavailable.
+   */
   replace(from: string, to: string): Promise<boolean>;
   /** Rejects with StoreUnavailable. */
   read(): Promise<string>;
@@ -55,7 +66,10 @@ export function createShardFences(row: FenceRow): ReadFences {
     return all;
   }
 
-  /** Reads of one moment may arrive in any order, and a database that was restored says older fences than were raised. */
+  /**
+   * Reads of one moment may arrive in any order, and a database that was restored says older fences
+   * than were raised.
+   */
   function observe(text: string, readAtMs: number): void {
     if (text !== written) {
       const read = parse(text);

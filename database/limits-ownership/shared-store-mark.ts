@@ -22,8 +22,9 @@ export type LeftMark =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * Takes the lock for sharing and leaves the mark of this store. Two stores on one database would both admit against the same balance, so its
- * name stands beside the mark, and is changed only by somebody who holds the lock alone: then no process lives that goes by the former.
+ * Takes the lock for sharing and leaves the mark of this store. Two stores on one database would
+ * both admit against the same balance, so its name stands beside the mark, and is changed only by
+ * somebody who holds the lock alone: then no process lives that goes by the former.
  */
 export async function leaveSharedMark(
   connection: pg.Client,
@@ -61,10 +62,12 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 }
 
 /**
- * The store may remember a time before somebody else's memory kept the limits: charges of that time are unknown to it, and what was held there
- * may not have ended. So it begins a new incarnation before the mark makes it the owner. Without a mark nothing was ever admitted on this
- * database, or a memory store left it with nothing held: the one process that changes that (one statement) knows that nothing is held. A mark without a name is that of a former
- * release, whose processes may be alive and use this store: it goes on.
+ * The store may remember a time before somebody else's memory kept the limits: charges of that time
+ * are unknown to it, and what was held there may not have ended. So it begins a new incarnation
+ * before the mark makes it the owner. Without a mark nothing was ever admitted on this database, or
+ * a memory store left it with nothing held: the one process that changes that (one statement) knows
+ * that nothing is held. A mark without a name is that of a former release, whose processes may be
+ * alive and use this store: it goes on.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
   const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.beginAnew();
@@ -80,7 +83,10 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
   return name;
 }
 
-/** The owners of holds in the former store are gone, but their last charges may not be committed yet: it waits one lease. */
+/**
+ * The owners of holds in the former store are gone, but their last charges may not be committed
+ * yet: it waits one lease.
+ */
 async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());
   await store.beginAnew();

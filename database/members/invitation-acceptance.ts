@@ -112,7 +112,10 @@ export async function acceptAsUser(
   });
 }
 
-/** Organizations are locked before what belongs to them. A link that was replaced meanwhile is not found the second time. */
+/**
+ * Organizations are locked before what belongs to them. A link that was replaced meanwhile is not
+ * found the second time.
+ */
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);
   if (!found) return undefined;

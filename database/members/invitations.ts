@@ -8,7 +8,10 @@ import { lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
 import type { MemberRecord } from './member-rows.ts';
 
-/** Somebody with this address may join the organization. It says nothing about whether the address has an account, and claims none. */
+/**
+ * Somebody with this address may join the organization. It says nothing about whether the address
+ * has an account, and claims none.
+ */
 export interface NewInvitation {
   /** Id of the user, if accepting the invitation makes one. */
   readonly id: string;
@@ -149,7 +152,10 @@ export async function withdrawInvitation(
   });
 }
 
-/** Users who never set a password, as dashboards before there were invitations made them, become invitations. */
+/**
+ * Users who never set a password, as dashboards before there were invitations made them, become
+ * invitations.
+ */
 export async function invitePendingUsers(pool: pg.Pool): Promise<void> {
   await run(pool, INVITE_PENDING_USERS, []);
 }

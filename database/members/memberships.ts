@@ -15,14 +15,20 @@ export type AddMemberResult =
   | { readonly kind: 'unknown_organization' }
   | { readonly kind: 'organization_full' };
 
-/** `last_owner`: nobody who could manage the organization would be left; only an operator may do that. */
+/**
+ * `last_owner`: nobody who could manage the organization would be left; only an operator may do
+ * that.
+ */
 export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
   | { readonly kind: 'not_a_member' }
   | { readonly kind: 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
-/** The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner answers for them. */
+/**
+ * The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner
+ * answers for them.
+ */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
 /** `may_go`: the last owner may leave or become a member; for operators only. */
@@ -90,7 +96,10 @@ export async function setRole(
   });
 }
 
-/** A user with a password stays a user. `no_such_owner`: there is no owner to hand the keys to. Rights end with the next request, which reads memberships again. */
+/**
+ * A user with a password stays a user. `no_such_owner`: there is no owner to hand the keys to.
+ * Rights end with the next request, which reads memberships again.
+ */
 export async function removeMember(
   pool: pg.Pool,
   organizationId: string,

@@ -14,8 +14,8 @@ const OWNER_OF_REFERENCE: Statement = {
 const MAX_LEDGER_ACTOR = 200;
 
 /**
- * To an organization that exists. A balance out of range and a reference of another organization are thrown, because the transaction cannot
- * go on after them.
+ * To an organization that exists. A balance out of range and a reference of another organization
+ * are thrown, because the transaction cannot go on after them.
  */
 export async function addCredit(
   client: pg.PoolClient,

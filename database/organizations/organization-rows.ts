@@ -27,7 +27,9 @@ const LOCK: Statement = {
   name: 'lock_organization_for_change',
   text: `${SELECT} where o.id = $1 for no key update of o`,
 };
-/** Ids sort by time, so that a page is a walk down the primary key; names are looked at on the way. */
+/**
+ * Ids sort by time, so that a page is a walk down the primary key; names are looked at on the way.
+ */
 const SEARCH: Statement = {
   name: 'search_organizations',
   text: `${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)

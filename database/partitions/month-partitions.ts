@@ -3,7 +3,10 @@ import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import type { StoreLog } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 
-/** This month and the three after it, so that a database nobody opens for a quarter still has its partitions. */
+/**
+ * This month and the three after it, so that a database nobody opens for a quarter still has its
+ * partitions.
+ */
 const MONTHS_AHEAD = 3;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
@@ -11,7 +14,10 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 const TABLES = ['generations', 'audit_log'] as const;
 type TableOfMonths = (typeof TABLES)[number];
 
-/** Makes the months' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
+/**
+ * Makes the months' partitions ahead. What could not be made now is made at the next check: rows
+ * land in the default partition meanwhile.
+ */
 export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   const { rows } = await pool
     .query<{ name: string }>(
@@ -58,7 +64,10 @@ function monthOf(nowMs: number, ahead: number): Month {
   return { name: firstDay.slice(0, 7).replace('-', '_'), firstDay };
 }
 
-/** Processes that start together take turns: two that make the same table at once are an error to PostgreSQL, in its log too. */
+/**
+ * Processes that start together take turns: two that make the same table at once are an error to
+ * PostgreSQL, in its log too.
+ */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 
 async function makePartition(pool: pg.Pool, table: TableOfMonths, month: Month, log: StoreLog): Promise<void> {

@@ -4,9 +4,10 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import { loggedHours, loggedSums, moment } from '../request-log/logged-sums.ts';
 
 /**
- * Where each figure comes from. Requests, failures and percentiles: the hourly sums of the request log, which may lack lines after a crash
- * or under overload, but knows refused requests too. Money and tokens: by UTC day from `daily_usage`, which is the ledger's truth and what
- * the usage page shows; by hours, for which the ledger has no sums, from the request log.
+ * Where each figure comes from. Requests, failures and percentiles: the hourly sums of the request
+ * log, which may lack lines after a crash or under overload, but knows refused requests too. Money
+ * and tokens: by UTC day from `daily_usage`, which is the ledger's truth and what the usage page
+ * shows; by hours, for which the ledger has no sums, from the request log.
  */
 export interface OverviewPeriod {
   readonly organizationId: string;
@@ -59,7 +60,10 @@ export interface FirstEventCell {
   readonly buckets: readonly number[];
 }
 
-/** $1 is the organization, $2 the start of the range or of the one before, $3 the end; $4 is where the range before ends. */
+/**
+ * $1 is the organization, $2 the start of the range or of the one before, $3 the end; $4 is where
+ * the range before ends.
+ */
 const [START, END, TURN] = [moment('$2'), moment('$3'), moment('$4')];
 const BOTH_RANGES = `from (
     select true as "isBefore", * from (${loggedSums(START, TURN)}) as earlier
@@ -84,7 +88,10 @@ const SPEND: Statement = {
 
 const BUCKETS = 11;
 const NO_BUCKETS = `'{${Array(BUCKETS).fill(0).join(',')}}'`;
-/** Most rows are of failures and of reads, and have none: comparing the arrays whole is cheaper than summing zeros. */
+/**
+ * Most rows are of failures and of reads, and have none: comparing the arrays whole is cheaper than
+ * summing zeros.
+ */
 const FIRST_EVENTS: Statement = {
   name: 'overview_first_events',
   text: `select "isBefore", array[${Array.from(

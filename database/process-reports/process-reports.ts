@@ -16,7 +16,10 @@ const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
 /** Long enough to see in the dashboard that a process is gone. */
 const FORGOTTEN_AFTER_MS = DAY_MS / 24;
 
-/** On a connection of its own, so that a report never waits for a request, nor a request for a report. */
+/**
+ * On a connection of its own, so that a report never waits for a request, nor a request for a
+ * report.
+ */
 export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS): ProcessReports {
   const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let written: ReportedConfiguration | undefined;
@@ -47,14 +50,18 @@ function described(configuration: ReportedConfiguration): unknown[] {
   return [json(configuration), configuration.loadedAtMs];
 }
 
-/** jsonb takes neither NUL nor half of a surrogate pair; both can stand in what an operator writes. */
+/**
+ * jsonb takes neither NUL nor half of a surrogate pair; both can stand in what an operator writes.
+ */
 function json(value: object): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
   );
 }
 
-/** Every process that has reported within the hour, fresh or not, in the order of hosts and workers. */
+/**
+ * Every process that has reported within the hour, fresh or not, in the order of hosts and workers.
+ */
 export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
   const rows = await run<ProcessRow>(pool, LIST, []);
   return rows.map((row) => ({
@@ -70,7 +77,10 @@ export async function listProcesses(pool: pg.Pool | pg.Client): Promise<Reported
   }));
 }
 
-/** Configuration of the process that loaded one last; a process that still reports goes before any that ended. */
+/**
+ * Configuration of the process that loaded one last; a process that still reports goes before any
+ * that ended.
+ */
 export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
   const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
   return rows[0]?.configuration;

@@ -1,11 +1,14 @@
 import type { NanoUsd } from '../../core/money.ts';
 
 /**
- * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored in
- * `gateway_processes`. No decision depends on it.
+ * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored
+ * in `gateway_processes`. No decision depends on it.
  */
 export interface ProcessReports {
-  /** Writes the process's row; the configuration only when it is another object than last time. Rejects with StoreUnavailable. */
+  /**
+   * Writes the process's row; the configuration only when it is another object than last time.
+   * Rejects with StoreUnavailable.
+   */
   write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
   /** The process ends. */
   remove(processId: string): Promise<void>;
@@ -14,7 +17,10 @@ export interface ProcessReports {
   close(): Promise<void>;
 }
 
-/** A process whose last report is older has ended, or cannot reach PostgreSQL: its holds expire soon. */
+/**
+ * A process whose last report is older has ended, or cannot reach PostgreSQL: its holds expire
+ * soon.
+ */
 export const REPORT_FRESH_MS = 10_000;
 
 export interface ReportingProcess {
@@ -30,7 +36,10 @@ export interface ReportingProcess {
 /** Rates and lag cover the time since the report before. */
 export interface ProcessReport {
   readonly gatewayVersion: string;
-  /** Fingerprint of the active configuration: processes with the same one have the same models and providers. */
+  /**
+   * Fingerprint of the active configuration: processes with the same one have the same models and
+   * providers.
+   */
   readonly configurationFingerprint: string;
   /** Why a request through Envoy would not be served now; null when it would. */
   readonly notReady: string | null;
@@ -39,13 +48,17 @@ export interface ProcessReport {
   readonly requests: {
     readonly inFlight: number;
     readonly ended: number;
-    /** Failures of the gateway or a provider among ended requests, broken streams too; no refusals. */
+    /**
+     * Failures of the gateway or a provider among ended requests, broken streams too; no refusals.
+     */
     readonly failed: number;
   };
   readonly eventLoopLagMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly rssBytes: number;
   readonly heapUsedBytes: number;
-  /** Fraction of one core; above 1 if other threads (token counting, garbage collection) work too. */
+  /**
+   * Fraction of one core; above 1 if other threads (token counting, garbage collection) work too.
+   */
   readonly cpuFraction: number;
   readonly spool: { readonly charges: number; readonly bytes: number };
   readonly holds: ReportedHolds;
@@ -53,7 +66,10 @@ export interface ProcessReport {
   readonly requestLog: { readonly waiting: number; readonly dropped: number } | null;
   /** Null where another process of the host asks Envoy. */
   readonly envoy: ReportedEnvoy | null;
-  /** By provider name: every provider of the configuration, and those of former ones that were asked in the last five minutes. */
+  /**
+   * By provider name: every provider of the configuration, and those of former ones that were asked
+   * in the last five minutes.
+   */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
 }
 
@@ -61,7 +77,10 @@ export interface ReportedHolds {
   /** Decimal text of an integer. */
   readonly totalNanoUsd: string;
   readonly count: number;
-  /** By organization id; the largest ones if there are more than fit (`leftOut` organizations are not among them). */
+  /**
+   * By organization id; the largest ones if there are more than fit (`leftOut` organizations are
+   * not among them).
+   */
   readonly organizations: Readonly<Record<string, readonly [heldNanoUsd: string, count: number]>>;
   readonly leftOut: number;
 }
@@ -80,11 +99,17 @@ export type ReportedEnvoy =
 /** As this process has met it in the last five minutes. */
 export interface ProviderHealth {
   readonly attempts: number;
-  /** Failures that tell on the provider: not a client that left, nor a request that it was right to reject. */
+  /**
+   * Failures that tell on the provider: not a client that left, nor a request that it was right to
+   * reject.
+   */
   readonly failures: number;
   /** The last of these failures: one of a bounded set of words, never the provider's own. */
   readonly lastFailure: { readonly result: string; readonly atMs: number } | null;
-  /** Envoy leaves it alone now, because it failed too often in a row. Null where this process does not ask Envoy, or has no answer. */
+  /**
+   * Envoy leaves it alone now, because it failed too often in a row. Null where this process does
+   * not ask Envoy, or has no answer.
+   */
   readonly ejected: boolean | null;
 }
 
@@ -98,7 +123,10 @@ export interface ReportedConfiguration {
   readonly providers: readonly ReportedProvider[];
   /** Well formed, but it cannot work. */
   readonly warnings: readonly ReportedProblem[];
-  /** The file as it is now was refused, and the configuration before it is still in force. Null: what is in force is what is in the file. */
+  /**
+   * The file as it is now was refused, and the configuration before it is still in force. Null:
+   * what is in force is what is in the file.
+   */
   readonly refused: { readonly atMs: number; readonly problems: readonly ReportedProblem[] } | null;
   /** Fields that were changed in the file, and stay as they were until a restart. */
   readonly restartNeeded: readonly string[];

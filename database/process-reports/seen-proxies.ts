@@ -11,7 +11,10 @@ const FORGET: Statement = {
   text: "delete from untrusted_proxies where seen_at < now() - interval '1 day'",
 };
 
-/** For `doctor`. Called at most once a minute, which bounds the table: nothing of it is older than a day. */
+/**
+ * For `doctor`. Called at most once a minute, which bounds the table: nothing of it is older than a
+ * day.
+ */
 export async function recordProxy(pool: pg.Pool, address: string): Promise<void> {
   await inTransaction(pool, 'begin', async (client) => {
     await run(client, RECORD, [address]);

@@ -1,4 +1,7 @@
-/** SQL that reads the sums of the request log: by hours, or from as few rows as possible. $1 is the organization; the session is in UTC. */
+/**
+ * SQL that reads the sums of the request log: by hours, or from as few rows as possible. $1 is the
+ * organization; the session is in UTC.
+ */
 
 const COLUMNS = 'key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets';
 const SUMMED_UNTIL = '(select summed_until from request_days)';
@@ -13,7 +16,10 @@ export function loggedHours(start: string, end: string): string {
   return `select hour, ${COLUMNS} from request_stats where organization_id = $1 and hour >= ${start} and hour < ${end}`;
 }
 
-/** The same rows in sum: of the whole days that are summed up already by day (0011_request_day_stats.sql), of what is left by hours. */
+/**
+ * The same rows in sum: of the whole days that are summed up already by day
+ * (0011_request_day_stats.sql), of what is left by hours.
+ */
 export function loggedSums(start: string, end: string): string {
   const firstDay = `date_trunc('day', ${start} + interval '1 day' - interval '1 microsecond')`;
   const endDay = `least(date_trunc('day', ${end}), ${SUMMED_UNTIL}::timestamptz)`;

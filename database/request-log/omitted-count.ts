@@ -4,7 +4,10 @@ import { idMoment } from '../../core/ids.ts';
 import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
-/** Rows that are looked at, the newest first: a day of a hundred keys that are refused for one reason each. */
+/**
+ * Rows that are looked at, the newest first: a day of a hundred keys that are refused for one
+ * reason each.
+ */
 const MOST_ROWS = 150_000;
 
 const COUNT: Statement = {

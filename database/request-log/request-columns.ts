@@ -1,7 +1,10 @@
 import { idMoment } from '../../core/ids.ts';
 import type { RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
 
-/** The columns of `request_log` that a page shows. A field of the row without a column does not compile. */
+/**
+ * The columns of `request_log` that a page shows. A field of the row without a column does not
+ * compile.
+ */
 const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'key_name' | 'key_last4'>, true>> = {
   id: true,
   key_id: true,

@@ -8,11 +8,16 @@ import { asStoreError } from '../connection/unavailable.ts';
 import { deleteOmitted } from './omitted-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
-/** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
+/**
+ * Today and a week ahead, so that a database nobody opens for a few days still has its partitions.
+ */
 const DAYS_AHEAD = 7;
 const CHECK_EVERY_MS = 600_000;
 const STATS_KEPT_MS = 400 * DAY_MS;
-/** Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted at the next check. */
+/**
+ * Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted
+ * at the next check.
+ */
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
 
@@ -39,7 +44,10 @@ const DELETE_STATS: Statement = {
 
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
-/** Makes the days' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
+/**
+ * Makes the days' partitions ahead. What could not be made now is made at the next check: rows land
+ * in the default partition meanwhile.
+ */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   for (const table of TABLES) {
     const present = new Set((await listPartitions(pool, table)).map(({ day }) => day));
@@ -49,7 +57,9 @@ export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: Store
   }
 }
 
-/** Drops what is past its retention. What is in use by a long reader is dropped at a later check. */
+/**
+ * Drops what is past its retention. What is in use by a long reader is dropped at a later check.
+ */
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
   for (const table of TABLES) {
@@ -117,8 +127,9 @@ const LIST_PARTITIONS: Statement = {
 };
 
 /**
- * They lock the whole log for a moment, and give up before anybody queues behind them (migrations/0012_rights.sql). Processes that start
- * together take turns: two that make the same table at once are an error to PostgreSQL, in its log too.
+ * They lock the whole log for a moment, and give up before anybody queues behind them
+ * (migrations/0012_rights.sql). Processes that start together take turns: two that make the same
+ * table at once are an error to PostgreSQL, in its log too.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 

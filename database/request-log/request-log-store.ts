@@ -1,12 +1,15 @@
 import type { NanoUsd } from '../../core/money.ts';
 import type { TokenUsage } from '../../core/pricing.ts';
 
-/** The request log, for people to read. No charge depends on it, and it may lose rows (0006_request_log.sql). */
+/**
+ * The request log, for people to read. No charge depends on it, and it may lose rows
+ * (0006_request_log.sql).
+ */
 export interface RequestLogStore {
   /**
    * Writes a batch with its sums, each row once: repeating a batch changes nothing. Resolves to the
-   * number of rows that the store will never take. Rejects when the result is unknown or nothing could
-   * be written now; then the batch is to be written again, unchanged.
+   * number of rows that the store will never take. Rejects when the result is unknown or nothing
+   * could be written now; then the batch is to be written again, unchanged.
    */
   write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
   /** Makes room ahead, and drops what is older than the retention, until it is closed. */
@@ -20,7 +23,9 @@ export interface OmittedRequestsStore {
   write(counts: readonly OmittedRequests[]): Promise<void>;
 }
 
-/** Requests of a key that were refused alike in a minute, as one process has counted them so far. */
+/**
+ * Requests of a key that were refused alike in a minute, as one process has counted them so far.
+ */
 export interface OmittedRequests {
   readonly organizationId: string;
   readonly keyId: string;
@@ -37,7 +42,10 @@ export interface OmittedRequests {
   readonly address: string;
 }
 
-/** One request of a key that exists, served or refused. The maker bounds its text, the store cleans it. */
+/**
+ * One request of a key that exists, served or refused. The maker bounds its text, the store cleans
+ * it.
+ */
 export interface RequestLogRow {
   /** `log-`, of the time of arrival. */
   readonly id: string;

@@ -7,7 +7,10 @@ import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
 import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './request-log-store.ts';
 
-/** A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take its time. */
+/**
+ * A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take
+ * its time.
+ */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
 const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };
@@ -16,7 +19,10 @@ const WRITE_ATTEMPTS: Statement = {
   text: 'select record_provider_attempts($1::provider_attempt[])',
 };
 
-/** The request log, with the uncharged attempts and the counts of omitted requests, which are kept for as long. */
+/**
+ * The request log, with the uncharged attempts and the counts of omitted requests, which are kept
+ * for as long.
+ */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
   readonly omitted: OmittedRequestsStore;

@@ -27,7 +27,10 @@ export async function findRequest(pool: pg.Pool, organizationId: string, id: str
   return row;
 }
 
-/** By request id or generation id, newest first: a generation that was replayed has several requests, and its newest are enough. */
+/**
+ * By request id or generation id, newest first: a generation that was replayed has several
+ * requests, and its newest are enough.
+ */
 export async function searchRequests(
   pool: pg.Pool,
   organizationId: string,

@@ -21,13 +21,17 @@ export interface FoundRequests {
   readonly rows: readonly RequestRow[];
   /** To be given as `before`; absent: there are no older ones. */
   readonly next?: string;
-  /** Given where the search was broken off before the page was full: so far back everything was looked at. */
+  /**
+   * Given where the search was broken off before the page was full: so far back everything was
+   * looked at.
+   */
   readonly searchedToMs?: number;
 }
 
 /**
- * A filter with no index of its own may match one row in millions. So a page is walked in steps of at most so many rows of the index that
- * fits best, as long as patience lasts; each step is at most twice the one before.
+ * A filter with no index of its own may match one row in millions. So a page is walked in steps of
+ * at most so many rows of the index that fits best, as long as patience lasts; each step is at most
+ * twice the one before.
  */
 const FIRST_STEP_ROWS = 2_000;
 const MOST_STEP_ROWS = 8_000;
@@ -36,10 +40,16 @@ const STEP_GROWTH = 2;
 const PATIENCE_MS = 80;
 /** Sorts behind every id. */
 const END = 'log-~';
-/** Most pages are full with this: the partitions of a year need not even be planned for then (65 ms of 366, measured). */
+/**
+ * Most pages are full with this: the partitions of a year need not even be planned for then (65 ms
+ * of 366, measured).
+ */
 const RECENT_MS = 2 * DAY_MS;
 
-/** The inner limit bounds what is looked at, the middle one what is found; names are looked up for those alone. */
+/**
+ * The inner limit bounds what is looked at, the middle one what is found; names are looked up for
+ * those alone.
+ */
 function pageStatement({ name, condition }: Source): Statement {
   return {
     name: `requests_by_${name}`,

@@ -31,7 +31,9 @@ export interface ChosenSource {
 }
 
 const ALL: Source = { name: 'time', condition: '$5::text is null' };
-/** Keys are no secret, so another organization's could be asked for: its rows are not even walked. */
+/**
+ * Keys are no secret, so another organization's could be asked for: its rows are not even walked.
+ */
 const BY_KEY: Source = {
   name: 'key',
   condition: 'key_id = (select k.id from keys k where k.id = $5 and k.organization_id = $1)',
@@ -40,13 +42,17 @@ const BY_MODEL: Source = { name: 'model', condition: 'model = $5' };
 const BY_CODE: Source = { name: 'code', condition: 'code = $5' };
 const FAILURES: Source = { name: 'failure', condition: '$5::text is null and code is not null' };
 
-/** A client that left before there was an answer: the only status of an error that comes without a code. */
+/**
+ * A client that left before there was an answer: the only status of an error that comes without a
+ * code.
+ */
 const CLIENT_GONE_STATUS = 499;
 const PROBE_ROWS = 1_000;
 
 /**
- * The source with the fewest rows for this filter, as its newest ones let expect: the one whose rows end first, or reach farthest back.
- * No statistics of the planner know how one organization's requests are spread.
+ * The source with the fewest rows for this filter, as its newest ones let expect: the one whose
+ * rows end first, or reach farthest back. No statistics of the planner know how one organization's
+ * requests are spread.
  */
 export async function chooseSource(
   pool: pg.Pool,

@@ -16,21 +16,27 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /** The version of the oldest code that still runs on the schema after it, so that old processes may restart in the middle of a roll-out. */
+  /**
+   * The version of the oldest code that still runs on the schema after it, so that old processes
+   * may restart in the middle of a roll-out.
+   */
   readonly servesFrom: number;
 }
 
 const FOLDER = new URL('../migrations/', import.meta.url);
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
-/** A line of its own in a migration that serves older code than that before it, or only the newest. */
+/**
+ * A line of its own in a migration that serves older code than that before it, or only the newest.
+ */
 const SERVES = /^-- Serves code from version (\d+) on\.$/m;
 /** How long one migration, or waiting for another process that migrates, may take. */
 const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
- * Brings the schema to the version of this code: numbered files, each in a transaction with its record, under a lock that makes processes
- * which start together take turns. Rejects with SchemaMismatch when newer code made the schema one that this code does not know how to use,
- * when it was made by other files than ours, or when it lacks something and this user may not change it.
+ * Brings the schema to the version of this code: numbered files, each in a transaction with its
+ * record, under a lock that makes processes which start together take turns. Rejects with
+ * SchemaMismatch when newer code made the schema one that this code does not know how to use, when
+ * it was made by other files than ours, or when it lacks something and this user may not change it.
  */
 export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<readonly string[]> {
   const migrations = await readMigrations(folder);

@@ -25,7 +25,10 @@ export async function createRoles(client: pg.Client | pg.PoolClient): Promise<bo
   return true;
 }
 
-/** Gives the roles exactly the rights of roles.sql, where they are. To be called as the owner of the tables, with the migration lock. */
+/**
+ * Gives the roles exactly the rights of roles.sql, where they are. To be called as the owner of the
+ * tables, with the migration lock.
+ */
 export async function grantRights(client: pg.Client | pg.PoolClient): Promise<boolean> {
   if ((await missingRoles(client)).length > 0) return false;
   const { rows } = await client.query<{ schema: string }>('select quote_ident(current_schema()) as schema');

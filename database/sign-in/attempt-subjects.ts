@@ -5,20 +5,27 @@ import { type IpAddress, parseIpAddress } from '../../core/net/ip-ranges.ts';
 export interface AttemptOrigin {
   readonly address: string;
   /**
-   * Absent: the address is the caller's. Present: `address` sent X-Forwarded-For and is no trusted proxy, so it is a proxy that nobody named, or
-   * somebody who makes it up; this is the caller that it names.
+   * Absent: the address is the caller's. Present: `address` sent X-Forwarded-For and is no trusted
+   * proxy, so it is a proxy that nobody named, or somebody who makes it up; this is the caller that
+   * it names.
    */
   readonly claimedAddress?: string;
 }
 
-/** Subjects that attempts from one origin count against: the caller, as closely as it is known, and the network around it, if there is one. */
+/**
+ * Subjects that attempts from one origin count against: the caller, as closely as it is known, and
+ * the network around it, if there is one.
+ */
 export interface OriginSubjects {
   readonly near: string;
   readonly wide?: { readonly subject: string; readonly max: number };
 }
 
 const MAX_BY_NETWORK = 100;
-/** Bound of all callers that a proxy names which is not trusted: each has its share, and one machine may make up any number of them. */
+/**
+ * Bound of all callers that a proxy names which is not trusted: each has its share, and one machine
+ * may make up any number of them.
+ */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
 
@@ -45,7 +52,10 @@ export function addressSubject(address: string): string {
   return 'parts' in parsed ? `address ${groupsOf(parsed, 4)}::/64` : `address ${parsed}`;
 }
 
-/** The /48 that providers give to one customer, who makes any number of /64s in it; `undefined` for IPv4. */
+/**
+ * The /48 that providers give to one customer, who makes any number of /64s in it; `undefined` for
+ * IPv4.
+ */
 export function networkSubject(address: string): string | undefined {
   const parsed = parseIpAddress(address);
   return parsed !== undefined && 'parts' in parsed ? `network ${groupsOf(parsed, 3)}::/48` : undefined;

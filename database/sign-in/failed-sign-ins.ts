@@ -5,7 +5,9 @@ import { inTransaction } from '../connection/connection-pool.ts';
 
 /** Somebody gave a wrong password, or an e-mail address that nobody has. */
 export interface FailedSignIn {
-  /** Absent: nobody has it. What was typed is not kept: people type passwords into the wrong field. */
+  /**
+   * Absent: nobody has it. What was typed is not kept: people type passwords into the wrong field.
+   */
   readonly user?: { readonly id: string; readonly email: string };
   readonly address: string;
 }
@@ -13,7 +15,10 @@ export interface FailedSignIn {
 const SOMEBODY = 'somebody';
 const UNKNOWN = 'an unknown e-mail address';
 
-/** Failures of an account that are recorded one by one in a minute; then each doubling of their number. */
+/**
+ * Failures of an account that are recorded one by one in a minute; then each doubling of their
+ * number.
+ */
 const RECORDED_EACH = 10;
 
 /** A failed attempt does not prove the user: the actor stays nameless, and has only an address. */

@@ -1,7 +1,10 @@
 import type pg from 'pg';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 
-/** A browser in which somebody signed in; its token stands in a cookie of its own, which outlives sessions and lets nobody in. */
+/**
+ * A browser in which somebody signed in; its token stands in a cookie of its own, which outlives
+ * sessions and lets nobody in.
+ */
 export interface KnownBrowser {
   readonly userId: string;
   /** SHA-256 of the token; the token itself is the browser's alone. */

@@ -35,7 +35,9 @@ const LOCK_USER: Statement = {
   text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`,
 };
-/** A new link makes the user's former ones worthless; expired ones of others go on this occasion. */
+/**
+ * A new link makes the user's former ones worthless; expired ones of others go on this occasion.
+ */
 const FORGET: Statement = {
   name: 'forget_password_links',
   text: `delete from password_links where user_id = $1 or token_hash in (
@@ -52,7 +54,10 @@ const FIND: Statement = {
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`,
 };
-/** Users are locked before what belongs to them, here and in users.ts, so that nobody waits for each other. */
+/**
+ * Users are locked before what belongs to them, here and in users.ts, so that nobody waits for each
+ * other.
+ */
 const LOCK_HOLDER: Statement = {
   name: 'lock_holder_of_link',
   text: 'select from users where id = (select user_id from password_links where token_hash = $1) for no key update',
@@ -105,7 +110,10 @@ export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Pro
   return row && { userId: row.user_id, email: row.email, purpose: row.purpose, expiresAtMs: row.expires_ms };
 }
 
-/** Sets the password, once; every session of the user ends. The actor is the user. `undefined`: as for inspectPasswordLink. */
+/**
+ * Sets the password, once; every session of the user ends. The actor is the user. `undefined`: as
+ * for inspectPasswordLink.
+ */
 export async function redeemPasswordLink(
   pool: pg.Pool,
   tokenHash: Buffer,

@@ -9,7 +9,10 @@ export interface NewSession {
   /** SHA-256 of the token; the token itself is the browser's alone. */
   readonly tokenHash: Buffer;
   readonly userId: string;
-  /** Hash that the password was verified against. If the password has changed since, no session begins. */
+  /**
+   * Hash that the password was verified against. If the password has changed since, no session
+   * begins.
+   */
   readonly passwordHash: string;
   readonly address: string;
   readonly userAgent?: string;
@@ -33,7 +36,10 @@ export interface SignedIn {
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
   /** By name. */
   readonly memberships: readonly Membership[];
-  /** Pending invitations of the user's address, from organizations that he does not belong to; 20 at most. */
+  /**
+   * Pending invitations of the user's address, from organizations that he does not belong to; 20 at
+   * most.
+   */
   readonly invitations: readonly Invitation[];
   /** Since the password was given for this session. */
   readonly passwordAgeMs: number;
@@ -57,7 +63,10 @@ const INVITATIONS = `coalesce((
     ) i
   ), '[]') as invitations`;
 
-/** How long somebody stays signed in: without a request, and at all. In force for sessions that are there as well. */
+/**
+ * How long somebody stays signed in: without a request, and at all. In force for sessions that are
+ * there as well.
+ */
 export interface SessionLengths {
   readonly idleMs: number;
   readonly absoluteMs: number;
@@ -141,7 +150,10 @@ interface SignedInRow extends SessionRow {
   readonly password_handed_out: boolean;
 }
 
-/** `false`: the user was disabled, or got another password, since the password was compared. The oldest of too many sessions end. */
+/**
+ * `false`: the user was disabled, or got another password, since the password was compared. The
+ * oldest of too many sessions end.
+ */
 export async function createSession(
   pool: pg.Pool,
   session: NewSession,

@@ -15,9 +15,15 @@ export type AttemptResult =
   | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 const WINDOW_SECONDS = 900;
-/** For an account from one address, or from one browser that the user knows: others cannot keep its user out with a handful of attempts. */
+/**
+ * For an account from one address, or from one browser that the user knows: others cannot keep its
+ * user out with a handful of attempts.
+ */
 const MAX_BY_PAIR = 10;
-/** For an account, from wherever its user is not known: as many as NIST SP 800-63B (3.2.2) lets fail. */
+/**
+ * For an account, from wherever its user is not known: as many as NIST SP 800-63B (3.2.2) lets
+ * fail.
+ */
 const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
 /** No count is higher. */
@@ -26,9 +32,11 @@ const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SEC
 const ONE_MORE = `on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, ${MAX_COUNT}) returning a.attempts`;
 
 /**
- * Counted before a password is compared, in one statement, so that attempts side by side through several processes cannot slip past. The
- * address comes first, then the network around it, then the account from there: an attempt beyond one share counts no further, or one address could lock
- * everybody out. Each count is read by the next, so all statements lock in this order. $1 and $2 are null where nothing is counted by them.
+ * Counted before a password is compared, in one statement, so that attempts side by side through
+ * several processes cannot slip past. The address comes first, then the network around it, then the
+ * account from there: an attempt beyond one share counts no further, or one address could lock
+ * everybody out. Each count is read by the next, so all statements lock in this order. $1 and $2
+ * are null where nothing is counted by them.
  */
 const COUNT: Statement = {
   name: 'count_sign_in_attempt',
@@ -59,7 +67,10 @@ const COUNT: Statement = {
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`,
 };
-/** Asking for the counts makes it lock the address, its network, then the account from anywhere, then the account: in the order of counting. */
+/**
+ * Asking for the counts makes it lock the address, its network, then the account from anywhere,
+ * then the account: in the order of counting.
+ */
 const FORGET: Statement = {
   name: 'forget_sign_in_attempts',
   text: `with of_address as (
@@ -75,7 +86,10 @@ const FORGET: Statement = {
     delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`,
 };
 
-/** The places where the user has a session, and whether the browser is known: attempts of others elsewhere hold up neither. */
+/**
+ * The places where the user has a session, and whether the browser is known: attempts of others
+ * elsewhere hold up neither.
+ */
 const KNOWN: Statement = {
   name: 'known_origins',
   text: `select
@@ -86,9 +100,10 @@ const KNOWN: Statement = {
 };
 
 /**
- * A browser that the user knows counts only against its own share for the account, so that a thief of its token gets that share and no
- * more. From an address where the user has a session only the share of address and account together limits attempts. An address that only an
- * untrusted proxy claims is not a known address.
+ * A browser that the user knows counts only against its own share for the account, so that a thief
+ * of its token gets that share and no more. From an address where the user has a session only the
+ * share of address and account together limits attempts. An address that only an untrusted proxy
+ * claims is not a known address.
  */
 export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promise<AttemptResult> {
   const { email, browserHash, address, claimedAddress } = attempt;
@@ -113,8 +128,9 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
 }
 
 /**
- * An account that was entered has no failures any more. The address and its network, where an attempt was counted for them, get back that one and no
- * other: many people may sign in from one office, and an account of one's own sets nobody free to try others.
+ * An account that was entered has no failures any more. The address and its network, where an
+ * attempt was counted for them, get back that one and no other: many people may sign in from one
+ * office, and an account of one's own sets nobody free to try others.
  */
 export async function forgetAttempts(pool: pg.Pool, email: string, counted?: AttemptOrigin): Promise<void> {
   const { near = null, wide } = counted === undefined ? {} : originSubjects(counted);

@@ -5,7 +5,10 @@ import type { MemberRole } from './user-rows.ts';
 /** Most members of an organization. One page lists them all. */
 export const MAX_MEMBERS = 1_000;
 
-/** Changes of who belongs to an organization take turns, so that two owners cannot remove each other. */
+/**
+ * Changes of who belongs to an organization take turns, so that two owners cannot remove each
+ * other.
+ */
 const LOCK_ORGANIZATION: Statement = {
   name: 'lock_members',
   text: 'select from organizations where id = $1 for no key update',
@@ -24,7 +27,10 @@ const END_INVITATION: Statement = {
   text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
 };
 
-/** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */
+/**
+ * `open`: it takes one more member, those who are invited counted, and nobody else changes its
+ * members until the transaction ends.
+ */
 export async function lockMembers(
   client: pg.PoolClient,
   id: string,

@@ -43,7 +43,10 @@ export interface Credentials {
 export interface OwnChange {
   /** Goes on. */
   readonly sessionId: string;
-  /** Compare-and-set: the hash that the current password was verified against. If it has changed since, nothing is written. */
+  /**
+   * Compare-and-set: the hash that the current password was verified against. If it has changed
+   * since, nothing is written.
+   */
   readonly formerHash: string;
 }
 
@@ -114,7 +117,10 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
   return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
 }
 
-/** The keys of a user who is disabled, in every organization. Enabling the user brings no revoked key back. */
+/**
+ * The keys of a user who is disabled, in every organization. Enabling the user brings no revoked
+ * key back.
+ */
 export type KeysOfDisabled = 'revoke' | 'keep';
 
 /** Signs the user out at once and deletes links. Disabling twice keeps the first time. */
@@ -144,7 +150,10 @@ export async function setDisabled(
   });
 }
 
-/** Ends all sessions of the user, but the one that changes it, and all links. `handed_out`: somebody else knows the password. `false`: no such user, or the password was another by then. */
+/**
+ * Ends all sessions of the user, but the one that changes it, and all links. `handed_out`: somebody
+ * else knows the password. `false`: no such user, or the password was another by then.
+ */
 export async function setPasswordHash(
   pool: pg.Pool,
   userId: string,

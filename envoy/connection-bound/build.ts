@@ -1,6 +1,7 @@
 /**
- * Makes connection-bound.wasm of connection-bound.as: `node envoy/connection-bound/build.ts`. The compiler is no dependency, because it is
- * 100 MB for 3 KB that hardly ever change. The module carries the hash of its source, by which a test sees that the two belong together.
+ * Makes connection-bound.wasm of connection-bound.as: `node envoy/connection-bound/build.ts`. The
+ * compiler is no dependency, because it is 100 MB for 3 KB that hardly ever change. The module
+ * carries the hash of its source, by which a test sees that the two belong together.
  */
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';

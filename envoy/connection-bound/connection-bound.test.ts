@@ -5,7 +5,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { END_STREAM, FRAME, frame } from '../../test/harness/raw-http2.ts';
 
-/** The module as it runs in Envoy, with a host of a few lines: what one address may have open, on all threads together. */
+/**
+ * The module as it runs in Envoy, with a host of a few lines: what one address may have open, on
+ * all threads together.
+ */
 const module = new WebAssembly.Module(readFileSync(join(import.meta.dirname, 'connection-bound.wasm')));
 
 interface Exports {

@@ -5,13 +5,17 @@ import type { Key, Principal } from '../../core/principal.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
 
 /**
- * docs/interface.md, "Decisions on open points": the scheme in any case, one or more spaces. The key is visible ASCII and at most 256 characters, checked before
- * anything is hashed or asked, so that a header of 64 KiB costs no more than a wrong key.
+ * docs/interface.md, "Decisions on open points": the scheme in any case, one or more spaces. The
+ * key is visible ASCII and at most 256 characters, checked before anything is hashed or asked, so
+ * that a header of 64 KiB costs no more than a wrong key.
  */
 const AUTHORIZATION = /^bearer +(sk-gw-[\x21-\x7e]{1,250})$/i;
 const KEY_PREFIX = 'sk-gw-';
 
-/** Reads who is calling, whatever became of the key since. Rejects with StoreUnavailable when the key store cannot answer. */
+/**
+ * Reads who is calling, whatever became of the key since. Rejects with StoreUnavailable when the
+ * key store cannot answer.
+ */
 export async function authenticate(
   authorization: string | undefined,
   keys: KeyStore,

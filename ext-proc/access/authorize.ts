@@ -3,7 +3,10 @@ import { inRanges } from '../../core/net/ip-ranges.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { Route } from './route.ts';
 
-/** Refusal if the caller may not use this route from this address, in the order of docs/interface.md, "Order of checks". */
+/**
+ * Refusal if the caller may not use this route from this address, in the order of
+ * docs/interface.md, "Order of checks".
+ */
 export function authorizeCaller(principal: Principal, address: string, route: Route): Refusal | undefined {
   const { key, organization } = principal;
   if (key.ipRanges !== undefined && !inRanges(address, key.ipRanges)) return refuse('ip_not_allowed', { address });

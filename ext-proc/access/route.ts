@@ -23,8 +23,9 @@ const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
 const LONGEST_ECHO = 128;
 
 /**
- * The route for a method and a path with query, byte for byte: no case folding, no trailing slash, no percent-decoding, so that nothing
- * in front of the gateway that normalizes differently can disagree about what a request is.
+ * The route for a method and a path with query, byte for byte: no case folding, no trailing slash,
+ * no percent-decoding, so that nothing in front of the gateway that normalizes differently can
+ * disagree about what a request is.
  */
 export function findRoute(method: string, path: string): Route | Refusal {
   const mark = path.indexOf('?');

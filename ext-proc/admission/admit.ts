@@ -10,7 +10,10 @@ import type { ChosenChat } from '../chat/count-input.ts';
 import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
-/** The last step before a provider is called: one atomic question to the limit store, asked with the account as PostgreSQL has it. */
+/**
+ * The last step before a provider is called: one atomic question to the limit store, asked with the
+ * account as PostgreSQL has it.
+ */
 export interface AdmissionDeps {
   readonly limits: LimitStore;
   readonly clock: Clock;
@@ -35,8 +38,8 @@ export interface Admission extends ChosenChat {
 }
 
 /**
- * The store may ask for a fresh snapshot once because of midnight and once because it did not know the organization; and a ceiling that is
- * not affordable is replaced by a count once.
+ * The store may ask for a fresh snapshot once because of midnight and once because it did not know
+ * the organization; and a ceiling that is not affordable is replaced by a count once.
  */
 const MOST_CALLS = 4;
 
@@ -101,7 +104,10 @@ function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTok
   return worstCaseNanoUsd(model.prices, ceiling, outputTokens);
 }
 
-/** A count is made only where it can change the answer: nobody without money keeps the tokenizer busy. */
+/**
+ * A count is made only where it can change the answer: nobody without money keeps the tokenizer
+ * busy.
+ */
 function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: Candidate): boolean {
   if (rule !== 'balance' && rule !== 'daily_budget') return false;
   const outputTokens = chat.completions * choice.outputLimit;

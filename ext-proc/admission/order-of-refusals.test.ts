@@ -43,7 +43,10 @@ const part = (url: string) => ({ role: 'user', content: [{ type: 'image_url', im
 /** Leaves alone what an earlier defect has set already. */
 const unlessSet = (body: Record<string, unknown>, fields: object) => Object.assign(body, { ...fields, ...body });
 
-/** docs/interface.md, "Order of checks", as far as it is pure. Several defects of one place are one list. */
+/**
+ * docs/interface.md, "Order of checks", as far as it is pure. Several defects of one place are one
+ * list.
+ */
 const ORDER: readonly (readonly Defect[])[] = [
   [
     ['route_not_found', 'method', (s) => Object.assign(s, { method: 'GET' })],
@@ -159,7 +162,8 @@ async function answerTo(situation: Situation) {
 const ranked = ORDER.flatMap((place, rank) => place.map((defect) => ({ rank, defect })));
 
 async function expectFirst(chosen: readonly (typeof ranked)[number][]): Promise<void> {
-  // Defects are made in the documented order, so that an earlier one can keep a field that two of them need.
+  // Defects are made in the documented order, so that an earlier one can keep a field that two of
+  // them need.
   const inOrder = chosen.toSorted((a, b) => a.rank - b.rank);
   const answer = await answerTo(situationWith(inOrder.map(({ defect }) => defect)));
   expect(isRefusal(answer) ? answer.code : 'ok').toBe(inOrder[0]?.defect[0]);

@@ -1,6 +1,9 @@
 import type { Window, Windows } from '../limits/limit-store.ts';
 
-/** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, only for limits that exist (docs/interface.md, "Response headers"). */
+/**
+ * `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, only for limits that exist
+ * (docs/interface.md, "Response headers").
+ */
 export function rateLimitHeaders({ requests, tokens }: Windows, nowMs: number): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {};
   if (requests !== undefined) {

@@ -3,24 +3,35 @@ import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 
 /**
- * `limits.refused_rpm`: requests that are refused before a provider is asked cost their sender nothing, so that each organization has so many
- * in a UTC minute, and is not heard beyond. A key that is revoked or expired has a count of its own.
+ * `limits.refused_rpm`: requests that are refused before a provider is asked cost their sender
+ * nothing, so that each organization has so many in a UTC minute, and is not heard beyond. A key
+ * that is revoked or expired has a count of its own.
  *
- * The count is of all gateway processes, but no request waits for it: it is raised after a refusal, and what the store says then is added to what is
- * counted here. So each of several processes refuses beyond the limit at most what comes to it during one such call, and the whole limit while Redis
- * is away; one process alone is exact.
+ * The count is of all gateway processes, but no request waits for it: it is raised after a refusal,
+ * and what the store says then is added to what is counted here. So each of several processes
+ * refuses beyond the limit at most what comes to it during one such call, and the whole limit while
+ * Redis is away; one process alone is exact.
  */
 export interface RefusedRequests {
-  /** Counts one for an organization or a key. A refusal: its limit is used up, and that is the answer instead. */
+  /**
+   * Counts one for an organization or a key. A refusal: its limit is used up, and that is the
+   * answer instead.
+   */
   take(id: string, limit: number, nowMs: number): Refusal | undefined;
   /** As take(), without counting. */
   check(id: string, limit: number, nowMs: number): Refusal | undefined;
 }
 
-/** By status, what counts: 408, 409 and 429 are of requests that may be well-formed, and of 5xx nobody is to blame who asks. */
+/**
+ * By status, what counts: 408, 409 and 429 are of requests that may be well-formed, and of 5xx
+ * nobody is to blame who asks.
+ */
 export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422]);
 
-/** Organizations and keys with refused requests in this minute, at most. Beyond it the oldest are forgotten. */
+/**
+ * Organizations and keys with refused requests in this minute, at most. Beyond it the oldest are
+ * forgotten.
+ */
 const MOST_WINDOWS = 10_000;
 
 interface Window {

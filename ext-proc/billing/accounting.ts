@@ -35,17 +35,34 @@ export interface Accounting {
   giveBack(admission: HoldOwner): void;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replaySpool(): Promise<void>;
-  /** Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be done; repeating it does no harm. */
+  /**
+   * Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be
+   * done; repeating it does no harm.
+   */
   recover(left: readonly LeftIntent[]): Promise<void>;
-  /** A request was read with the ledger of this epoch: another one than before has to catch up with what was charged. */
+  /**
+   * A request was read with the ledger of this epoch: another one than before has to catch up with
+   * what was charged.
+   */
   sees(ledgerEpoch: string): void;
-  /** Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that cannot be done. */
+  /**
+   * Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that
+   * cannot be done.
+   */
   catchUp(): Promise<void>;
-  /** Reason why new completions are refused: charges wait in the spool, or the spool could not take any. `undefined`: none. */
+  /**
+   * Reason why new completions are refused: charges wait in the spool, or the spool could not take
+   * any. `undefined`: none.
+   */
   refusesBecause(): string | undefined;
-  /** Ends every request that holds money now: the limit store that counts does not know these holds. */
+  /**
+   * Ends every request that holds money now: the limit store that counts does not know these holds.
+   */
   cut(): void;
-  /** The process ends: nothing more is admitted, every request that holds money ends at once, and a charge waits for PostgreSQL no longer than this. */
+  /**
+   * The process ends: nothing more is admitted, every request that holds money ends at once, and a
+   * charge waits for PostgreSQL no longer than this.
+   */
   end(withinMs: number): void;
   close(): Promise<void>;
 }
@@ -81,7 +98,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
   const recovery = createRecovery({ ...options, charge: charges.late, releaseHold });
   const late = createLateReleases(limits, clock);
   const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
-  /** One for each order, 1 us: one for all would be searched by every request that stops listening, 16 us among 3,000 (measured). */
+  /**
+   * One for each order, 1 us: one for all would be searched by every request that stops listening,
+   * 16 us among 3,000 (measured).
+   */
   const underWay = new Set<AbortController>();
   let ending = false;
 

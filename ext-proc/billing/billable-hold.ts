@@ -30,7 +30,10 @@ export interface HoldTerms {
 
 /** The hold of an admitted request, from its admission to its charge or release. */
 export interface BillableHold extends DeliveryHold {
-  /** Aborts when the process ends or the hold counts no more: the provider is cancelled, and its output is charged at once. */
+  /**
+   * Aborts when the process ends or the hold counts no more: the provider is cancelled, and its
+   * output is charged at once.
+   */
   readonly mustEnd: AbortSignal;
   /** The charge, for the log. `undefined`: nothing is charged yet. */
   charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;

@@ -15,25 +15,41 @@ import type { SpoolMirror } from './spool/spool-mirror.ts';
 import { createSpoolReplay } from './spool/spool-replay.ts';
 import type { SpoolRoom } from './spool/spool-room.ts';
 
-/** Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool is replayed to the ledger. */
+/**
+ * Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool
+ * is replayed to the ledger.
+ */
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, claim?: IdempotencyClaim, onSent?: OnSent): Promise<ChargeOutcome>;
-  /** Charges a response, or a part of one, that a process gave before it ended. Rejects where the charge has to be tried again. */
+  /**
+   * Charges a response, or a part of one, that a process gave before it ended. Rejects where the
+   * charge has to be tried again.
+   */
   late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
-  /** Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where it has to be tried again. */
+  /**
+   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where
+   * it has to be tried again.
+   */
   again(settlement: Settlement): Promise<boolean>;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replay(): Promise<void>;
-  /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
+  /**
+   * Why nothing new should be admitted: it could not be charged, or what waits is not in the
+   * balances yet. `undefined`: no reason.
+   */
   refusesBecause(): string | undefined;
-  /** The process ends: PostgreSQL is waited for no longer than this, then the spool takes what it has not confirmed. */
+  /**
+   * The process ends: PostgreSQL is waited for no longer than this, then the spool takes what it
+   * has not confirmed.
+   */
   spoolAfter(delayMs: number): void;
   close(): Promise<void>;
 }
 
 /**
- * `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged. `lost`: neither ledger nor spool confirmed it.
+ * `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged.
+ * `lost`: neither ledger nor spool confirmed it.
  */
 export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
 
@@ -49,7 +65,10 @@ export interface DurableChargesOptions {
   readonly mirror?: SpoolMirror | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** A charge of the spool was refused, though its answer was given: for the record of what providers were asked. */
+  /**
+   * A charge of the spool was refused, though its answer was given: for the record of what
+   * providers were asked.
+   */
   readonly uncharged: (settlement: Settlement) => void;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
@@ -61,7 +80,9 @@ export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'ke
 
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
   const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
-  /** Claims of charges that wait in the spool: they keep their idempotency keys until the replay. */
+  /**
+   * Claims of charges that wait in the spool: they keep their idempotency keys until the replay.
+   */
   const waitingClaims = new Map<string, IdempotencyClaim>();
   /** Waits for PostgreSQL that can be given up. */
   const patient = new Set<() => void>();
@@ -136,11 +157,13 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return 'lost';
     }
     const copied = mirrored?.add(settlement);
-    // Another process that wants this Idempotency-Key asks the mirror, so the response waits until the mirror has the charge.
+    // Another process that wants this Idempotency-Key asks the mirror, so the response waits until
+    // the mirror has the charge.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
       return 'spooled';
     const { answer: _answer, ...rest } = settlement.claim;
-    // Replaces the line that would be charged. If it cannot be written, the owner of the key is decided at the replay.
+    // Replaces the line that would be charged. If it cannot be written, the owner of the key is
+    // decided at the replay.
     await spool.append({ ...settlement, claim: { ...rest, takenOver: true } }).catch(room.failed);
     return 'taken_over';
   }
@@ -187,7 +210,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return true;
     } catch (error) {
       if (!(error instanceof ChargeRefused)) throw error;
-      // No dead letter: another database, or one of before the organization was made, would get thousands.
+      // No dead letter: another database, or one of before the organization was made, would get
+      // thousands.
       const { generationId, organizationId } = settlement;
       log.error({ err: error, generation_id: generationId, organization_id: organizationId }, 'not charged again');
       return false;
@@ -205,7 +229,10 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     waitingClaims.delete(generationId);
   }
 
-  /** Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong, PostgreSQL may take the charge later. */
+  /**
+   * Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong,
+   * PostgreSQL may take the charge later.
+   */
   async function isDeadLettered(
     settlement: Settlement | ClaimedSettlement,
     error: unknown,

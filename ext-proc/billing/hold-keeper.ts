@@ -2,15 +2,16 @@ import type { Clock } from '../../core/clock.ts';
 import type { Hold, LimitStore } from '../limits/limit-store.ts';
 
 /**
- * Keeps the leases of this process's holds alive while their requests live. Where that fails, nothing has to end: the money of a hold whose lease
- * expires stays held in quarantine, and the next renewal that succeeds takes it back.
+ * Keeps the leases of this process's holds alive while their requests live. Where that fails,
+ * nothing has to end: the money of a hold whose lease expires stays held in quarantine, and the
+ * next renewal that succeeds takes it back.
  */
 export interface HoldKeeper {
   keep(hold: Hold): void;
   drop(holdId: string): void;
   /**
-   * The store that renewals reached may not be the one that counts since then (monotonic clock). What cannot be renewed soon at the one that does
-   * is known to nobody else.
+   * The store that renewals reached may not be the one that counts since then (monotonic clock).
+   * What cannot be renewed soon at the one that does is known to nobody else.
    */
   distrust(sinceMs: number): void;
   /** Everything that is held now. */
@@ -22,13 +23,17 @@ export interface HoldKeeperOptions {
   readonly limits: LimitStore;
   readonly clock: Clock;
   readonly renewEveryMs: number;
-  /** From the moment since when a store is distrusted: what has not been renewed by then has to end. */
+  /**
+   * From the moment since when a store is distrusted: what has not been renewed by then has to end.
+   */
   readonly renewWithinMs: number;
   readonly onProblem: (problem: HoldProblem) => void;
 }
 
 export type HoldProblem =
-  /** Their money could be given away for a time: the store had forgotten them, and admitted others. */
+  /**
+   * Their money could be given away for a time: the store had forgotten them, and admitted others.
+   */
   | { readonly kind: 'exposed'; readonly holds: number }
   /** Another store counts now, and does not know them: their requests have to end. */
   | { readonly kind: 'stranded'; readonly holds: number }
@@ -88,7 +93,10 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     for (const hold of holds) if (ended.has(hold.holdId)) giveBack(hold);
   }
 
-  /** Releases a hold that ended while its renewal took it back in. If this fails, the quarantine ends the hold. */
+  /**
+   * Releases a hold that ended while its renewal took it back in. If this fails, the quarantine
+   * ends the hold.
+   */
   function giveBack(hold: Hold): void {
     limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);
   }

@@ -2,7 +2,10 @@ import type { Clock } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 
-/** Releases that the limit store did not confirm, until it does: the money of a hold that nobody releases is held for as long as a request may live. */
+/**
+ * Releases that the limit store did not confirm, until it does: the money of a hold that nobody
+ * releases is held for as long as a request may live.
+ */
 export interface LateReleases {
   add(release: HoldRelease): void;
   waiting(): number;

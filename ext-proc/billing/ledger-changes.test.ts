@@ -11,7 +11,9 @@ const charge = (generationId: string) => ({ generationId }) as Settlement;
 let changes: LedgerChanges;
 afterEach(() => changes.close());
 
-/** A process that has charged these in the epoch `a`, on a ledger that has what the test gives it. */
+/**
+ * A process that has charged these in the epoch `a`, on a ledger that has what the test gives it.
+ */
 function scene(kept: readonly string[], othersTakeMs = 0) {
   const ledger = { epoch: 'a', charged: new Set(kept), away: false, refused: new Set<string>() };
   const madeAgain: number[] = [];

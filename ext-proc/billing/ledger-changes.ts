@@ -5,13 +5,16 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 
 /**
- * Notices that the ledger may have gone back in time (another epoch), and charges what it lacks of the last minutes again. Nobody is admitted
- * meanwhile: the balances lack it, too.
+ * Notices that the ledger may have gone back in time (another epoch), and charges what it lacks of
+ * the last minutes again. Nobody is admitted meanwhile: the balances lack it, too.
  */
 export interface LedgerChanges {
   /** Something was read that belongs to this epoch. */
   sees(epoch: string): void;
-  /** Resolves when the ledger as it is now has what this process charged. Rejects with StoreUnavailable while that cannot be done. */
+  /**
+   * Resolves when the ledger as it is now has what this process charged. Rejects with
+   * StoreUnavailable while that cannot be done.
+   */
   catchUp(): Promise<void>;
   /** `undefined`: no reason. */
   refusesBecause(): string | undefined;
@@ -29,7 +32,10 @@ export interface LedgerChangesOptions {
   readonly log: Log;
 }
 
-/** A process without requests has to notice as well: others wait for its charges, and do not know of it. */
+/**
+ * A process without requests has to notice as well: others wait for its charges, and do not know of
+ * it.
+ */
 const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 

@@ -5,7 +5,10 @@ import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import type { HoldTerms } from './billable-hold.ts';
 
-/** Results of attempts at which a provider worked (delivery/provider-failure.ts). Any other: the answer broke off, or was none. */
+/**
+ * Results of attempts at which a provider worked (delivery/provider-failure.ts). Any other: the
+ * answer broke off, or was none.
+ */
 const REASONS: Readonly<Record<string, UnchargedReason>> = {
   first_byte_timeout: 'timeout',
   total_timeout: 'timeout',
@@ -41,7 +44,10 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   };
 }
 
-/** The record of an attempt that nobody is charged for, with the loss that is booked for it: what it would have cost, at most the hold. */
+/**
+ * The record of an attempt that nobody is charged for, with the loss that is booked for it: what it
+ * would have cost, at most the hold.
+ */
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
   const { work, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];

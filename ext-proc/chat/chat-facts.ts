@@ -35,10 +35,16 @@ export function newChatFacts(): ChatFacts {
   };
 }
 
-/** Checks one field, at whose value the cursor stands and over which it steps, and notes what the gateway has to know of it. */
+/**
+ * Checks one field, at whose value the cursor stands and over which it steps, and notes what the
+ * gateway has to know of it.
+ */
 export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) => Refusal | undefined;
 
-/** `requirement` ends the sentence that begins with the field: `must be a string`. The client's value is not repeated. */
+/**
+ * `requirement` ends the sentence that begins with the field: `must be a string`. The client's
+ * value is not repeated.
+ */
 export function invalidField(param: string, requirement: string): Refusal {
   return refuse('invalid_request', { problem: `${param} ${requirement}.` }, { param });
 }
@@ -47,8 +53,9 @@ export function invalidField(param: string, requirement: string): Refusal {
 export const LONGEST_ECHO = 128;
 
 /**
- * Reads the members of an object of the official API. One whose name differs from a known one by nothing but case is that one to parsers
- * in Go and .NET, and would reach the provider unjudged: it is refused. `paramOf` names a member (`.url`).
+ * Reads the members of an object of the official API. One whose name differs from a known one by
+ * nothing but case is that one to parsers in Go and .NET, and would reach the provider unjudged: it
+ * is refused. `paramOf` names a member (`.url`).
  */
 export function eachMember(
   cursor: JsonCursor,

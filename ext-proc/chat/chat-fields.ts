@@ -8,7 +8,10 @@ const LONGEST_IDENTITY = 512;
 const LONGEST_LEVEL = 64;
 const LONGEST_STOP = 8192;
 
-/** docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null values never get here: they are absent. */
+/**
+ * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null
+ * values never get here: they are absent.
+ */
 export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['model', (cursor) => void cursor.skip()],
   ['messages', checkMessages],
@@ -100,7 +103,10 @@ function textRule(longest: number, note?: Note<string>): FieldRule {
   };
 }
 
-/** The string that the cursor stands at and steps over; `undefined`: it is none, or a longer one. A code point is one or two UTF-16 units. */
+/**
+ * The string that the cursor stands at and steps over; `undefined`: it is none, or a longer one. A
+ * code point is one or two UTF-16 units.
+ */
 function shortText(cursor: JsonCursor, longest: number): string | undefined {
   if (cursor.kind() !== 'string') return undefined;
   const text = cursor.text(2 * longest + 1);

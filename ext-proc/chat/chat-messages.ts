@@ -9,14 +9,20 @@ export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusa
   return cursor.eachElement((index) => new MessageReader(cursor, facts, index).read());
 }
 
-/** Reads one message. Members may come in any order, so what they need of each other is checked at the end. */
+/**
+ * Reads one message. Members may come in any order, so what they need of each other is checked at
+ * the end.
+ */
 class MessageReader {
   readonly #cursor: JsonCursor;
   readonly #facts: ChatFacts;
   readonly #index: number;
   #role = '';
   #hasContent = false;
-  /** An assistant message without content that says something in another way: tool calls, a refusal, audio. */
+  /**
+   * An assistant message without content that says something in another way: tool calls, a refusal,
+   * audio.
+   */
   #speaksOtherwise = false;
   #hasToolCallId = false;
   /** The content part or tool call that is being read, for `param`. */
@@ -73,7 +79,10 @@ class MessageReader {
     }
   }
 
-  /** Unknown nested fields pass (`reasoning_content`, `cache_control`); providers may show them to the model, so they are counted. */
+  /**
+   * Unknown nested fields pass (`reasoning_content`, `cache_control`); providers may show them to
+   * the model, so they are counted.
+   */
   #unknownMember(name = ''): undefined {
     if (name === 'audio' && this.#cursor.kind() === 'object') this.#speaksOtherwise = true;
     this.#facts.prompt.addJson(this.#cursor.span());

@@ -2,8 +2,9 @@ import type { Steps } from '../shared-budget/steps.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
 /**
- * A chat completion request after parsing and validation: the facts the rest of the gateway decides by. The client's own bytes stay
- * untouched in `encodeFor`, which is the only way they leave the gateway.
+ * A chat completion request after parsing and validation: the facts the rest of the gateway decides
+ * by. The client's own bytes stay untouched in `encodeFor`, which is the only way they leave the
+ * gateway.
  */
 export interface ChatRequest {
   readonly model: string;
@@ -25,15 +26,24 @@ export interface ChatRequest {
   readonly inputTokens: InputTokens;
   /** The estimate without samples, the same in every process. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;
-  /** All text of the prompt, for counting when the provider sends no usage. Each call is a walk through the body. Never logged. */
+  /**
+   * All text of the prompt, for counting when the provider sends no usage. Each call is a walk
+   * through the body. Never logged.
+   */
   promptText(): string;
-  /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */
+  /**
+   * The texts that a model reads as they are, for counting them: what `inputTokens` has besides
+   * them is not in there. Never logged.
+   */
   promptTexts(): readonly string[];
-  /** The body for a provider, in pieces: the client's, with model, output limit, usage request and identities set, nothing else touched. */
+  /**
+   * The body for a provider, in pieces: the client's, with model, output limit, usage request and
+   * identities set, nothing else touched.
+   */
   encodeFor(provider: ProviderFields): readonly Buffer[];
   /**
-   * Frees the body when nothing is sent any more: but for `promptText` every walk throws then. Of the text its beginning stays, about so
-   * many bytes at most. Returns how many.
+   * Frees the body when nothing is sent any more: but for `promptText` every walk throws then. Of
+   * the text its beginning stays, about so many bytes at most. Returns how many.
    */
   keepText(mostBytes: number): number;
   /** About how many tokens of the prompt are not in `promptText` any more. */
@@ -44,6 +54,9 @@ export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
   readonly outputLimit: number;
-  /** Replaces the value of a field that names a customer of the operator's customer (delivery/identities.ts). */
+  /**
+   * Replaces the value of a field that names a customer of the operator's customer
+   * (delivery/identities.ts).
+   */
   identify(field: string, value: string): string;
 }

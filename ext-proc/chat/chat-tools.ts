@@ -3,7 +3,10 @@ import type { JsonCursor } from './json/json-cursor.ts';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
-/** `tools`: functions only. Providers show definitions to the model in a form of their own, so the whole of each is counted. */
+/**
+ * `tools`: functions only. Providers show definitions to the model in a form of their own, so the
+ * whole of each is counted.
+ */
 export const checkTools: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'array') return invalidField(field, 'must be an array of tools');
   return cursor.eachElement((index) => {
@@ -64,7 +67,10 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
 
 const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
-/** A word, `{"type":"function","function":{"name"}}`, or `{"type":"allowed_tools","allowed_tools":{…}}`. */
+/**
+ * A word, `{"type":"function","function":{"name"}}`, or
+ * `{"type":"allowed_tools","allowed_tools":{…}}`.
+ */
 export const checkToolChoice: Rule = (cursor, _facts, field) => {
   if (cursor.kind() === 'string') {
     return TOOL_CHOICES.has(cursor.word())
@@ -95,7 +101,9 @@ export const checkToolChoice: Rule = (cursor, _facts, field) => {
 
 const RESPONSE_FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'json_schema']);
 
-/** Type `text` is no JSON format. A schema is shown to some models, so it is counted like a tool. */
+/**
+ * Type `text` is no JSON format. A schema is shown to some models, so it is counted like a tool.
+ */
 export const checkResponseFormat: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const { start, end } = cursor;

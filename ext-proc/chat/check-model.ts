@@ -6,7 +6,10 @@ import { checkCombinations } from './check-combinations.ts';
 
 export interface ModelChoice {
   readonly model: Model;
-  /** The limit sent to the provider, per completion: always there, so that what may be produced is bounded (DESIGN invariant 1). */
+  /**
+   * The limit sent to the provider, per completion: always there, so that what may be produced is
+   * bounded (docs/design.md, "Invariants", 1).
+   */
   readonly outputLimit: number;
 }
 
@@ -14,8 +17,9 @@ export interface ModelChoice {
 const LONGEST_ECHO = 128;
 
 /**
- * Everything after the fields' own rules, in the order of docs/interface.md, "Order of checks", from `n_not_allowed` to `upstream_config_error`. `inputTokens` is
- * the number of input tokens to check with.
+ * Everything after the fields' own rules, in the order of docs/interface.md, "Order of checks",
+ * from `n_not_allowed` to `upstream_config_error`. `inputTokens` is the number of input tokens to
+ * check with.
  */
 export function checkModel(
   chat: ChatRequest,
@@ -52,8 +56,9 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
 }
 
 /**
- * The client's limit, or the model's default, which is lowered to the organization's cap and to what the context window leaves: a
- * default never causes a refusal. Input that leaves no room at all does.
+ * The client's limit, or the model's default, which is lowered to the organization's cap and to
+ * what the context window leaves: a default never causes a refusal. Input that leaves no room at
+ * all does.
  */
 function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputTokens: number): number | Refusal {
   if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
@@ -74,7 +79,10 @@ function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputToken
   return chat.maxTokens ?? Math.max(1, Math.min(model.defaultOutputTokens, cap, room));
 }
 
-/** Samples are within 6 % (text-meter.ts), and each process takes others: what they leave open is decided by all of the text, everywhere alike. */
+/**
+ * Samples are within 6 % (text-meter.ts), and each process takes others: what they leave open is
+ * decided by all of the text, everywhere alike.
+ */
 const SAMPLES_LEAVE_OPEN = 1.25;
 
 /** The input may be too long for the model's context window, and samples cannot tell. */

@@ -13,13 +13,18 @@ export interface ChosenChat {
   readonly choice: ModelChoice;
 }
 
-/** Further above the window than this no count brings an estimate below it (token-bounds.test.ts). */
+/**
+ * Further above the window than this no count brings an estimate below it (token-bounds.test.ts).
+ */
 const ESTIMATE_AT_MOST_TIMES = 2;
 
 /** Does the work in turns with that of others; `undefined`: the client left. */
 export type InTurns = <Result>(steps: Steps<Result>) => Result | undefined | Promise<Result | undefined>;
 
-/** `checkModel`, but input is counted before it is refused for being too long, where the model's tokenizer is known. `undefined`: the client left. */
+/**
+ * `checkModel`, but input is counted before it is refused for being too long, where the model's
+ * tokenizer is known. `undefined`: the client left.
+ */
 export async function chooseModel(
   chat: ChatRequest,
   principal: Principal,
@@ -47,8 +52,8 @@ function reachedLength(choice: ModelChoice | Refusal): boolean {
 }
 
 /**
- * The same choice by what the input really is. It costs milliseconds of CPU, beside the event loop, and so is made only before a refusal.
- * `undefined`: nothing better is known than before.
+ * The same choice by what the input really is. It costs milliseconds of CPU, beside the event loop,
+ * and so is made only before a refusal. `undefined`: nothing better is known than before.
  */
 export async function chooseByCount(
   chat: ChatRequest,

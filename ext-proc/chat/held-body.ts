@@ -20,7 +20,10 @@ export interface ReadBody {
   readonly fields: readonly BodyField[];
 }
 
-/** The bytes of a body that was accepted, for as long as they are needed. The one place that refers to them, so that they can be freed. */
+/**
+ * The bytes of a body that was accepted, for as long as they are needed. The one place that refers
+ * to them, so that they can be freed.
+ */
 export class HeldBody {
   #body: ReadBody | undefined;
   /** The part of the prompt's text that is kept once the bytes are free. */
@@ -32,7 +35,8 @@ export class HeldBody {
   }
 
   *wholeEstimate(): Steps<number> {
-    // As if it were plain: what normalization adds to a ceiling takes as long again, and is not asked for.
+    // As if it were plain: what normalization adds to a ceiling takes as long again, and is not
+    // asked for.
     const { estimate } = yield* countTokens({ ...this.#whole(), isPlain: true }, false);
     return estimate;
   }

@@ -1,6 +1,9 @@
 import type { Steps } from '../shared-budget/steps.ts';
 
-/** So long one piece of work may keep the event loop, and with it every other request. One step comes on top. */
+/**
+ * So long one piece of work may keep the event loop, and with it every other request. One step
+ * comes on top.
+ */
 const SLICE_MS = 4;
 
 interface Waiting {
@@ -9,9 +12,11 @@ interface Waiting {
 }
 
 /**
- * Judges bodies by turns: one slice of one body in each turn of the event loop, and organizations one after the other, so that nobody's
- * bodies, however many there are and however they are made, keep another organization waiting for longer than some slices. Of one
- * organization one body is judged after the other. What waits holds nothing but its body, and what is being judged some MB more.
+ * Judges bodies by turns: one slice of one body in each turn of the event loop, and organizations
+ * one after the other, so that nobody's bodies, however many there are and however they are made,
+ * keep another organization waiting for longer than some slices. Of one organization one body is
+ * judged after the other. What waits holds nothing but its body, and what is being judged some MB
+ * more.
  */
 export class JudgingTurns {
   /** The organization whose turn is next stands first. */
@@ -20,7 +25,9 @@ export class JudgingTurns {
   #spentMs = 0;
   #scheduled = false;
 
-  /** At once, if that is short and nobody waits. `undefined`: the client left before it was done. */
+  /**
+   * At once, if that is short and nobody waits. `undefined`: the client left before it was done.
+   */
   run<Result>(
     organizationId: string,
     steps: Steps<Result>,

@@ -34,7 +34,10 @@ export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: n
 
 const LINE_END = 0x0a;
 
-/** The position after the last character that ends within so many bytes; an escape, or a pair of them, is one. */
+/**
+ * The position after the last character that ends within so many bytes; an escape, or a pair of
+ * them, is one.
+ */
 function wholeCharacters(bytes: Buffer, start: number, mostBytes: number, isEscaped: boolean): number {
   const most = start + mostBytes;
   for (let pos = start; ; ) {

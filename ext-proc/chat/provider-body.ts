@@ -2,22 +2,29 @@ import type { ChatFacts } from './chat-facts.ts';
 import type { ProviderFields } from './chat-request.ts';
 import type { Span } from './json/json-cursor.ts';
 
-/** A top-level member of the client's body: `"key": value` from the key's quote to the value's end. */
+/**
+ * A top-level member of the client's body: `"key": value` from the key's quote to the value's end.
+ */
 export interface BodyField {
   readonly name: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Fields that the gateway sets; the client's values are dropped. `model` and the limit's own name are among them. */
+/**
+ * Fields that the gateway sets; the client's values are dropped. `model` and the limit's own name
+ * are among them.
+ */
 const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_completion_tokens']);
 
 export type SentFacts = Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities'>;
 
 /**
- * The client's body for a provider. Members are copied byte for byte, so that large integers, `1.0` and escapes arrive as they were
- * sent; only `model`, the output limit, identities and, in a stream, `stream_options.include_usage` are written new. Fields that are null were left
- * out before: they count as absent. In pieces, most of them parts of `bytes`: a long prompt is not copied.
+ * The client's body for a provider. Members are copied byte for byte, so that large integers, `1.0`
+ * and escapes arrive as they were sent; only `model`, the output limit, identities and, in a
+ * stream, `stream_options.include_usage` are written new. Fields that are null were left out
+ * before: they count as absent. In pieces, most of them parts of `bytes`: a long prompt is not
+ * copied.
  */
 export function providerBody(
   bytes: Buffer,

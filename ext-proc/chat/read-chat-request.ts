@@ -13,8 +13,9 @@ import type { InputTokens } from './tokens/input-tokens.ts';
 import type { PromptRecord } from './tokens/prompt-record.ts';
 
 /**
- * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of checks", from a compressed body to a field of the wrong type.
- * Pure: the same bytes always get the same answer. All that takes time by the length of the body is done in steps of some ms; the rules
+ * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of
+ * checks", from a compressed body to a field of the wrong type. Pure: the same bytes always get the
+ * same answer. All that takes time by the length of the body is done in steps of some ms; the rules
  * take one, which is bounded by the number of values.
  */
 export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefined): Steps<ChatRequest | Refusal> {
@@ -55,7 +56,9 @@ function isIdentity(contentEncoding = ''): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
 }
 
-/** In the order of the body as it was sent: a field that is given twice stands where it stood first. */
+/**
+ * In the order of the body as it was sent: a field that is given twice stands where it stood first.
+ */
 function firstUnknownField(body: ScannedObject): string | undefined {
   const cursor = new JsonCursor(body);
   return cursor.eachKey((name) => (CHAT_FIELDS.has(name) ? undefined : cursor.keyText(LONGEST_ECHO)));

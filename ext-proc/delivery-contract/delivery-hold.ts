@@ -3,19 +3,26 @@ import type { Refusal } from '../../core/errors/refusal.ts';
 import type { TokenUsage } from '../../core/pricing.ts';
 import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
 
-/** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
+/**
+ * The hold of an order: it ends in one charge, or is released before the client learns that nothing
+ * was produced.
+ */
 export interface DeliveryHold {
   /** Before each target is asked. */
   asked(target: Target): void;
-  /** A stream begins to go to its client: what it has been sent is charged even if this process is killed. */
+  /**
+   * A stream begins to go to its client: what it has been sent is charged even if this process is
+   * killed.
+   */
   delivers(output: () => OutputSoFar): void;
   /** The stream has ended, and `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
   /** Charge of that usage, in USD, for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
   /**
-   * Resolves after the commit (DESIGN invariant 4), with which the answer is kept: every byte of a body that is whole, where the order asks
-   * for it; a refusal when the charge could not be made durable, and is not made.
+   * Resolves after the commit (docs/design.md, "Invariants", 4), with which the answer is kept:
+   * every byte of a body that is whole, where the order asks for it; a refusal when the charge
+   * could not be made durable, and is not made.
    */
   charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
   /** For the record: what a provider was asked in vain. */
@@ -62,5 +69,8 @@ export interface DeliveryOutcome {
   readonly usageMismatch?: TotalMismatch | undefined;
 }
 
-/** How a total differs from prompt and completion together; `undefined` where it does not, or where one of the three is no count. */
+/**
+ * How a total differs from prompt and completion together; `undefined` where it does not, or where
+ * one of the three is no count.
+ */
 export type TotalMismatch = 'above' | 'below';

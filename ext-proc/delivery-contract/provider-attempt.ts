@@ -8,13 +8,15 @@ export interface Attempt {
   readonly account?: AccountErrorKind | undefined;
   /** From asking the provider to the end of its answer, or to its failure. */
   readonly durationMs?: number;
-  /** From asking the provider to the first event of its stream, or to the head of its other answer. */
+  /**
+   * From asking the provider to the first event of its stream, or to the head of its other answer.
+   */
   readonly firstEventMs?: number;
 }
 
 /**
- * The part of the operator's own account at a provider that an error is about: its credentials and permissions, or its money and quota. Neither is the
- * client's to read or to mend.
+ * The part of the operator's own account at a provider that an error is about: its credentials and
+ * permissions, or its money and quota. Neither is the client's to read or to mend.
  */
 export type AccountErrorKind = 'credentials' | 'funds';
 
@@ -36,7 +38,7 @@ export interface UnchargedAttempt {
 }
 
 /**
- * What a provider did for an attempt that failed: it was not sent the request, it answered that it had failed or refused, or it worked, at
- * least on the prompt, for what is known.
+ * What a provider did for an attempt that failed: it was not sent the request, it answered that it
+ * had failed or refused, or it worked, at least on the prompt, for what is known.
  */
 export type ProviderWork = 'none' | 'refused' | 'some';

@@ -151,7 +151,10 @@ export async function deliverTo(
   return { outcome, charges, uncharged, responsesAtRelease };
 }
 
-/** For all tests of a file: an egress of its own, and deliveries through it. Both are closed after the last of them. */
+/**
+ * For all tests of a file: an egress of its own, and deliveries through it. Both are closed after
+ * the last of them.
+ */
 export async function openDelivery() {
   const egress = await startEgress();
   const delivery = deliveryOver(egress);
@@ -169,7 +172,10 @@ export async function openDelivery() {
   };
 }
 
-/** Within some turns of the event loop: unlike by the clock, a process that stands still meanwhile makes no difference. */
+/**
+ * Within some turns of the event loop: unlike by the clock, a process that stands still meanwhile
+ * makes no difference.
+ */
 export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unknown>): Promise<boolean> {
   let ended = false;
   void delivering.finally(() => {

@@ -23,15 +23,22 @@ import { deliverStream } from './stream/deliver-stream.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */
 export interface DeliveryService {
-  /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider had anything to do. */
+  /**
+   * Always answers the exchange, unless its client has left. Charges at most once, and nothing when
+   * no provider had anything to do.
+   */
   deliver(admitted: AdmittedRequest, exchange: Exchange, hold: DeliveryHold): Promise<DeliveryOutcome>;
   /** Answers with what an earlier attempt was answered, or refuses, for now. */
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
-  /** Sends what was read for a client. A refusal: there is no room for it, and nothing was answered. */
+  /**
+   * Sends what was read for a client. A refusal: there is no room for it, and nothing was answered.
+   */
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
   /** JSON answers in memory, all together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
-  /** Ends every call under way; resolves when the accounts know of every attempt that had failed. */
+  /**
+   * Ends every call under way; resolves when the accounts know of every attempt that had failed.
+   */
   close(): Promise<void>;
 }
 

@@ -4,7 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** For the tests of this folder: a server on a socket that stands for Envoy's egress and the providers behind it. */
+/**
+ * For the tests of this folder: a server on a socket that stands for Envoy's egress and the
+ * providers behind it.
+ */
 export interface Egress {
   readonly socketPath: string;
   /** Calls in order; `cluster` names the provider. */

@@ -75,7 +75,10 @@ export const REQUEST_ERRORS: readonly (ProviderError & { readonly shown: string;
   { from: 'an object in detail', status: 400, body: { detail: { message: 'top_k is odd' } }, shown: 'top_k is odd' },
 ];
 
-/** A 403 that is about what the client asked for, not about the operator's account, though some name that too. */
+/**
+ * A 403 that is about what the client asked for, not about the operator's account, though some name
+ * that too.
+ */
 export const CONTENT_REFUSALS: readonly ProviderError[] = [
   {
     from: 'xAI',

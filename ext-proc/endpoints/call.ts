@@ -8,16 +8,24 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/** One authorized request on its way to an endpoint: the caller may use this route, on the configuration the request began with. */
+/**
+ * One authorized request on its way to an endpoint: the caller may use this route, on the
+ * configuration the request began with.
+ */
 export interface Call {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly principal: Principal;
   readonly config: GatewayConfig;
   readonly arrivedAtMs: number;
-  /** Counts one read against `read_rpm`; asked once the query is known to be well formed, so that broken requests count nothing. */
+  /**
+   * Counts one read against `read_rpm`; asked once the query is known to be well formed, so that
+   * broken requests count nothing.
+   */
   takeRead(): Promise<Refusal | undefined>;
-  /** Filled as things become known, for the request's one log line and its line in the request log. */
+  /**
+   * Filled as things become known, for the request's one log line and its line in the request log.
+   */
   readonly notes: CallNotes;
   readonly trace: RequestTrace | undefined;
 }
@@ -43,7 +51,10 @@ export type EndpointResult =
   /** The endpoint answered the exchange itself, or there is nobody left to answer. */
   | { readonly kind: 'answered'; readonly status: number; readonly refusal?: Refusal };
 
-/** The size limit is for all requests. The body of a read is never read, so only its declared size is checked. */
+/**
+ * The size limit is for all requests. The body of a read is never read, so only its declared size
+ * is checked.
+ */
 export function checkDeclaredSize({ exchange, config }: Call): Refusal | undefined {
   const limitBytes = config.limits.requestBodyBytes;
   if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;

@@ -20,7 +20,10 @@ export interface ChatDeps extends ServingDeps {
 /** Longest silence inside an upload. */
 const BODY_IDLE_MS = 30_000;
 
-/** `POST /v1/chat/completions`: read, validate, claim, admit, deliver; the hold ends in exactly one charge or one release. */
+/**
+ * `POST /v1/chat/completions`: read, validate, claim, admit, deliver; the hold ends in exactly one
+ * charge or one release.
+ */
 export async function completeChat(deps: ChatDeps, call: Call): Promise<EndpointResult> {
   call.trace?.step('read_body');
   const body = await readBody(call);
@@ -37,7 +40,8 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens, inTurns);
   if (chosen === undefined) return clientGone(call);
   if (isRefusal(chosen)) return chosen;
-  // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that nothing takes would be lost.
+  // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that
+  // nothing takes would be lost.
   deps.accounting.sees(call.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const request = { ...chosen, generationId: newId('gen', call.arrivedAtMs) };

@@ -5,7 +5,10 @@ import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
-/** `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new ones. */
+/**
+ * `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new
+ * ones.
+ */
 export async function showCredits(call: Call, ledger: LedgerReads, limits: LimitStore): Promise<EndpointResult> {
   const query = readQuery(call.route.query, []);
   if (isRefusal(query)) return query;

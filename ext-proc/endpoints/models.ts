@@ -17,7 +17,10 @@ export async function listModels(call: Call): Promise<EndpointResult> {
   return { kind: 'json', body: { object: 'list', data } };
 }
 
-/** The service does not know when a model was made; OpenAI's shape wants a number, and a constant keeps the answer stable. */
+/**
+ * The service does not know when a model was made; OpenAI's shape wants a number, and a constant
+ * keeps the answer stable.
+ */
 const CREATED_SECONDS = 1_735_689_600;
 
 function modelRecord(model: Model) {

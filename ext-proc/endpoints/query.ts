@@ -4,8 +4,9 @@ import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 const LONGEST_ECHO = 128;
 
 /**
- * Reads a query string strictly: an unknown name is `unknown_parameter`, a repeated one `invalid_request` (docs/interface.md, "Endpoints for reading").
- * Values are percent-decoded; `+` is a space.
+ * Reads a query string strictly: an unknown name is `unknown_parameter`, a repeated one
+ * `invalid_request` (docs/interface.md, "Endpoints for reading"). Values are percent-decoded; `+`
+ * is a space.
  */
 export function readQuery<Name extends string>(
   query: string,

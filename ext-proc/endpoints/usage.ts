@@ -8,7 +8,10 @@ import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
 const DEFAULT_DAYS = 30;
-/** One answer never sums more than this, both ends included; the table has a row per day, key and model. */
+/**
+ * One answer never sums more than this, both ends included; the table has a row per day, key and
+ * model.
+ */
 const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
 
@@ -25,7 +28,10 @@ export interface UsageDeps {
   readonly delivery: DeliveryService;
 }
 
-/** `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is answered, so that no slow client is waited for. */
+/**
+ * `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is
+ * answered, so that no slow client is waited for.
+ */
 export async function showUsage(call: Call, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
   const { exchange, principal, config } = call;
   const query = usageQuery(call.route.query, principal.organization.id, utcDay(call.arrivedAtMs));

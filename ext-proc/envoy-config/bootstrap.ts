@@ -14,7 +14,10 @@ export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }
 
-/** Path of the bootstrap; the provider clusters, the bound of Envoy's log and the TLS secret are beside it. */
+/**
+ * Path of the bootstrap; the provider clusters, the bound of Envoy's log and the TLS secret are
+ * beside it.
+ */
 export function bootstrapPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'envoy.yaml');
 }
@@ -34,7 +37,10 @@ function tlsSecretPath(paths: RuntimePaths): string {
 const TEMPLATE = new URL('../../envoy/envoy.yaml', import.meta.url);
 const TLS_SECRET = 'ingress';
 
-/** Lines of Envoy's log: enough to see what happens, some 1.5 GB a day at most. Envoy takes such a bound from a file of its own only. */
+/**
+ * Lines of Envoy's log: enough to see what happens, some 1.5 GB a day at most. Envoy takes such a
+ * bound from a file of its own only.
+ */
 const LOG_RATE_LIMIT = JSON.stringify({
   resources: [
     {
@@ -50,7 +56,10 @@ const LOG_RATE_LIMIT = JSON.stringify({
   ],
 });
 
-/** `envoy/envoy.yaml` with what this deployment decides. `seed`: of the hash that counts connections by address. */
+/**
+ * `envoy/envoy.yaml` with what this deployment decides. `seed`: of the hash that counts connections
+ * by address.
+ */
 export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed: number): string {
   const document = parseDocument(readFileSync(TEMPLATE, 'utf8'));
   const set = (path: Path, value: unknown) => setExisting(document, path, value);
@@ -78,7 +87,10 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed
   return document.toString({ lineWidth: 0 });
 }
 
-/** Writes everything Envoy needs to start, each file by rename, so that a running Envoy never reads half of one. Returns the bootstrap's path. */
+/**
+ * Writes everything Envoy needs to start, each file by rename, so that a running Envoy never reads
+ * half of one. Returns the bootstrap's path.
+ */
 export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths): Promise<string> {
   await mkdir(paths.envoyDir, { recursive: true });
   await mkdir(paths.socketDir, { recursive: true, mode: 0o700 });
@@ -121,7 +133,10 @@ function pipeEndpoint(path: string): object {
   return { endpoint: { address: { pipe: { path } } } };
 }
 
-/** The certificate comes through SDS, so that replacing the files (by rename) rotates it without a restart. */
+/**
+ * The certificate comes through SDS, so that replacing the files (by rename) rotates it without a
+ * restart.
+ */
 function transportSocket(paths: RuntimePaths): object {
   return {
     name: 'envoy.transport_sockets.tls',

@@ -88,8 +88,9 @@ function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string
 }
 
 /**
- * The public listener goes on serving for Envoy's drain time, but every answer ends its connection; then it takes no new ones. Egress stays
- * open. Resolves to that time; `undefined`: Envoy does not answer.
+ * The public listener goes on serving for Envoy's drain time, but every answer ends its connection;
+ * then it takes no new ones. Egress stays open. Resolves to that time; `undefined`: Envoy does not
+ * answer.
  */
 export async function drainIngress(socketPath: string): Promise<number | undefined> {
   const info = await adminGet(socketPath, '/server_info');
@@ -107,7 +108,9 @@ interface DrainInfo {
 /** Data that clients have not received yet. */
 export interface IngressLoad {
   readonly requests: number;
-  /** Bytes of responses that are complete for the process and that their clients have not taken yet. */
+  /**
+   * Bytes of responses that are complete for the process and that their clients have not taken yet.
+   */
   readonly bufferedBytes: number;
 }
 
@@ -139,7 +142,8 @@ function ask(socketPath: string, method: 'GET' | 'POST', path: string): Promise<
       answer.on('end', () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString() : undefined));
       answer.on('error', () => resolve(undefined));
     });
-    // No socket, nobody behind it, or too slow: all of it means that Envoy does not answer, and the caller decides what follows.
+    // No socket, nobody behind it, or too slow: all of it means that Envoy does not answer, and the
+    // caller decides what follows.
     call.on('error', () => resolve(undefined));
     call.end();
   });

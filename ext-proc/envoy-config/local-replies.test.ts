@@ -14,7 +14,8 @@ test('every mapper gives a code of the catalogue with its status, type and text'
     const entry = CATALOGUE[error.code as ErrorCode];
     expect(mapper.status_code).toBe(entry.status);
     expect(error.type).toBe(entry.type);
-    // No place of the message was forgotten, and nothing is left that Envoy would read as an operator of its own.
+    // No place of the message was forgotten, and nothing is left that Envoy would read as an
+    // operator of its own.
     expect(error.message).not.toMatch(/[{}]/);
     expect(body.text_format_source.inline_string.replaceAll('%%', '')).not.toContain('%');
     expect(body.content_type).toBe('application/json');

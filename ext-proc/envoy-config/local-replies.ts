@@ -4,8 +4,9 @@ import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
 import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';
 
 /**
- * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the catalogue's texts, so that they cannot drift. The
- * first mapper that fits decides. Answers of the process do not pass through here: StreamedImmediateResponse is no local reply.
+ * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the
+ * catalogue's texts, so that they cannot drift. The first mapper that fits decides. Answers of the
+ * process do not pass through here: StreamedImmediateResponse is no local reply.
  */
 export interface LocalReplyMapper {
   readonly filter: object;
@@ -25,17 +26,20 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       status('EQ', 429),
       refuse('rpm_exceeded', { problem: 'Too many requests from this address.' }, { retryAfterSeconds: 1 }),
     ),
-    // HTTP/1.0, mostly from a proxy in front with its default settings: it cannot signal a cut stream.
+    // HTTP/1.0, mostly from a proxy in front with its default settings: it cannot signal a cut
+    // stream.
     mapper(
       status('EQ', 426),
       refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),
     ),
-    // Every other 4xx that Envoy knows (400, refused upgrades) is a request that HTTP does not allow.
+    // Every other 4xx that Envoy knows (400, refused upgrades) is a request that HTTP does not
+    // allow.
     mapper(
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),
     ),
-    // Envoy's only 501: a transfer coding besides chunked, which is compression of the body by another name.
+    // Envoy's only 501: a transfer coding besides chunked, which is compression of the body by
+    // another name.
     mapper(
       status('EQ', 501),
       refuse(
@@ -61,7 +65,8 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
     headers_to_add: [
       ...Object.entries(others).map(([key, value]) => header(key, value, 'OVERWRITE_IF_EXISTS_OR_ADD')),
       ...EVERYWHERE,
-      // A request that broke before its headers were read has no id yet; all others have theirs set later.
+      // A request that broke before its headers were read has no id yet; all others have theirs set
+      // later.
       header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT'),
     ],
     body_format_override: {

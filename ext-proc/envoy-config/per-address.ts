@@ -9,8 +9,9 @@ import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * Envoy's bounds for one client address: open connections (`listen.address_connections`), counted by the module in
- * envoy/connection-bound, and requests (`listen.address_rps`), counted by Envoy's own local rate limit.
+ * Envoy's bounds for one client address: open connections (`listen.address_connections`), counted
+ * by the module in envoy/connection-bound, and requests (`listen.address_rps`), counted by Envoy's
+ * own local rate limit.
  */
 const MODULE = new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url);
 
@@ -29,8 +30,8 @@ function modulePath(paths: RuntimePaths): string {
 }
 
 /**
- * Writes the module where Envoy finds it, in its container too. Returns the seed of its hash: the same at every start, because a bootstrap
- * that differs makes Envoy's container start again.
+ * Writes the module where Envoy finds it, in its container too. Returns the seed of its hash: the
+ * same at every start, because a bootstrap that differs makes Envoy's container start again.
  */
 export async function writeConnectionModule(paths: RuntimePaths): Promise<number> {
   await replaceFile(modulePath(paths), await readFile(MODULE));
@@ -42,7 +43,10 @@ export async function writeConnectionModule(paths: RuntimePaths): Promise<number
   return seed;
 }
 
-/** Sets both bounds. A bound of 0 takes its filter out, so this comes after everything else that is set in the listener. */
+/**
+ * Sets both bounds. A bound of 0 takes its filter out, so this comes after everything else that is
+ * set in the listener.
+ */
 export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths, seed: number): void {
   const { connections, requestsPerSecond } = config.listen.perAddress;
   const trusted = config.trustedProxies.map(toRange);
@@ -73,7 +77,10 @@ function addUnboundChain(document: Document, trusted: readonly object[]): void {
   document.addIn(CHAINS, unbound);
 }
 
-/** A second's requests come in tenths where these are whole numbers; as many as in two seconds may come at once. */
+/**
+ * A second's requests come in tenths where these are whole numbers; as many as in two seconds may
+ * come at once.
+ */
 function bucketOf(requestsPerSecond: number): object {
   const fills = requestsPerSecond % 10 === 0 ? 10 : 1;
   return {

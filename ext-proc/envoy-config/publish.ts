@@ -10,18 +10,25 @@ import { replaceFile } from './replace-file.ts';
 export type PublishResult =
   /** `confirmed: false`: Envoy does not run, and reads the file when it starts. */
   | { readonly ok: true; readonly confirmed: boolean }
-  /** `mayPass`: the same clusters may be loaded later, as when a disk that was full has room again. */
+  /**
+   * `mayPass`: the same clusters may be loaded later, as when a disk that was full has room again.
+   */
   | { readonly ok: false; readonly reason: string; readonly mayPass: boolean };
 
 type NotLoaded = Omit<Extract<PublishResult, { ok: false }>, 'ok'>;
 
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
-  /** True for processes that only wait until Envoy has their clusters; one of several processes writes the file. */
+  /**
+   * True for processes that only wait until Envoy has their clusters; one of several processes
+   * writes the file.
+   */
   readonly follows?: boolean;
   /** Receives errors of work in the background: clusters that could not be removed. */
   readonly onFault: (message: string) => void;
-  /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it. */
+  /**
+   * Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it.
+   */
   readonly confirmWithinMs?: number;
   /** Beyond `timeouts.total`, until a cluster that is no longer used is taken out. */
   readonly drainMarginMs?: number;
@@ -34,8 +41,8 @@ const LONGEST_POLL_MS = 400;
 const FOLLOW_WITHIN_MS = 30_000;
 
 /**
- * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed, only added and, when no request can be on
- * them any more, taken out.
+ * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed, only added
+ * and, when no request can be on them any more, taken out.
  */
 export class ClusterPublisher {
   readonly #options: PublisherOptions;
@@ -52,7 +59,10 @@ export class ClusterPublisher {
     this.#path = clustersPath(options.paths);
   }
 
-  /** Resolves when Envoy serves all clusters of the configuration; when it does not, the file is as it was before. */
+  /**
+   * Resolves when Envoy serves all clusters of the configuration; when it does not, the file is as
+   * it was before.
+   */
   async publish(next: GatewayConfig): Promise<PublishResult> {
     try {
       return await this.#inTurn(() => this.#publish(next));
@@ -83,7 +93,9 @@ export class ClusterPublisher {
     return { ok: true, confirmed: before !== undefined };
   }
 
-  /** Waits for the writing process, which has read the same configuration a moment earlier or later. */
+  /**
+   * Waits for the writing process, which has read the same configuration a moment earlier or later.
+   */
   async #follow(next: GatewayConfig): Promise<PublishResult> {
     const wanted = [...clustersOf(next).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;

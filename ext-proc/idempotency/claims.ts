@@ -9,7 +9,10 @@ import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import { type RequestSeal, requestSeal } from './sealed-response.ts';
 import { openStoredResponse, type ReadSealed, type StoredResponse } from './stored-response.ts';
 
-/** Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives, or finds what another one left. */
+/**
+ * Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives,
+ * or finds what another one left.
+ */
 export interface Claims {
   /** Rejects with StoreUnavailable. */
   claim(request: KeyedRequest): Promise<Claimed>;
@@ -41,7 +44,10 @@ export interface FinishedClaim {
 /** An attempt that has the key. */
 export interface IdempotencyClaim extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
   seal(answer: Buffer): Promise<Buffer>;
-  /** Frees the key, unless the attempt has a stored response. Never rejects: a key that cannot be freed now expires with its lease. */
+  /**
+   * Frees the key, unless the attempt has a stored response. Never rejects: a key that cannot be
+   * freed now expires with its lease.
+   */
   free(): Promise<void>;
   /** The settlement ended the claim. */
   ended(): void;
@@ -53,7 +59,10 @@ export interface ClaimsOptions {
   readonly store: IdempotencyStore;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** Decides about attempts that count as dead, where other processes may still end them. Absent: there is no other process. */
+  /**
+   * Decides about attempts that count as dead, where other processes may still end them. Absent:
+   * there is no other process.
+   */
   readonly mirror?: Pick<SpoolMirror, 'giveUp'> | undefined;
   readonly log: Log;
 }
@@ -75,14 +84,18 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
       for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
         await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
     } catch (error) {
-      // A request that takes such a key over makes this attempt's charge void (the fence); nothing else is lost.
+      // A request that takes such a key over makes this attempt's charge void (the fence); nothing
+      // else is lost.
       log.warn({ err: error, claims: live.size }, 'the leases of idempotency keys could not be renewed');
     } finally {
       renewing = false;
     }
   }
 
-  /** An attempt that was answered and could not be charged yet is not dead, although it cannot renew its lease. */
+  /**
+   * An attempt that was answered and could not be charged yet is not dead, although it cannot renew
+   * its lease.
+   */
   async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'lapsed' }>> {
     const result = await store.claim({ ...request, leaveLapsed: mirror !== undefined });
     if (result.kind !== 'lapsed') return result;

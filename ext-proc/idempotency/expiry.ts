@@ -3,7 +3,10 @@ import type { Log } from '../../core/log/log.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import type { AnswerMetrics } from '../telemetry/answer-metrics.ts';
 
-/** Answers are large: deleting a few at a time keeps the statement short and the disk free for charges. */
+/**
+ * Answers are large: deleting a few at a time keeps the statement short and the disk free for
+ * charges.
+ */
 const ROWS_AT_ONCE = 200;
 const BETWEEN_MS = 50;
 const LONGEST_PAUSE_MS = 60_000;
@@ -18,7 +21,10 @@ export interface ExpiryOptions {
   readonly log: Log;
 }
 
-/** Deletes keys and answers at their retention, and keeps the sums of what is stored, for as long as the process lives. Returns how to stop. */
+/**
+ * Deletes keys and answers at their retention, and keeps the sums of what is stored, for as long as
+ * the process lives. Returns how to stop.
+ */
 export function keepDeletingExpired(options: ExpiryOptions): () => void {
   const stop = new AbortController();
   void deleteUntil(stop.signal, options);

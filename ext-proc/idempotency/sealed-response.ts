@@ -2,18 +2,22 @@ import { createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
 import { type DeriveKey, isInSegments, type OpenSegments, sealSegments, segmentOpener } from './sealed-segments.ts';
 
 /**
- * What the database sees of a request with an Idempotency-Key (DESIGN invariant 9): whether key and body are the same, and an answer that only
- * those two open. A reader of the database without key and body learns nothing of prompt and completion.
+ * What the database sees of a request with an Idempotency-Key (docs/design.md, "Invariants", 9):
+ * whether key and body are the same, and an answer that only those two open. A reader of the
+ * database without key and body learns nothing of prompt and completion.
  */
 export interface RequestSeal {
   /** Finds the row. */
   readonly keyHash: Buffer;
-  /** Says whether the body is the same. Keyed with the Idempotency-Key, so that a guessed body cannot be confirmed without it. */
+  /**
+   * Says whether the body is the same. Keyed with the Idempotency-Key, so that a guessed body
+   * cannot be confirmed without it.
+   */
   readonly bodyHash: Buffer;
   seal(answer: Buffer, generationId: string): Promise<Buffer>;
   /**
-   * How the answer of that generation is opened of which `sealedBytes` are stored and `head` are the first. `undefined`: it was sealed whole, by
-   * the release before.
+   * How the answer of that generation is opened of which `sealedBytes` are stored and `head` are
+   * the first. `undefined`: it was sealed whole, by the release before.
    */
   segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments | undefined;
   /** How many bytes an answer has that was sealed whole, of which so many are stored. */

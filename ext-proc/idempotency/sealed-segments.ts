@@ -2,12 +2,16 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * An answer in segments that are opened one by one, as its client takes them (the STREAM construction): a mark and a salt, then each segment
- * with its tag. The key is derived from the salt, so it seals this answer alone, and the nonce is the segment's position and whether it is the
- * last: none can be repeated, moved, left out or cut off.
+ * An answer in segments that are opened one by one, as its client takes them (the STREAM
+ * construction): a mark and a salt, then each segment with its tag. The key is derived from the
+ * salt, so it seals this answer alone, and the nonce is the segment's position and whether it is
+ * the last: none can be repeated, moved, left out or cut off.
  */
 const CIPHER = 'aes-256-gcm';
-/** Answers of the release before begin with 12 random bytes instead. PostgreSQL knows the mark too (0029_bounded_answers.sql). */
+/**
+ * Answers of the release before begin with 12 random bytes instead. PostgreSQL knows the mark too
+ * (0029_bounded_answers.sql).
+ */
 const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
 const SALT_BYTES = 32;
 export const HEAD_BYTES = MARK.length + SALT_BYTES;
@@ -52,7 +56,10 @@ export async function sealSegments(answer: Buffer, deriveKey: DeriveKey): Promis
   return sealed;
 }
 
-/** Opens whole segments, the first of which has that position. Throws when they are not what was sealed there. */
+/**
+ * Opens whole segments, the first of which has that position. Throws when they are not what was
+ * sealed there.
+ */
 export type OpenSegments = (sealed: Buffer, position: number) => Buffer;
 
 /** `head`: the first bytes of an answer of which `sealedBytes` are stored. */

@@ -12,10 +12,15 @@ export interface StoredResponse {
   next(): Promise<NextBytes>;
 }
 
-/** `gone`: the answer was deleted or gave way meanwhile, or the database does not answer any more. */
+/**
+ * `gone`: the answer was deleted or gave way meanwhile, or the database does not answer any more.
+ */
 export type NextBytes = Buffer | 'end' | 'gone';
 
-/** Sealed bytes from there on, at most so many. `undefined`: the answer is gone. Rejects with StoreUnavailable. */
+/**
+ * Sealed bytes from there on, at most so many. `undefined`: the answer is gone. Rejects with
+ * StoreUnavailable.
+ */
 export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
 
 /** A client that is cut off after its first byte has cost one segment. */

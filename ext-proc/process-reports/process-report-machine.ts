@@ -13,8 +13,8 @@ export interface MachineMeter {
 const RESOLUTION_MS = 50;
 
 /**
- * A timer of our own: `monitorEventLoopDelay` forgets at every reset when it fired last, so it misses
- * a stall that begins just after one, such as that of the report itself.
+ * A timer of our own: `monitorEventLoopDelay` forgets at every reset when it fired last, so it
+ * misses a stall that begins just after one, such as that of the report itself.
  */
 export function createMachineMeter(clock: Clock): MachineMeter {
   const lag = createHistogram();
@@ -54,7 +54,10 @@ export function createMachineMeter(clock: Clock): MachineMeter {
   };
 }
 
-/** Milliseconds from the histogram's microseconds. Timers fire on whole milliseconds, so less than one is no lag. */
+/**
+ * Milliseconds from the histogram's microseconds. Timers fire on whole milliseconds, so less than
+ * one is no lag.
+ */
 function lagMs(microseconds: number): number {
   return microseconds < 1000 ? 0 : rounded(microseconds / 1000, 10);
 }

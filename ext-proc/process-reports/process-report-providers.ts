@@ -1,7 +1,10 @@
 import type { ProviderHealth } from '../../database/process-reports/report.ts';
 import type { Attempt } from '../delivery-contract/provider-attempt.ts';
 
-/** Attempts and failures of each provider in the last five minutes, in slices: a busy provider takes no more memory than an idle one. */
+/**
+ * Attempts and failures of each provider in the last five minutes, in slices: a busy provider takes
+ * no more memory than an idle one.
+ */
 export interface ProviderLog {
   note(attempts: readonly Attempt[], nowMs: number): void;
   /** Every named provider, and every other one that was called. */
@@ -11,7 +14,10 @@ export interface ProviderLog {
 const SLICE_MS = 10_000;
 const SLICES = 30;
 
-/** Results that are no failure of the provider: it succeeded, was not called, or was right to refuse. */
+/**
+ * Results that are no failure of the provider: it succeeded, was not called, or was right to
+ * refuse.
+ */
 const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
   'abandoned',

@@ -36,7 +36,10 @@ export interface EnvoyLook {
   readonly ejected: ReadonlySet<string>;
 }
 
-/** Longer than the time-outs of the probe and of Envoy's admin: for parts without a time-out of their own. */
+/**
+ * Longer than the time-outs of the probe and of Envoy's admin: for parts without a time-out of
+ * their own.
+ */
 const LOOK_WITHIN_MS = 2_500;
 
 export async function gatherReport(sources: ReportSources, stopping: AbortSignal): Promise<ProcessReport> {

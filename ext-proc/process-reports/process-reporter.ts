@@ -19,7 +19,10 @@ export interface ProcessReporter {
 const EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 60_000;
 
-/** Reports at once and then every two seconds, one report at a time. A report that cannot be written is replaced by the next. */
+/**
+ * Reports at once and then every two seconds, one report at a time. A report that cannot be written
+ * is replaced by the next.
+ */
 export function startProcessReports(options: ReporterOptions): ProcessReporter {
   const { reports, sources, log, everyMs = EVERY_MS } = options;
   const { clock, machine } = sources;

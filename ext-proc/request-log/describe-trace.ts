@@ -4,7 +4,10 @@ import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { RequestOutcome } from './request-outcome.ts';
 
-/** Sets the attributes of the request's span: fewer than its access line has, and nothing about the caller's address. */
+/**
+ * Sets the attributes of the request's span: fewer than its access line has, and nothing about the
+ * caller's address.
+ */
 export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
   const { route, principal, notes, status, code } = outcome;
   // A path that is not a route is text of the client.

@@ -37,7 +37,8 @@ interface Kind {
 
 /**
  * Counts refused requests that have no row in the request log, by kind and minute, and writes the
- * counts in batches. Each count is a sum since the minute began, so writing one again changes nothing.
+ * counts in batches. Each count is a sum since the minute began, so writing one again changes
+ * nothing.
  */
 export class OmittedCounts {
   readonly #options: OmittedOptions;

@@ -21,7 +21,8 @@ export interface GatewayRequestLog extends RequestLog {
   /**
    * Takes a request that was refused before a provider was called; `undefined`: its key does not
    * exist. False: the key has had its rows of this minute, so the request is only counted and gets
-   * no access line either. `isUnusable`: the key is revoked or expired, or its organization suspended.
+   * no access line either. `isUnusable`: the key is revoked or expired, or its organization
+   * suspended.
    */
   addRefused(row: RequestLogRow | undefined, isUnusable: boolean): boolean;
 }
@@ -37,7 +38,10 @@ export interface RequestLogs {
 /** Longest delay of the line that counts omitted requests. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Opens the request log and the log of uncharged attempts. Their connection closes when both are closed. */
+/**
+ * Opens the request log and the log of uncharged attempts. Their connection closes when both are
+ * closed.
+ */
 export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions): RequestLogs {
   const store = openRequestLog(databaseUrl, log);
   let open = 2;

@@ -4,9 +4,13 @@ import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/pro
 import type { ChargeMetrics } from '../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../telemetry/provider-attempt-metrics.ts';
 
-/** Takes uncharged attempts and writes them in batches: no request waits for it or fails with it. */
+/**
+ * Takes uncharged attempts and writes them in batches: no request waits for it or fails with it.
+ */
 export interface ProviderAttemptLog extends ProviderAttempts {
-  /** Writes what waits, and ends. Attempts that are not written within this time, in ms, are lost. */
+  /**
+   * Writes what waits, and ends. Attempts that are not written within this time, in ms, are lost.
+   */
   close(withinMs: number): Promise<void>;
 }
 

@@ -3,7 +3,10 @@ import type { Log } from '../../core/log/log.ts';
 import type { RequestLogRow, RequestLogStore } from '../../database/request-log/request-log-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
-/** Takes a row for every request and writes them in batches: no request waits for it or fails with it. */
+/**
+ * Takes a row for every request and writes them in batches: no request waits for it or fails with
+ * it.
+ */
 export interface RequestLog {
   /** Takes the row, or drops it when too many wait. Never throws. */
   add(row: RequestLogRow): void;

@@ -9,7 +9,9 @@ import type { CallNotes } from '../endpoints/call.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/** Facts about a request for its metrics, its access line, its row in the request log and its span. */
+/**
+ * Facts about a request for its metrics, its access line, its row in the request log and its span.
+ */
 export interface RequestOutcome {
   readonly startedMs: number;
   readonly arrivedAtMs: number;
@@ -55,7 +57,10 @@ export function accessLine(exchange: Exchange, outcome: RequestOutcome, duration
   };
 }
 
-/** The request cost its sender nothing: refused before a provider was called, or left before there was a response. */
+/**
+ * The request cost its sender nothing: refused before a provider was called, or left before there
+ * was a response.
+ */
 export function isFree({ code, status, notes }: RequestOutcome): boolean {
   return notes.generationId === undefined && (code !== undefined || status >= 400);
 }
@@ -70,7 +75,10 @@ const LONGEST_TEXT = 200;
 const LONGEST_METHOD = 32;
 const MOST_ATTEMPTS = 20;
 
-/** The request's row in the request log. `undefined`: its route or key is unknown, so it belongs to no organization. */
+/**
+ * The request's row in the request log. `undefined`: its route or key is unknown, so it belongs to
+ * no organization.
+ */
 export function requestLogRow(
   exchange: Exchange,
   outcome: RequestOutcome,
@@ -103,7 +111,9 @@ export function requestLogRow(
   };
 }
 
-/** A copy where it is cut: a slice would keep the whole text in memory for as long as the row waits. */
+/**
+ * A copy where it is cut: a slice would keep the whole text in memory for as long as the row waits.
+ */
 function bounded(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
 }

@@ -5,13 +5,19 @@ export interface CopyableBytes {
 
 const NONE = Buffer.alloc(0);
 
-/** Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an object each. */
+/**
+ * Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an
+ * object each.
+ */
 export class GrowingBytes {
   readonly #expectedBytes: number;
   #buffer = NONE;
   #length = 0;
 
-  /** `expectedBytes`: how many will come, if somebody said so. It may not be true: there is never room for more than twice what came. */
+  /**
+   * `expectedBytes`: how many will come, if somebody said so. It may not be true: there is never
+   * room for more than twice what came.
+   */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }

@@ -5,8 +5,8 @@ export interface Yielding {
 }
 
 /**
- * `share`: its organization has its share, or holds the most. `full`: others hold all of it within their shares. `gave_way`: others wanted
- * what could be given up.
+ * `share`: its organization has its share, or holds the most. `full`: others hold all of it within
+ * their shares. `gave_way`: others wanted what could be given up.
  */
 export type Refused = 'share' | 'full' | 'gave_way';
 
@@ -21,17 +21,22 @@ interface Share {
 
 /** While others want some, an organization keeps this part. */
 const SHARE = 1 / 4;
-/** Beyond its share an organization keeps something only while so much of all is not kept by anybody. */
+/**
+ * Beyond its share an organization keeps something only while so much of all is not kept by
+ * anybody.
+ */
 const FREE_BEYOND_SHARE = 1 / 2;
 
 /** Bytes of requests that are not known to be of any organization yet. */
 const NOBODY = '';
 
 /**
- * Memory that organizations share (DESIGN invariant 10). Where it is full, the organization that holds most of what can be given up gives
- * way, with what has not got on for longest. What cannot be given up is bounded: beyond a quarter an organization keeps something only while
- * half of all stays free of such. So one alone can use all of it, and none can keep others out: within a quarter nobody is refused for what
- * one other organization does, nor for what two others do.
+ * Memory that organizations share (docs/design.md, "Invariants", 10). Where it is full, the
+ * organization that holds most of what can be given up gives way, with what has not got on for
+ * longest. What cannot be given up is bounded: beyond a quarter an organization keeps something
+ * only while half of all stays free of such. So one alone can use all of it, and none can keep
+ * others out: within a quarter nobody is refused for what one other organization does, nor for what
+ * two others do.
  */
 export class SharedBudget {
   readonly limitBytes: number;
@@ -94,7 +99,10 @@ export class SharedBudget {
     return true;
   }
 
-  /** The room that gives way first. A room that asks and can be given up itself goes before those of organizations that hold less. */
+  /**
+   * The room that gives way first. A room that asks and can be given up itself goes before those of
+   * organizations that hold less.
+   */
   #leastOf(asking: Room, bytes: number): Room | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values())
@@ -164,7 +172,10 @@ export class Room {
     this.#budget.moveBack(this);
   }
 
-  /** From now on others cannot take it. False: they still can, because its organization keeps its share already. */
+  /**
+   * From now on others cannot take it. False: they still can, because its organization keeps its
+   * share already.
+   */
   stays(): boolean {
     if (this.yieldsTo === undefined) return true;
     if (!this.#budget.keep(this)) return false;

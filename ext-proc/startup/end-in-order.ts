@@ -15,13 +15,18 @@ export interface GatewayParts {
   refuse(): void;
   /** Closes what only requests need. */
   closeServing(): Promise<unknown>;
-  /** Records for the next owner of the limits that nothing is held and nothing is left to charge. */
+  /**
+   * Records for the next owner of the limits that nothing is held and nothing is left to charge.
+   */
   leaveLimits(): Promise<unknown>;
   /** Closes what charges need. */
   closeStores(): Promise<unknown>;
 }
 
-/** After the drain: an answer that came without usage is counted for so long, and PostgreSQL waited for so long. */
+/**
+ * After the drain: an answer that came without usage is counted for so long, and PostgreSQL waited
+ * for so long.
+ */
 const COUNTING_MS = CUTTING_MS * 0.3;
 const COMMITTING_MS = CUTTING_MS * 0.6;
 /** For clients that still take the end of their answers. */
@@ -31,9 +36,10 @@ const UNREAD_MS = 1_000;
 const CLOSING_MS = 3_500;
 
 /**
- * Ends a gateway process so that nothing is lost, whatever is away: requests in flight end by themselves, or are cut when the time to drain is
- * over, and answered and charged all the same; only then goes what they need, the spool last. Resolves with the exit status: 1 when something
- * is still held that was neither charged nor given back.
+ * Ends a gateway process so that nothing is lost, whatever is away: requests in flight end by
+ * themselves, or are cut when the time to drain is over, and answered and charged all the same;
+ * only then goes what they need, the spool last. Resolves with the exit status: 1 when something is
+ * still held that was neither charged nor given back.
  */
 export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<0 | 1> {
   const { transport, envoy, money, tokens, log } = parts;
@@ -66,7 +72,10 @@ export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<
   return 1;
 }
 
-/** True if `closing` ended in time. Its timer keeps the process alive, which would otherwise end while only the wait is left. */
+/**
+ * True if `closing` ended in time. Its timer keeps the process alive, which would otherwise end
+ * while only the wait is left.
+ */
 async function within(closing: Promise<unknown>, limitMs: number): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), limitMs);

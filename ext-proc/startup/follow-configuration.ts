@@ -19,7 +19,10 @@ export interface FollowingOptions {
   readonly path: string;
   readonly initial: LoadedConfig;
   readonly paths: RuntimePaths;
-  /** True for the one process that writes Envoy's files; the others wait until Envoy has their clusters. */
+  /**
+   * True for the one process that writes Envoy's files; the others wait until Envoy has their
+   * clusters.
+   */
   readonly writes: boolean;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'configurationRead' | 'watchConfiguration'>;
@@ -33,7 +36,10 @@ export interface FollowedConfiguration {
   close(): void;
 }
 
-/** The configuration in force: the file as it changes, once Envoy has the clusters for it. SIGHUP asks for it at once. */
+/**
+ * The configuration in force: the file as it changes, once Envoy has the clusters for it. SIGHUP
+ * asks for it at once.
+ */
 export async function followConfiguration(options: FollowingOptions): Promise<FollowedConfiguration> {
   const { path, initial, paths, writes, clock, metrics, log } = options;
   if (writes) await writeBootstrap(initial.config, paths);

@@ -7,7 +7,10 @@ import type { CheckpointStore } from '../../database/checkpoints/checkpoints.ts'
 /** Processes that start together look at different times; the second one finds nothing to do. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 
-/** Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is stopped. Returns how to stop. */
+/**
+ * Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is
+ * stopped. Returns how to stop.
+ */
 export function keepCheckpoints(
   store: Pick<CheckpointStore, 'write'>,
   dataDir: string,

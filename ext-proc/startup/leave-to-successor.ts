@@ -19,9 +19,10 @@ const RETRY_MS = 1_000;
 const MOST_LOOKS = 300;
 
 /**
- * Another process keeps the limits of this database: nothing is admitted here any more, and the other one does not know what is held here. So
- * every request ends now and is charged, and the spool is taken to the ledger, because a process that starts here again is refused and would
- * leave it. Resolves when that is done, as soon as PostgreSQL takes it.
+ * Another process keeps the limits of this database: nothing is admitted here any more, and the
+ * other one does not know what is held here. So every request ends now and is charged, and the
+ * spool is taken to the ledger, because a process that starts here again is refused and would leave
+ * it. Resolves when that is done, as soon as PostgreSQL takes it.
  */
 export async function leaveToSuccessor({ money, log, refuse }: Leaving): Promise<void> {
   refuse();

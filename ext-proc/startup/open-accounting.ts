@@ -21,7 +21,10 @@ import type { LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 const RENEW_EVERY_MS = 4_000;
-/** A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and a commit have to be done. */
+/**
+ * A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and
+ * a commit have to be done.
+ */
 const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
 /** Other processes look every second, and send then. */
@@ -56,7 +59,10 @@ export interface OpenAccounting {
   closeSpool(): Promise<void>;
 }
 
-/** Resolves when the charges that a crash left in the spool are in the balances, before any request is admitted against them (docs/design.md, "The journal"). */
+/**
+ * Resolves when the charges that a crash left in the spool are in the balances, before any request
+ * is admitted against them (docs/design.md, "The journal").
+ */
 export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
   const { database, limits, claimLeaseMs, clock, metrics, log } = options;
   const holds = keepHolds(options, () => accounting.cut());
@@ -161,7 +167,10 @@ function keepHolds({ limits, clock, metrics, log }: OpeningOptions, cut: () => v
   });
 }
 
-/** The journal of this process, when that of its predecessor and those of processes that are gone are settled. */
+/**
+ * The journal of this process, when that of its predecessor and those of processes that are gone
+ * are settled.
+ */
 async function settleFormer(
   options: OpeningOptions,
   accounting: Accounting,

@@ -16,8 +16,8 @@ export type OpenedLimitStore =
       readonly kind: 'open';
       readonly limits: LimitStore;
       /**
-       * Time until admissions open: above 0 while a store that lost its data waits for holds to be registered again, or a former owner may still charge.
-       * Rejects with StoreUnavailable.
+       * Time until admissions open: above 0 while a store that lost its data waits for holds to be
+       * registered again, or a former owner may still charge. Rejects with StoreUnavailable.
        */
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
@@ -35,7 +35,10 @@ export interface OpenLimitStoreOptions {
   readonly workerIndex: number;
   readonly leaseMs: number;
   readonly log: StoreLog;
-  /** The limits of this database are kept elsewhere now: nothing is admitted here any more and the process should end. */
+  /**
+   * The limits of this database are kept elsewhere now: nothing is admitted here any more and the
+   * process should end.
+   */
   readonly onTakenOver: (reason: string) => void;
 }
 
@@ -59,8 +62,9 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
       'a process with another data folder kept the limits of this database and may still charge: nothing is admitted until it must have noticed',
     );
   }
-  // Store and process die together, so no lease is needed to free what a dead process held; and a lease that could expire, because the wall
-  // clock jumped or the process stood still, would free the hold of a request that is alive.
+  // Store and process die together, so no lease is needed to free what a dead process held; and a
+  // lease that could expire, because the wall clock jumped or the process stood still, would free
+  // the hold of a request that is alive.
   const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
   return {
     kind: 'open',

@@ -42,7 +42,10 @@ export interface OpenStores {
   readonly mirror: SpoolMirror | undefined;
 }
 
-/** PostgreSQL, and the store of limits on it. `refused`: says why this process cannot start. Rejects as openPostgres(). */
+/**
+ * PostgreSQL, and the store of limits on it. `refused`: says why this process cannot start. Rejects
+ * as openPostgres().
+ */
 export async function openStores({
   settings,
   dataDir,

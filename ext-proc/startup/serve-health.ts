@@ -15,7 +15,10 @@ export interface HealthOptions {
   readonly metrics: Metrics;
 }
 
-/** The first process has the metrics address, and speaks for Envoy and for all others, which give it their metrics on sockets. */
+/**
+ * The first process has the metrics address, and speaks for Envoy and for all others, which give it
+ * their metrics on sockets.
+ */
 export function serveHealth({ config, paths, workerIndex, readiness, metrics }: HealthOptions): Promise<HealthServer> {
   const { listen, workers } = config;
   const { registry } = metrics;

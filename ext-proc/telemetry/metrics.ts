@@ -8,8 +8,8 @@ import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
 import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 
 /**
- * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes, catalogue codes, configured models and
- * providers; never a key, organization or address.
+ * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes,
+ * catalogue codes, configured models and providers; never a key, organization or address.
  */
 export interface Metrics
   extends RequestMetrics,

@@ -12,7 +12,9 @@ export interface ProcessMetrics {
   memoryRefused(use: MemoryUse): (why: Refused) => void;
   /** Registers the gauge of readiness, in the process that has the metrics address. */
   watchReadiness(notReady: () => Promise<string | undefined>): void;
-  /** Registers the end of the API's certificate, in the same process. `undefined`: there is none. */
+  /**
+   * Registers the end of the API's certificate, in the same process. `undefined`: there is none.
+   */
   watchCertificate(expiresAtMs: () => Promise<number | undefined>): void;
 }
 
@@ -23,7 +25,10 @@ export interface MemoryBudget {
   readonly held: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
 }
 
-/** Interval of the timer that measures event-loop lag, in ms. Shorter would wake an idle process more often. */
+/**
+ * Interval of the timer that measures event-loop lag, in ms. Shorter would wake an idle process
+ * more often.
+ */
 const LAG_LOOK_EVERY_MS = 20;
 
 export function createProcessMetrics(registers: Registry[], version: string): ProcessMetrics {

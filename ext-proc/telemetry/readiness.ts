@@ -5,12 +5,15 @@ import { request as httpsRequest } from 'node:https';
 import type { ListenConfig } from '../../core/config/gateway-config.ts';
 
 /**
- * Ready means that a request through Envoy would be served, so readiness sends one: with a key that does not exist, which takes the whole
- * way (Envoy, ext_proc, the key lookup in PostgreSQL) and must come back as our own 401.
+ * Ready means that a request through Envoy would be served, so readiness sends one: with a key that
+ * does not exist, which takes the whole way (Envoy, ext_proc, the key lookup in PostgreSQL) and
+ * must come back as our own 401.
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
-  /** The request is a probe of one of this deployment's gateway processes, and gets no access line. */
+  /**
+   * The request is a probe of one of this deployment's gateway processes, and gets no access line.
+   */
   isProbe(authorization: string | undefined): boolean;
   /** The process is draining and is never ready again. */
   drain(): void;
@@ -22,7 +25,10 @@ const REMEMBER_MS = 500;
 
 export interface ReadinessOptions {
   readonly listen: ListenConfig;
-  /** Envoy's host where it is in another network than this process; absent: the address of `listen.api`. */
+  /**
+   * Envoy's host where it is in another network than this process; absent: the address of
+   * `listen.api`.
+   */
   readonly envoyHost?: string;
   readonly probeKey: string;
   /** Reason that the probe cannot find, because only an admitted request would meet it. */

@@ -131,7 +131,10 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
   };
 }
 
-/** The gateway or a provider owed a response, or the end of one: not a refusal, nor a client that left (499). */
+/**
+ * The gateway or a provider owed a response, or the end of one: not a refusal, nor a client that
+ * left (499).
+ */
 export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'>): boolean {
   return status >= 500 || status === 408 || (status === 200 && code !== '');
 }

@@ -12,7 +12,10 @@ export interface StoreMetrics {
   auditLogMeasured(bytes: number): void;
   requestLogWritten(rows: number): void;
   requestLogDropped(rows: number): void;
-  /** Registers the gauges of rows that wait, and of the time since one was written, read at each scrape. */
+  /**
+   * Registers the gauges of rows that wait, and of the time since one was written, read at each
+   * scrape.
+   */
   watchRequestLog(waiting: () => number, stalledMs: () => number): void;
 }
 

@@ -38,7 +38,10 @@ export async function serveWorkerMetrics(registry: Registry, socketPath: string)
   };
 }
 
-/** The metrics of this process and of every other that responds now. A process that restarts is missing for that time. */
+/**
+ * The metrics of this process and of every other that responds now. A process that restarts is
+ * missing for that time.
+ */
 export async function allWorkersMetrics(registry: Registry, otherSockets: readonly string[]): Promise<string> {
   if (otherSockets.length === 0) return registry.metrics();
   const own = await registry.getMetricsAsJSON();
@@ -47,7 +50,10 @@ export async function allWorkersMetrics(registry: Registry, otherSockets: readon
   return AggregatorRegistry.aggregate([own, ...answered].map(keepAll)).metrics();
 }
 
-/** Keeps what prom-client omits from sums of processes, such as their start: here nothing is added up. */
+/**
+ * Keeps what prom-client omits from sums of processes, such as their start: here nothing is added
+ * up.
+ */
 function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
   return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
 }

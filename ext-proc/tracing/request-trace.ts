@@ -109,7 +109,10 @@ export class RequestTrace {
     return step;
   }
 
-  /** Only the response is left to be sent. A step in progress is the one that the request was refused in. */
+  /**
+   * Only the response is left to be sent. A step in progress is the one that the request was
+   * refused in.
+   */
   decided(errorType: string | undefined): void {
     const step = this.current;
     if (step === undefined || step.hasEnded) return;
@@ -195,7 +198,10 @@ function contextOf(parent: TraceContext | undefined): Context {
 
 const LONGEST_TEXT = 200;
 
-/** A copy where it is cut: a slice would keep the whole text in memory for as long as the span waits. */
+/**
+ * A copy where it is cut: a slice would keep the whole text in memory for as long as the span
+ * waits.
+ */
 function bounded(value: AttributeValue): AttributeValue {
   if (Array.isArray(value))
     return value.map((text) => (typeof text === 'string' ? boundedText(text) : text)) as string[];

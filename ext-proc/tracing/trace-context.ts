@@ -20,7 +20,9 @@ export interface TraceContext {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/** Stricter than OpenTelemetry's propagator, which takes spaces around the value and any tracestate. */
+/**
+ * Stricter than OpenTelemetry's propagator, which takes spaces around the value and any tracestate.
+ */
 export function readTraceContext(
   traceparent: string | undefined,
   tracestate: string | undefined,
@@ -45,7 +47,10 @@ export function untracedHeaders(): string[] {
   return traceHeaders({ traceId: newTraceId(), spanId: newSpanId(), sampled: false });
 }
 
-/** 32 hexadecimal digits, 122 bits of them random. Node keeps UUIDs in stock: a tenth of the cost of random bytes. */
+/**
+ * 32 hexadecimal digits, 122 bits of them random. Node keeps UUIDs in stock: a tenth of the cost of
+ * random bytes.
+ */
 export function newTraceId(): string {
   return randomUUID().replaceAll('-', '');
 }

@@ -10,11 +10,17 @@ export interface TurnLimits {
   readonly waitMs: number;
 }
 
-/** Organizations take turns at the database, so that nobody's reads, however many come at once, keep another's waiting for more than one each. */
+/**
+ * Organizations take turns at the database, so that nobody's reads, however many come at once, keep
+ * another's waiting for more than one each.
+ */
 export interface DatabaseTurns {
   /** So many calls of the organization wait that one more is to be refused. */
   isCrowded(organizationId: string): boolean;
-  /** Begins the call when it is its turn. Rejects with StoreUnavailable when that takes too long, and otherwise as the call does. */
+  /**
+   * Begins the call when it is its turn. Rejects with StoreUnavailable when that takes too long,
+   * and otherwise as the call does.
+   */
   run<Result>(organizationId: string, call: () => Promise<Result>): Promise<Result>;
 }
 

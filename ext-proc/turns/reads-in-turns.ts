@@ -7,15 +7,23 @@ export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
 
 export interface ReadTurns {
   readonly ledger: DatabaseTurns;
-  /** Sums of usage, which take longer than other reads: one of an organization, and on half of the connections only. */
+  /**
+   * Sums of usage, which take longer than other reads: one of an organization, and on half of the
+   * connections only.
+   */
   readonly sums: DatabaseTurns;
   /** Claims of Idempotency-Keys, and pieces of answers that are replayed. */
   readonly idempotency: DatabaseTurns;
 }
 
-/** A key has at most 600 reads in a minute by default, an organization a thousand keys: what waits longer than this would not be waited for. */
+/**
+ * A key has at most 600 reads in a minute by default, an organization a thousand keys: what waits
+ * longer than this would not be waited for.
+ */
 const EACH_WAITING = 256;
-/** Each is a request that would be admitted, whose organization may have a concurrency of thousands. */
+/**
+ * Each is a request that would be admitted, whose organization may have a concurrency of thousands.
+ */
 const CLAIMS_WAITING = 8_192;
 const WAIT_MS = 2_000;
 
@@ -43,7 +51,10 @@ function halfOf(connections: number): number {
   return Math.ceil(connections / 2);
 }
 
-/** The reads of organizations take turns. They reject as the ledger's, and with StoreUnavailable when a turn does not come. */
+/**
+ * The reads of organizations take turns. They reject as the ledger's, and with StoreUnavailable
+ * when a turn does not come.
+ */
 export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
   return {
     findGeneration: (organizationId, generationId) =>

@@ -18,8 +18,9 @@ export interface Arguments {
 export const SWITCH_ON = 'on';
 
 /**
- * Assigns arguments to flags. Accepts `--name value` and `--name=value`; a negative number is a value.
- * Flags are not declared to `parseArgs`: it would take `--rpm` as the value of `--name --rpm 5`.
+ * Assigns arguments to flags. Accepts `--name value` and `--name=value`; a negative number is a
+ * value. Flags are not declared to `parseArgs`: it would take `--rpm` as the value of
+ * `--name --rpm 5`.
  */
 export function parseArguments(args: readonly string[], specs: readonly FlagSpec[]): Arguments {
   const { tokens } = parseArgs({ args: [...args], strict: false, allowPositionals: true, tokens: true });

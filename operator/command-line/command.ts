@@ -22,7 +22,10 @@ export interface CommandCall {
   readonly env: Environment;
 }
 
-/** Reads all values first, so that nothing is changed if one is wrong, and all wrong ones are reported. */
+/**
+ * Reads all values first, so that nothing is changed if one is wrong, and all wrong ones are
+ * reported.
+ */
 export async function onDatabase<T>(
   call: CommandCall,
   readValues: (values: ValueReader) => T,
@@ -34,7 +37,10 @@ export async function onDatabase<T>(
   return withDatabase(call.env, (database) => use(database, values));
 }
 
-/** A command on one organization or key: an id that can be none is refused like an unknown one, before a database is asked. */
+/**
+ * A command on one organization or key: an id that can be none is refused like an unknown one,
+ * before a database is asked.
+ */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isIdOf(kind, id)) return undefined;
   return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);

@@ -9,14 +9,19 @@ import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Connections for what the stores of the dashboard keep: users, their memberships and passwords. */
+/**
+ * Connections for what the stores of the dashboard keep: users, their memberships and passwords.
+ */
 export type Pool = ReturnType<typeof createPool>;
 
 export interface Database extends OpenAdministration {
   readonly pool: Pool;
 }
 
-/** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
+/**
+ * Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded
+ * one of GATEWAY_DATA.
+ */
 export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
   return withPool(env, async (pool, url) => {
     let database: OpenAdministration;
@@ -24,7 +29,8 @@ export async function withDatabase(env: Environment, use: (database: Database) =
       database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
+      // Not a bug but a schema that is not for this code, or an URL that is none: the message says
+      // what to do.
       return refused(error instanceof Error ? error.message : String(error));
     }
     try {
@@ -73,7 +79,8 @@ export interface DatabaseAddress {
 
 export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
   if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
-  // Reading the configuration costs more than the rest of a command, so it is loaded only when it decides.
+  // Reading the configuration costs more than the rest of a command, so it is loaded only when it
+  // decides.
   const { loadConfig } = await import('../../core/config/load.ts');
   const path = configPath(env);
   if (!(await access(path).then(yes, no))) return embedded(env);

@@ -6,7 +6,10 @@ import { hidesSomething, showsSomething } from '../../core/visible-text.ts';
 import { normalizeEmail } from '../../database/users/email-address.ts';
 import { SWITCH_ON } from './arguments.ts';
 
-/** Reads values of flags and arguments within the bounds that the database keeps; what does not fit is collected, all of it at once. */
+/**
+ * Reads values of flags and arguments within the bounds that the database keeps; what does not fit
+ * is collected, all of it at once.
+ */
 export interface ValueReader {
   readonly problems: readonly string[];
   /** `undefined`: the flag was not given. `null`: it was `none`, where that clears. */

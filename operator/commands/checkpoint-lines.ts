@@ -1,6 +1,9 @@
 import type { Checkpoint } from '../../database/checkpoints/checkpoints.ts';
 
-/** JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for signed amounts. */
+/**
+ * JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for
+ * signed amounts.
+ */
 export function checkpointJson(checkpoint: Checkpoint) {
   return {
     organization_id: checkpoint.organizationId,
@@ -15,7 +18,10 @@ export function checkpointJson(checkpoint: Checkpoint) {
   };
 }
 
-/** The newest of each organization among exported lines, or an array of them; text: what is wrong with them. */
+/**
+ * The newest of each organization among exported lines, or an array of them; text: what is wrong
+ * with them.
+ */
 export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
   const newest = new Map<string, Checkpoint>();
   try {

@@ -4,7 +4,10 @@ import type { Command } from '../command-line/command.ts';
 import { withPool } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
 
-/** Migrates as every process does that starts as the owner of the tables; other processes need it done before. */
+/**
+ * Migrates as every process does that starts as the owner of the tables; other processes need it
+ * done before.
+ */
 export const MIGRATE: Command = {
   name: 'migrate',
   summary: 'Bring the database schema forward, and give the roles of each process their rights.',

@@ -236,7 +236,10 @@ function givenLimits(
   });
 }
 
-/** Reference of `--reference`, or a new one: known before the first try, so that a repetition books nothing twice. */
+/**
+ * Reference of `--reference`, or a new one: known before the first try, so that a repetition books
+ * nothing twice.
+ */
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
@@ -258,7 +261,10 @@ function bookedElsewhere(reference: string, organizationId: string): string {
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Without the members that are undefined: absent and undefined are different to the types, and to the database. */
+/**
+ * Without the members that are undefined: absent and undefined are different to the types, and to
+ * the database.
+ */
 function defined<T extends object>(value: T): Defined<T> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
 }

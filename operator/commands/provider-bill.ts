@@ -12,7 +12,9 @@ export interface BilledUsage {
   readonly outputTokens: number;
 }
 
-/** The usage, in the order of the file; or what is wrong with it, a line of text for each problem. */
+/**
+ * The usage, in the order of the file; or what is wrong with it, a line of text for each problem.
+ */
 export type ProviderBill =
   | { readonly ok: true; readonly usage: readonly BilledUsage[] }
   | { readonly ok: false; readonly problems: readonly string[] };
@@ -58,7 +60,10 @@ async function readBounded(path: string): Promise<Buffer | string> {
   }
 }
 
-/** CSV as spreadsheets write it: fields may stand in quotes, lines may end with CRLF. Nothing of it is guessed: what does not fit is refused. */
+/**
+ * CSV as spreadsheets write it: fields may stand in quotes, lines may end with CRLF. Nothing of it
+ * is guessed: what does not fit is refused.
+ */
 export function parseProviderBill(text: string): ProviderBill {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
   while (lines.at(-1) === '') lines.pop();

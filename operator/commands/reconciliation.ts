@@ -11,7 +11,10 @@ export interface Compared {
   /** Charged and uncharged together. */
   readonly gateway: number;
   readonly charged: number;
-  /** Part of the gateway's tokens that the provider did not report: counted by a tokenizer or estimated. */
+  /**
+   * Part of the gateway's tokens that the provider did not report: counted by a tokenizer or
+   * estimated.
+   */
   readonly counted: number;
 }
 
@@ -35,8 +38,8 @@ export interface Reconciliation {
 }
 
 /**
- * Compares each day from the file's first to its last, for each model that it has: a day of a model that it lacks is one on which the
- * provider says it was not asked.
+ * Compares each day from the file's first to its last, for each model that it has: a day of a model
+ * that it lacks is one on which the provider says it was not asked.
  */
 export function reconcile(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[]): Reconciliation {
   const bills = groupByDay(billed);

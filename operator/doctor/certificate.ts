@@ -12,7 +12,10 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;
 
-/** The certificate of the API listener: its dates, its key, and whether Envoy, which may be another container, shows this one. */
+/**
+ * The certificate of the API listener: its dates, its key, and whether Envoy, which may be another
+ * container, shows this one.
+ */
 export async function lookAtCertificate(
   { api, tls }: ListenConfig,
   envoyHost = reachable(api.host),

@@ -2,7 +2,10 @@
 export interface Finding {
   /** Checked part: `database clock`, `provider openai`. */
   readonly check: string;
-  /** `problem`: requests fail, or money is at stake, now or very soon. `skipped`: it could not be looked at, because of something else. */
+  /**
+   * `problem`: requests fail, or money is at stake, now or very soon. `skipped`: it could not be
+   * looked at, because of something else.
+   */
   readonly verdict: 'ok' | 'warning' | 'problem' | 'skipped';
   readonly found: string;
   /** Advice for the operator. */
@@ -15,7 +18,10 @@ export interface Check {
   run(): Promise<readonly Finding[]>;
 }
 
-/** All side by side, each until its deadline, so that one part that hangs hides nothing of the others. In the order of the checks. */
+/**
+ * All side by side, each until its deadline, so that one part that hangs hides nothing of the
+ * others. In the order of the checks.
+ */
 export async function runChecks(checks: readonly Check[]): Promise<readonly Finding[]> {
   const findings = await Promise.all(checks.map(runOne));
   return findings.flat();

@@ -5,7 +5,10 @@ export interface ClockFigures {
   readonly clockUncertaintyMs: number;
 }
 
-/** Keys expire by the clock of the gateway process, and are revoked by that of PostgreSQL; limits follow that of Redis. */
+/**
+ * Keys expire by the clock of the gateway process, and are revoked by that of PostgreSQL; limits
+ * follow that of Redis.
+ */
 const OFF_MS = 1_000;
 const FAR_OFF_MS = 30_000;
 

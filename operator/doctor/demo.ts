@@ -3,7 +3,10 @@ import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
-/** The demonstration of a first `npm start`: an operator with a well-known address, and a key that spends real money where a provider's is set. */
+/**
+ * The demonstration of a first `npm start`: an operator with a well-known address, and a key that
+ * spends real money where a provider's is set.
+ */
 export async function lookAtDemo(isConfigured: boolean, { database, readable }: LookedAt): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   if (isConfigured) {

@@ -59,7 +59,8 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
       },
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
     ]);
-    // An operator's own container has a database and nothing else (deploy/compose/least-privilege.yaml).
+    // An operator's own container has a database and nothing else
+    // (deploy/compose/least-privilege.yaml).
     const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
     return [...configurationFindings(loaded, path, isElsewhere), ...findings];
   } finally {

@@ -31,7 +31,8 @@ function adviceFor({ message }: Error): string {
   const meanwhile = 'Until then completions are answered no_capacity.';
   if (/WRONGPASS|NOAUTH/.test(message)) return `Correct user and password in REDIS_URL (or stores.redis). ${meanwhile}`;
   if (/NOPERM|lacks rights/.test(message)) return `Give the user the rights that docs/stores.md lists. ${meanwhile}`;
-  // A server that misses the certificate of its client, or speaks TLS to one that does not, may simply hang up.
+  // A server that misses the certificate of its client, or speaks TLS to one that does not, may
+  // simply hang up.
   if (/certificate|altnames|SSL|TLS|ECONNRESET/i.test(message)) {
     return `See TLS in docs/stores.md: rediss or redis, the host's name, sslrootcert, sslcert and sslkey in REDIS_URL. ${meanwhile}`;
   }

@@ -11,7 +11,9 @@ import type { LookedAt } from './database.ts';
 const LAGGING_MS = 250;
 const SHORT_HOST = 40;
 
-/** Checks the reports of gateway processes about themselves, their configuration and their Envoy. */
+/**
+ * Checks the reports of gateway processes about themselves, their configuration and their Envoy.
+ */
 export async function lookAtProcesses({ database, readable }: LookedAt, version: string): Promise<readonly Finding[]> {
   if (database === undefined || !readable) return [skipped('gateway processes', 'the database cannot be read')];
   const all = await database.processes();
@@ -30,7 +32,10 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
   ];
 }
 
-/** Processes without fresh reports: a clean end removes the row, so these were killed or cannot report. */
+/**
+ * Processes without fresh reports: a clean end removes the row, so these were killed or cannot
+ * report.
+ */
 function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess[]): Finding[] {
   const replaced = new Set(fresh.map(nameOf));
   return all

@@ -9,8 +9,8 @@ import { type Finding, ok, problem } from './check.ts';
 const CONNECT_MS = 5_000;
 
 /**
- * Name, connection and certificate, as Envoy will meet them from this machine. Nothing is asked, and no key is sent. What no model uses may
- * fail.
+ * Name, connection and certificate, as Envoy will meet them from this machine. Nothing is asked,
+ * and no key is sent. What no model uses may fail.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
   const findings = await meetProvider(provider);

@@ -7,7 +7,10 @@ const CHECK = 'dashboard proxies';
 const NAME_IT =
   'If it is your proxy, add its address to trusted_proxies; if not, keep others off the dashboard’s address.';
 
-/** Networks of the operator's own: what forwards from there is a proxy of his, and not somebody outside who sends the header. */
+/**
+ * Networks of the operator's own: what forwards from there is a proxy of his, and not somebody
+ * outside who sends the header.
+ */
 const OWN = [
   '127.0.0.0/8',
   '::1/128',
@@ -19,7 +22,10 @@ const OWN = [
   'fe80::/10',
 ];
 
-/** Proxies in front of the dashboard that `trusted_proxies` does not name: behind one, sign-in limits take everybody for one address. */
+/**
+ * Proxies in front of the dashboard that `trusted_proxies` does not name: behind one, sign-in
+ * limits take everybody for one address.
+ */
 export async function lookAtProxies(
   { database, readable }: LookedAt,
   config: Pick<GatewayConfig, 'dashboard' | 'trustedProxies'> | undefined,

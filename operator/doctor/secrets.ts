@@ -5,7 +5,9 @@ import { type Finding, ok, problem, warning } from './check.ts';
 
 export interface SecretPlaces {
   readonly configPath: string;
-  /** Files that the configuration names: secrets, and with TLS the private key and the certificate. */
+  /**
+   * Files that the configuration names: secrets, and with TLS the private key and the certificate.
+   */
   readonly files: readonly string[];
   /** The certificate among these files, which every client sees. */
   readonly certificatePath: string | undefined;
@@ -16,7 +18,10 @@ const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 const OTHERS = 0o007;
 
-/** Checks the modes of secret files on this machine. The group is ignored: containers share their files that way. */
+/**
+ * Checks the modes of secret files on this machine. The group is ignored: containers share their
+ * files that way.
+ */
 export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
   const { configPath, files, certificatePath, paths } = places;
   const secretFiles = files.filter((path) => path !== certificatePath);

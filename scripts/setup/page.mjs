@@ -3,10 +3,15 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { lastLines, ownNode, runCommand } from './run-command.mjs';
 
-/** Written into the folder that the build empties first: a build by hand, or none, leaves no stamp. */
+/**
+ * Written into the folder that the build empties first: a build by hand, or none, leaves no stamp.
+ */
 const STAMP = 'dashboard/dist/.setup-stamp';
 const LONGEST_BUILD_MS = 5 * 60_000;
-/** Overrides the environment of this start: with NODE_ENV=test React would be the one for development. */
+/**
+ * Overrides the environment of this start: with NODE_ENV=test React would be the one for
+ * development.
+ */
 const PAGE_AS_SERVED = { NODE_ENV: 'production', NO_COLOR: '1' };
 /** Folders that the page may import from (test/architecture/import-order.ts). */
 const SOURCES = ['core', 'dashboard/contract', 'dashboard/web'];

@@ -2,7 +2,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastLines, PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
-/** The Python SDK that test/sdk runs against the gateway, and Kubernetes' schemas, by which test/deploy validates the manifests. */
+/**
+ * The Python SDK that test/sdk runs against the gateway, and Kubernetes' schemas, by which
+ * test/deploy validates the manifests.
+ */
 const REQUIREMENTS = ['openai==3.52.0', 'kubernetes-validate==1.37.0'];
 const STAMP = '.setup-stamp';
 

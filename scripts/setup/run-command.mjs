@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Variables by which tools find programs, folders, proxies and authorities. The code of hundreds of packages gets nothing else of our
- * environment: with `npm start` it has providers' keys and database passwords.
+ * Variables by which tools find programs, folders, proxies and authorities. The code of hundreds of
+ * packages gets nothing else of our environment: with `npm start` it has providers' keys and
+ * database passwords.
  */
 const PASSED =
   /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|TMP|TEMP|LANG|LANGUAGE|LC_\w+|CI|XDG_CACHE_HOME|LD_LIBRARY_PATH|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(?:https?|ftp|all|no)_proxy)$/i;
@@ -19,8 +20,9 @@ export function ownNode(root) {
 }
 
 /**
- * Runs to the end without a shell, so that paths with spaces need no care. `output` has both streams, for error messages. The environment
- * is PASSED, variables that match `alsoPassed`, and `env`.
+ * Runs to the end without a shell, so that paths with spaces need no care. `output` has both
+ * streams, for error messages. The environment is PASSED, variables that match `alsoPassed`, and
+ * `env`.
  */
 export function runCommand(command, args, { env = {}, alsoPassed = /^$/, ...options } = {}) {
   const passed = Object.entries(process.env).filter(([name]) => PASSED.test(name) || alsoPassed.test(name));

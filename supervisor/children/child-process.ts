@@ -5,7 +5,10 @@ export interface Running {
   readonly pid: number;
   /** Resolves when the process is gone, however it ended. */
   readonly exited: Promise<Exit>;
-  /** Ends it politely first, then by force. Resolves when it is gone; calling it again changes nothing. */
+  /**
+   * Ends it politely first, then by force. Resolves when it is gone; calling it again changes
+   * nothing.
+   */
   stop(): Promise<void>;
 }
 
@@ -14,7 +17,10 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A signal to send, and how long to wait for the exit before the next step. After the last step comes SIGKILL. */
+/**
+ * A signal to send, and how long to wait for the exit before the next step. After the last step
+ * comes SIGKILL.
+ */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
@@ -23,14 +29,19 @@ export interface StopStep {
 /** An ordinary user that root runs a child as. */
 export interface ChildUser {
   readonly uid: number;
-  /** True if it may enter and read every folder, so that it reaches its own below a closed one, such as /root. */
+  /**
+   * True if it may enter and read every folder, so that it reaches its own below a closed one, such
+   * as /root.
+   */
   readonly searchesAll: boolean;
 }
 
 /**
- * The command line for a program that knows nothing of us and must not outlive us: when this process is gone, by kill -9 too, the kernel
- * sends it `signal`. `setpriv` (util-linux) asks the kernel for that, becomes `user` if there is one, and replaces itself by the program,
- * which therefore has the process id of the child. Our own programs need none of it: they end when their IPC channel closes.
+ * The command line for a program that knows nothing of us and must not outlive us: when this
+ * process is gone, by kill -9 too, the kernel sends it `signal`. `setpriv` (util-linux) asks the
+ * kernel for that, becomes `user` if there is one, and replaces itself by the program, which
+ * therefore has the process id of the child. Our own programs need none of it: they end when their
+ * IPC channel closes.
  */
 export function endingWithUs(
   signal: 'KILL' | 'INT',
@@ -53,7 +64,8 @@ export function findSetprivProblem(): string | undefined {
 function userArguments(user: ChildUser | undefined): string[] {
   if (user === undefined) return [];
   const capabilities = user.searchesAll ? '+dac_read_search' : '-all';
-  // With this bit access(2), by which PostgreSQL looks for its own programs, respects the capability too.
+  // With this bit access(2), by which PostgreSQL looks for its own programs, respects the
+  // capability too.
   const bits = user.searchesAll ? ['--securebits', '+no_setuid_fixup'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.uid), '--clear-groups'],

@@ -3,10 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
 
-/** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed the reason. */
+/**
+ * `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed the
+ * reason.
+ */
 const CONFIGURATION_EXIT_CODE = 78;
 
-/** A signal would open a port through which every user of the machine could read the process's secrets. */
+/**
+ * A signal would open a port through which every user of the machine could read the process's
+ * secrets.
+ */
 const NO_DEBUGGER = '--disable-sigusr1';
 
 export interface NodeChildOptions {
@@ -22,13 +28,14 @@ export interface NodeChildOptions {
 }
 
 /**
- * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel when it serves, and ends when the channel closes
- * because this process is gone.
+ * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel when it
+ * serves, and ends when the channel closes because this process is gone.
  */
 export async function startNodeChild(options: NodeChildOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure(`${options.name} was not started`);
   const child = spawn(process.execPath, [NO_DEBUGGER, options.script, ...(options.args ?? [])], {
-    // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains in order.
+    // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains
+    // in order.
     detached: true,
     env: options.env,
     stdio: ['ignore', options.quiet ? 'ignore' : 'inherit', 'inherit', 'ipc'],

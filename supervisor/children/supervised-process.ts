@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs } from '../../core/retry/back-off.ts';
 import { type Exit, exitText, type Running } from './child-process.ts';
 
-/** After the second death in a row: after the first a process is started at once, so that one crash is hardly noticed. */
+/**
+ * After the second death in a row: after the first a process is started at once, so that one crash
+ * is hardly noticed.
+ */
 export const FIRST_DELAY_MS = 200;
 export const LONGEST_DELAY_MS = 5_000;
 /** A process that was up this long has recovered: its next death counts as the first. */
@@ -26,7 +29,10 @@ export interface SupervisedOptions {
   gaveUp(message: string): void;
 }
 
-/** A process that the service can do without: it is started again whatever the failure, though not as often. */
+/**
+ * A process that the service can do without: it is started again whatever the failure, though not
+ * as often.
+ */
 export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
 }
@@ -48,7 +54,10 @@ export function isStartFailure(value: object): value is StartFailure {
   return 'kind' in value && value.kind === 'start_failure';
 }
 
-/** Starts a process and starts it again, with back-off, whenever it dies. The first start has to succeed. */
+/**
+ * Starts a process and starts it again, with back-off, whenever it dies. The first start has to
+ * succeed.
+ */
 export async function keepRunning(
   options: SupervisedOptions,
   signal: AbortSignal,
@@ -62,7 +71,10 @@ export interface TriedProcess extends SupervisedProcess {
   readonly tried: Promise<void>;
 }
 
-/** The same for a process that nothing waits for: a first start that fails is reported, and repeated as any other. */
+/**
+ * The same for a process that nothing waits for: a first start that fails is reported, and repeated
+ * as any other.
+ */
 export function keepTrying(options: OptionalProcessOptions): TriedProcess {
   const { promise: tried, resolve } = Promise.withResolvers<void>();
   const start = (signal: AbortSignal) => options.start(signal).finally(resolve);
@@ -126,7 +138,8 @@ async function startAgain(
 }
 
 /**
- * Returns the delay before each next start, in ms, given how long the process that died had been up (0: it did not come up).
+ * Returns the delay before each next start, in ms, given how long the process that died had been up
+ * (0: it did not come up).
  */
 export function restartDelays(longestMs: number = LONGEST_DELAY_MS): (upMs: number) => number {
   let deaths = 0;

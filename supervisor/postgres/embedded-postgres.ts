@@ -42,7 +42,10 @@ const STOP: readonly StopStep[] = [
 ];
 const SOCKET = '.s.PGSQL.5432';
 
-/** Starts PostgreSQL on `paths.postgresDir`, which is made first when it is missing. Rejects with a message for the operator. */
+/**
+ * Starts PostgreSQL on `paths.postgresDir`, which is made first when it is missing. Rejects with a
+ * message for the operator.
+ */
 export async function startEmbeddedPostgres(
   paths: Pick<RuntimePaths, 'dataDir' | 'postgresDir' | 'socketDir'>,
   options: EmbeddedPostgresOptions = {},
@@ -94,7 +97,10 @@ export async function startEmbeddedPostgres(
   };
 }
 
-/** Without the secrets of our environment, and without PG* variables, which would change what PostgreSQL does. */
+/**
+ * Without the secrets of our environment, and without PG* variables, which would change what
+ * PostgreSQL does.
+ */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
@@ -108,9 +114,9 @@ function refuseOtherMajor(postgresDir: string): void {
 }
 
 /**
- * After kill -9 a server may still be ending, or backends run on without one. And the server's lock files may name a process id that
- * another process has by now, which keeps a new server from starting. The caller holds the lock of the data folder, so every server in it
- * is a former one.
+ * After kill -9 a server may still be ending, or backends run on without one. And the server's lock
+ * files may name a process id that another process has by now, which keeps a new server from
+ * starting. The caller holds the lock of the data folder, so every server in it is a former one.
  */
 async function endFormerServer(postgresDir: string, socketDir: string): Promise<void> {
   // Without it nothing can be known of processes: PostgreSQL has checks of its own.

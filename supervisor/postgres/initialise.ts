@@ -10,8 +10,9 @@ export const POSTGRES_MAJOR = '18';
 const INIT_TIMEOUT_MS = 120_000;
 
 /**
- * Makes the database folder beside its final place and renames it at the end, so that a crash in between leaves nothing that looks like
- * a database. Trust authentication is safe because the server listens on a socket in a folder of mode 0700 only.
+ * Makes the database folder beside its final place and renames it at the end, so that a crash in
+ * between leaves nothing that looks like a database. Trust authentication is safe because the
+ * server listens on a socket in a folder of mode 0700 only.
  */
 export async function initialisePostgres(
   postgresDir: string,
@@ -23,7 +24,8 @@ export async function initialisePostgres(
   for (const name of readdirSync(parent)) {
     if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
   }
-  // An empty folder may be a mount point that was prepared for us: it cannot be renamed onto, and initdb takes it as it is.
+  // An empty folder may be a mount point that was prepared for us: it cannot be renamed onto, and
+  // initdb takes it as it is.
   const inPlace = existsSync(postgresDir);
   const target = inPlace ? postgresDir : join(parent, `${prefix}${process.pid}`);
   if (!inPlace) mkdirSync(target, { mode: 0o700 });
@@ -41,7 +43,10 @@ export async function initialisePostgres(
   }
 }
 
-/** The builtin C.UTF-8 locale sorts by code point on every machine: an index never depends on the system's libraries. */
+/**
+ * The builtin C.UTF-8 locale sorts by code point on every machine: an index never depends on the
+ * system's libraries.
+ */
 function initArguments(target: string): string[] {
   return [
     `--pgdata=${target}`,

@@ -22,7 +22,10 @@ export function findPostgresInstall(platform = process.platform, arch = process.
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 
-/** npm packages carry no symbolic links; the package makes them in an install script, which npm 11 does not run. */
+/**
+ * npm packages carry no symbolic links; the package makes them in an install script, which npm 11
+ * does not run.
+ */
 function linkLibraries(root: string): void {
   const links: unknown = JSON.parse(readFileSync(join(root, 'native', 'pg-symlinks.json'), 'utf8'));
   if (!Array.isArray(links)) return;

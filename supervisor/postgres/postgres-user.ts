@@ -17,16 +17,17 @@ export interface UserFolders {
 }
 
 /**
- * Folder of PostgreSQL's own sockets. Another user's are beside those of the gateway: in a folder that this user can write to, it could
- * replace them.
+ * Folder of PostgreSQL's own sockets. Another user's are beside those of the gateway: in a folder
+ * that this user can write to, it could replace them.
  */
 export function postgresSocketDir({ socketDir }: Pick<UserFolders, 'socketDir'>, user: ChildUser | undefined): string {
   return user === undefined ? socketDir : `${socketDir}-postgres`;
 }
 
 /**
- * The user to run PostgreSQL as, which refuses root: under root the owner of its folder, else the owner of the data folder, else `nobody`.
- * `undefined`: our own user. Rejects with a message for the operator if that user cannot run it.
+ * The user to run PostgreSQL as, which refuses root: under root the owner of its folder, else the
+ * owner of the data folder, else `nobody`. `undefined`: our own user. Rejects with a message for
+ * the operator if that user cannot run it.
  */
 export async function choosePostgresUser(
   folders: UserFolders,
@@ -74,7 +75,10 @@ async function problemOf(user: ChildUser, folders: UserFolders): Promise<string 
   }
 }
 
-/** Makes the folder for that user. In the temporary folder another user may have made one with that name. */
+/**
+ * Makes the folder for that user. In the temporary folder another user may have made one with that
+ * name.
+ */
 function ownFolder(path: string, user: ChildUser): string | undefined {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const folder = lstatSync(path);
@@ -89,7 +93,10 @@ export function handOver(user: ChildUser | undefined, paths: readonly string[]):
   for (const path of paths) lchownSync(path, user.uid, user.uid);
 }
 
-/** Makes the user the owner of every file of the database: root may have restored some, and former releases left all of them to root. */
+/**
+ * Makes the user the owner of every file of the database: root may have restored some, and former
+ * releases left all of them to root.
+ */
 export function handOverDatabase(user: ChildUser | undefined, postgresDir: string): void {
   if (user === undefined) return;
   const names = readdirSync(postgresDir, { recursive: true, encoding: 'utf8' });

@@ -13,7 +13,10 @@ export interface ServerLog {
   stopForwarding(): void;
 }
 
-/** Reads the server's log to its end; what it says while starting and stopping is only worth showing when that fails. */
+/**
+ * Reads the server's log to its end; what it says while starting and stopping is only worth showing
+ * when that fails.
+ */
 export function collectServerLog(stream: Readable, forward: (line: string) => void): ServerLog {
   const last: string[] = [];
   let forwarding = false;

@@ -1,6 +1,9 @@
 import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 
-/** Given on the command line, so that a new release's settings reach an old database folder. Everything else is PostgreSQL's default. */
+/**
+ * Given on the command line, so that a new release's settings reach an old database folder.
+ * Everything else is PostgreSQL's default.
+ */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '',
   port: '5432',
@@ -9,11 +12,12 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   effective_cache_size: '512MB',
   max_wal_size: '1GB',
-  // A charge is durable when its commit returns (DESIGN invariant 4).
+  // A charge is durable when its commit returns (docs/design.md, "Invariants", 4).
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // Short statements on a small machine: compiling, parallel plans and I/O workers cost more than they bring.
+  // Short statements on a small machine: compiling, parallel plans and I/O workers cost more than
+  // they bring.
   jit: 'off',
   max_parallel_workers_per_gather: '0',
   io_method: 'sync',
@@ -24,7 +28,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   logging_collector: 'off',
   log_line_prefix: '',
   log_min_messages: 'warning',
-  // Statements and row values stay out of the log (DESIGN invariant 9).
+  // Statements and row values stay out of the log (docs/design.md, "Invariants", 9).
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   // Two lines every few minutes that ask nobody to do anything.

@@ -1,4 +1,7 @@
-/** Owns one child until it is killed: child-process.test.ts kills it. Arguments: signal, user id. Sends the process id of the child. */
+/**
+ * Owns one child until it is killed: child-process.test.ts kills it. Arguments: signal, user id.
+ * Sends the process id of the child.
+ */
 import { spawn } from 'node:child_process';
 import { endingWithUs } from '../children/child-process.ts';
 

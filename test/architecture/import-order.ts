@@ -3,13 +3,17 @@ export interface Area {
   readonly path: string;
   /** Areas, or folders of them, whose code it may run. All of them are above it in the list. */
   readonly uses: readonly string[];
-  /** Folders of the area, without its path, from the lowest to the highest: a folder imports from folders before it only. */
+  /**
+   * Folders of the area, without its path, from the lowest to the highest: a folder imports from
+   * folders before it only.
+   */
   readonly folders: readonly string[];
 }
 
 /**
- * The order of the project, from what everything stands on to what nothing stands on. A folder imports only from folders before it,
- * so there is no cycle between folders, and only from the areas that its own area uses. Imports of types count.
+ * The order of the project, from what everything stands on to what nothing stands on. A folder
+ * imports only from folders before it, so there is no cycle between folders, and only from the
+ * areas that its own area uses. Imports of types count.
  */
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },

@@ -1,4 +1,5 @@
-// TypeScript 7 has no JavaScript API, so dependency-cruiser reads the sources with TypeScript 5 under the name that it knows.
+// TypeScript 7 has no JavaScript API, so dependency-cruiser reads the sources with TypeScript 5
+// under the name that it knows.
 import { registerHooks } from 'node:module';
 
 registerHooks({

@@ -1,9 +1,11 @@
 /**
- * `npm run bench`: the gateway beside plain Envoy on the same machine, in the same run. CPU of every process of each side from /proc;
- * load generator and provider run in processes of their own and are not counted. Rounds alternate, medians are printed.
+ * `npm run bench`: the gateway beside plain Envoy on the same machine, in the same run. CPU of
+ * every process of each side from /proc; load generator and provider run in processes of their own
+ * and are not counted. Rounds alternate, medians are printed.
  *
- * `--quick` takes a minute instead of four, `--rounds N`, `--scenario TEXT` (those whose name holds it), `--json FILE` (default
- * bench-results.json), `--record`: the ratios that ratio.test.ts holds the code to. Exits 1 when a request failed.
+ * `--quick` takes a minute instead of four, `--rounds N`, `--scenario TEXT` (those whose name holds
+ * it), `--json FILE` (default bench-results.json), `--record`: the ratios that ratio.test.ts holds
+ * the code to. Exits 1 when a request failed.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';

@@ -6,7 +6,10 @@ import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
-/** The baseline of the bench: an Envoy that only forwards to the same provider. No keys, no limits, no accounting. */
+/**
+ * The baseline of the bench: an Envoy that only forwards to the same provider. No keys, no limits,
+ * no accounting.
+ */
 export interface PlainEnvoy {
   readonly origin: string;
   readonly pid: number;

@@ -3,7 +3,10 @@ import type { Figures } from './figures.ts';
 import { FAST_STREAMS, LARGE, type Scenario, SMALL } from './scenarios.ts';
 import { GATEWAY, PLAIN, type SideName } from './sides.ts';
 
-/** Cost of the gateway as a multiple of plain Envoy's in the same rounds: machines differ, and so do their minutes. */
+/**
+ * Cost of the gateway as a multiple of plain Envoy's in the same rounds: machines differ, and so do
+ * their minutes.
+ */
 export type Ratios = Readonly<Record<string, number>>;
 
 interface Ratio {
@@ -12,8 +15,8 @@ interface Ratio {
 }
 
 /**
- * A stream's event is compared with plain Envoy's small request: how many events share a read hangs on how busy the machine is, and plain
- * Envoy's cost per event doubles with it.
+ * A stream's event is compared with plain Envoy's small request: how many events share a read hangs
+ * on how busy the machine is, and plain Envoy's cost per event doubles with it.
  */
 const RATIOS: readonly Ratio[] = [
   { of: SMALL, toPlain: SMALL },
@@ -46,7 +49,10 @@ export function record(ratios: Ratios): void {
   writeFileSync(RECORDED, `${JSON.stringify(rounded, null, 2)}\n`);
 }
 
-/** Names of those that are worse than recorded by more than noise. A ratio that was not measured is worse, too. */
+/**
+ * Names of those that are worse than recorded by more than noise. A ratio that was not measured is
+ * worse, too.
+ */
 export function regressions(measured: Ratios, recorded: Ratios): string[] {
   return Object.keys(recorded).filter((name) => !((measured[name] ?? Number.NaN) <= (recorded[name] ?? 0) * TOLERANCE));
 }

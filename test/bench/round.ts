@@ -19,7 +19,10 @@ export interface Round {
   readonly faults: Readonly<Record<string, number>>;
 }
 
-/** The request log writes its last lines half a second after the last request: they belong to the round that made them. */
+/**
+ * The request log writes its last lines half a second after the last request: they belong to the
+ * round that made them.
+ */
 const LOG_TAIL_MS = 700;
 
 async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): Promise<Round> {

@@ -1,4 +1,7 @@
-/** One load of the bench: small requests and long prompts, one by one and many at once, streams of many events, and many streams at once. */
+/**
+ * One load of the bench: small requests and long prompts, one by one and many at once, streams of
+ * many events, and many streams at once.
+ */
 export interface Scenario {
   readonly name: string;
   readonly model: 'json' | 'fast-stream' | 'paced-stream';
@@ -17,7 +20,10 @@ export interface Scenario {
 
 const KB = 1024;
 
-/** The first warms up for those after it: what serves a request is compiled then, as it is in a process that runs for days. */
+/**
+ * The first warms up for those after it: what serves a request is compiled then, as it is in a
+ * process that runs for days.
+ */
 export const SMALL: Scenario = {
   name: '1 KB, c=32',
   model: 'json',

@@ -32,7 +32,10 @@ export interface BenchSetup {
   close(): Promise<void>;
 }
 
-/** Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with `fsync`, and the sides. */
+/**
+ * Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with
+ * `fsync`, and the sides.
+ */
 export async function startSides(names: readonly SideName[]): Promise<BenchSetup> {
   keepToBinaries();
   const closing: (() => Promise<void>)[] = [];

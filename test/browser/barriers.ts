@@ -2,8 +2,8 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * Barriers of the page as it stands now, by the rules of axe: each with the element that breaks one, as
- * `color-contrast at main > p`. None is an empty list.
+ * Barriers of the page as it stands now, by the rules of axe: each with the element that breaks
+ * one, as `color-contrast at main > p`. None is an empty list.
  */
 export async function barriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);

@@ -8,7 +8,10 @@ import type { TestModel } from '../harness/test-config.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { launchChromium } from './chromium.ts';
 
-/** Everything that `npm start` runs, with a provider under the test's control, and a browser to look at it. */
+/**
+ * Everything that `npm start` runs, with a provider under the test's control, and a browser to look
+ * at it.
+ */
 export interface DashboardStack extends SupervisedStack {
   readonly provider: FakeProvider;
   readonly browser: Browser;
@@ -67,10 +70,15 @@ async function untilListening(origin: string): Promise<void> {
   }
 }
 
-/** A page that fails its test on whatever a user would not see but a developer would: errors, and breaches of the content security policy. */
+/**
+ * A page that fails its test on whatever a user would not see but a developer would: errors, and
+ * breaches of the content security policy.
+ */
 export interface WatchedPage {
   readonly page: Page;
-  /** Complaints of the console and the page, except 4xx responses of the dashboard's own interface. */
+  /**
+   * Complaints of the console and the page, except 4xx responses of the dashboard's own interface.
+   */
   complaints(): readonly string[];
 }
 

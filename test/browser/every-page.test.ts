@@ -8,7 +8,10 @@ import { barriers } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
-/** Every address of the page, as an operator sees it, who sees them all. `$organization` is filled in. */
+/**
+ * Every address of the page, as an operator sees it, who sees them all. `$organization` is filled
+ * in.
+ */
 const ADDRESSES = [
   '/o/$organization/overview',
   '/o/$organization/keys',

@@ -6,7 +6,9 @@ import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
-/** Two organizations invite the same person, who comes new to one and with an account to the other. */
+/**
+ * Two organizations invite the same person, who comes new to one and with an account to the other.
+ */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   const owners = {} as Record<'Acme' | 'Bolt', WatchedPage>;

@@ -6,7 +6,10 @@ import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
-/** The first hour of an owner, and an operator's changes to the organization: in a real browser, with every request through a real Envoy. */
+/**
+ * The first hour of an owner, and an operator's changes to the organization: in a real browser,
+ * with every request through a real Envoy.
+ */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;

@@ -54,7 +54,8 @@ requirement(NO_CHROMIUM, () => {
 
   test('without a form the page of a session that ended is left', async () => {
     const { page } = owner;
-    // A page that is still loading notices the end of its session by itself, and leaves before the click.
+    // A page that is still loading notices the end of its session by itself, and leaves before the
+    // click.
     await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await endSessions();

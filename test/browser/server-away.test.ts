@@ -4,7 +4,10 @@ import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
-/** The dashboard's server is away for a while, as in a restart, and nobody presses anything afterwards. These pages ask only once. */
+/**
+ * The dashboard's server is away for a while, as in a restart, and nobody presses anything
+ * afterwards. These pages ask only once.
+ */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;

@@ -190,7 +190,8 @@ describe('accounting', () => {
     expect(await spent()).toBe(2n * COST);
     const pending = process.spool.pending().length;
     expect(pending).toBe(2);
-    // The process dies here; its successor finds both in the file, charges them again, and dies before it could empty the file.
+    // The process dies here; its successor finds both in the file, charges them again, and dies
+    // before it could empty the file.
     const content = await readFile(spoolPath);
     for (let i = 0; i < 2; i++) {
       await process.end();

@@ -8,7 +8,10 @@ import { createUser } from '../../database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 
-/** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
+/**
+ * A database with everything that changes rows by hand of somebody: administration, users,
+ * memberships.
+ */
 export interface AuditedDatabase extends TestStore {
   readonly url: string;
   readonly pool: pg.Pool;

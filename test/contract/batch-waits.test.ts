@@ -6,7 +6,10 @@ const MANY = 12;
 /** Timers go by the event loop's time, which is older than the moment in which they are set. */
 const EARLY_MS = 4;
 
-/** From when the one before was sent. Nothing makes it shorter; a slow machine makes it longer, so the shortest of several counts. */
+/**
+ * From when the one before was sent. Nothing makes it shorter; a slow machine makes it longer, so
+ * the shortest of several counts.
+ */
 test.each([
   { severalProcesses: false, lookupMs: 8, settlementMs: 12 },
   { severalProcesses: true, lookupMs: 16, settlementMs: 24 },

@@ -59,7 +59,10 @@ describe('the request log by pages', () => {
   });
   afterAll(() => close());
 
-  /** Spread over 100 hours and so over several partitions, every tenth of the other organization; nothing repeats with the same period. */
+  /**
+   * Spread over 100 hours and so over several partitions, every tenth of the other organization;
+   * nothing repeats with the same period.
+   */
   function entryNumber(i: number): RequestLogRow {
     const isOther = i % 10 === 9;
     const ownKeys = isOther ? otherKeys : keys;

@@ -1,6 +1,9 @@
 import type { AccountSnapshot } from '../../core/principal.ts';
 
-/** PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a read of it returns. */
+/**
+ * PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a
+ * read of it returns.
+ */
 export function createLedgerModel(openingNanoUsd: bigint) {
   const entries = new Map<string, { nanoUsd: bigint; keyId?: string; day?: number; holdId?: string }[]>();
   const of = (organizationId: string) => {

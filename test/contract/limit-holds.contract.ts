@@ -123,7 +123,8 @@ export function holdsContract(storeOf: () => LimitStore): void {
       const before = snapshotOf({ epoch: 'epoch-2', sequence: 5, balance: 1_000n });
       const request = requestOf({ holdNanoUsd: 600n, snapshot: before });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
-      // The second request reads, then the first one's charge commits and frees its hold, then the second asks again.
+      // The second request reads, then the first one's charge commits and frees its hold, then the
+      // second asks again.
       const charged = snapshotOf({ epoch: 'epoch-2', sequence: 6, balance: 400n });
       await release('a', { snapshot: charged });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });

@@ -3,7 +3,9 @@ import type { AccountSnapshot } from '../../core/principal.ts';
 import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 
 export const LEASE_MS = 15_000;
-/** `timeouts.total` of a request, and for how long its money is in quarantine, from the admission. */
+/**
+ * `timeouts.total` of a request, and for how long its money is in quarantine, from the admission.
+ */
 export const TOTAL_MS = 120_000;
 export const QUARANTINE_MS = 180_000;
 /** 10:00:00 UTC of some day. */

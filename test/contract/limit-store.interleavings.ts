@@ -7,8 +7,9 @@ import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 
 /**
- * One thing that happens. Reads, admissions, commits and releases of a request are moves of their own, with any others in between, so that
- * snapshots come late, twice and in any order, and organizations are evicted while snapshots of them are on their way.
+ * One thing that happens. Reads, admissions, commits and releases of a request are moves of their
+ * own, with any others in between, so that snapshots come late, twice and in any order, and
+ * organizations are evicted while snapshots of them are on their way.
  */
 export const move = fc.oneof(
   {
@@ -39,12 +40,18 @@ interface Hold {
   snapshot?: AccountSnapshot;
 }
 
-/** Leases that never expire, because a living process renews them; and leases that expire into quarantine. */
+/**
+ * Leases that never expire, because a living process renews them; and leases that expire into
+ * quarantine.
+ */
 export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
 const BUDGET = 700n;
 const OPENING = 1_000n;
 
-/** Plays the moves and checks at every admission what was promised: DESIGN invariant 3, and the same for the daily budget. */
+/**
+ * Plays the moves and checks at every admission what was promised: docs/design.md, "Invariants", 3,
+ * and the same for the daily budget.
+ */
 export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
   const ledger = createLedgerModel(OPENING);
   const asked: AdmissionRequest[] = [];
@@ -56,7 +63,8 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   async function admit(request: AdmissionRequest): Promise<void> {
     const result = await store.admit(request);
     const { organizationId, keyId } = request;
-    // A caller that has to read again asks after other moves: its snapshot may be old again by then.
+    // A caller that has to read again asks after other moves: its snapshot may be old again by
+    // then.
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;

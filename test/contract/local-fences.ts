@@ -1,6 +1,9 @@
 import { createShardFences, type ReadFences } from '../../database/limits-ownership/shard-fences.ts';
 
-/** Fences of a Redis that no database belongs to: the processes of one test file share what they raise. */
+/**
+ * Fences of a Redis that no database belongs to: the processes of one test file share what they
+ * raise.
+ */
 const row = { written: '0' };
 
 export function localFences(): ReadFences {

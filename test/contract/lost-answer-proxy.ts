@@ -12,7 +12,10 @@ export interface LostAnswerProxy {
   close(): Promise<void>;
 }
 
-/** Stands before PostgreSQL and cuts a connection once the server has answered its COMMIT, which the client never learns. */
+/**
+ * Stands before PostgreSQL and cuts a connection once the server has answered its COMMIT, which the
+ * client never learns.
+ */
 export async function startLostAnswerProxy(databaseUrl: string): Promise<LostAnswerProxy> {
   const { host, port, user, database } = new pg.Client({ connectionString: databaseUrl });
   const sockets = new Set<Socket>();

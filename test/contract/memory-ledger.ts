@@ -11,8 +11,9 @@ interface Entry {
 }
 
 /**
- * A ledger for ten thousand histories: PostgreSQL takes milliseconds where this takes microseconds. It is held to the same contract
- * (ledger.contract.ts), and can be restored to an earlier state as no database of a test can be in passing.
+ * A ledger for ten thousand histories: PostgreSQL takes milliseconds where this takes microseconds.
+ * It is held to the same contract (ledger.contract.ts), and can be restored to an earlier state as
+ * no database of a test can be in passing.
  */
 export interface MemoryLedger extends Ledger {
   addKey(organizationId: string, keyId: string): void;
@@ -27,7 +28,10 @@ export interface MemoryLedger extends Ledger {
   creditedNanoUsd(): NanoUsd;
   entryCount(): number;
   readonly epoch: string;
-  /** Forgets the last entries, as a restored or promoted server does, and says so by a new epoch. Returns the charges that are gone. */
+  /**
+   * Forgets the last entries, as a restored or promoted server does, and says so by a new epoch.
+   * Returns the charges that are gone.
+   */
   restore(lostEntries: number): readonly Settlement[];
 }
 

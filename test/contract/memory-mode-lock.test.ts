@@ -97,7 +97,10 @@ describe('the memory-mode lock', () => {
       if (lock.kind === 'refused') throw new Error(lock.message);
       return { waitsMs: lock.opensAtMs - performance.now(), leave: lock.leave, end: store.close };
     }
-    /** The longest that `own` waits for the former owner: a look, its time-out, a pause, four answers; cancelling and counting; two commits. */
+    /**
+     * The longest that `own` waits for the former owner: a look, its time-out, a pause, four
+     * answers; cancelling and counting; two commits.
+     */
     const WAIT_MS = 5_000 + 2_000 + 500 + 4 * 2_000 + 2_000 + 5_000 + 2 * 5_000;
 
     it('admits at once where it is the first, or comes after itself, also where it was killed before PostgreSQL knew', async () => {

@@ -32,7 +32,10 @@ const COST = 700n;
 const BODY = Buffer.from('{}');
 const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 
-/** Charges of two processes on one PostgreSQL and one Redis, the first of which can be cut off from PostgreSQL. */
+/**
+ * Charges of two processes on one PostgreSQL and one Redis, the first of which can be cut off from
+ * PostgreSQL.
+ */
 requirement(missingRedis, () => {
   describe('what one process spooled', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));

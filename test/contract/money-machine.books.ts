@@ -25,7 +25,10 @@ export class Books {
     return this.#same(this.#ledger.read(...key), this.#backing?.read(...key));
   };
 
-  /** `onCommit`: of a charge that was not there before. Where the reach is `deaf` the commit happens and its answer is lost. */
+  /**
+   * `onCommit`: of a charge that was not there before. Where the reach is `deaf` the commit happens
+   * and its answer is lost.
+   */
   async settle(settlement: Settlement, onCommit: () => void): Promise<AccountSnapshot> {
     if (this.reach === 'away') throw new StoreUnavailable('played');
     const isNew = !this.#ledger.charges().some(({ generationId }) => generationId === settlement.generationId);
@@ -40,7 +43,10 @@ export class Books {
     this.#ledger.credit(organizationId, nanoUsd);
   }
 
-  /** The last entries are gone, but not the first ones. A real server only says that it may have gone back. */
+  /**
+   * The last entries are gone, but not the first ones. A real server only says that it may have
+   * gone back.
+   */
   async restore(
     lostEntries: number,
     firstEntries: number,

@@ -23,7 +23,10 @@ export interface StoreServer {
   flush(): Promise<void>;
   /** One key is deleted or evicted. */
   lose(organizationId: string, part: StorePart): Promise<void>;
-  /** The touch that every process makes each five seconds. The server's clock is trusted from one touch to the next. */
+  /**
+   * The touch that every process makes each five seconds. The server's clock is trusted from one
+   * touch to the next.
+   */
   touch(): Promise<void>;
 }
 
@@ -32,7 +35,10 @@ export interface Mode {
   readonly processes: number;
   /** Infinite: the store dies with its process, and lives nowhere else. */
   readonly leaseMs: number;
-  /** A store for a history that begins; with a store per process, for each start. `serverNowMs`: the clock of a shared store's own server. */
+  /**
+   * A store for a history that begins; with a store per process, for each start. `serverNowMs`: the
+   * clock of a shared store's own server.
+   */
   open(serverNowMs: () => number): Promise<LimitStore>;
   /** Accidents of a store that is a server of its own, whose clock may step. */
   readonly server?: StoreServer;

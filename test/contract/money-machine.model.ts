@@ -22,12 +22,16 @@ interface Obligation {
   cutOff: CutOff | undefined;
 }
 
-/** Causes that keep a process from renewing in time. Only they excuse a charge that comes when its hold is gone. */
+/**
+ * Causes that keep a process from renewing in time. Only they excuse a charge that comes when its
+ * hold is gone.
+ */
 export type CutOff = 'stalled' | 'dead' | 'the store is away' | 'its renewal is on its way';
 
 /**
- * The invariants, computed without any part of the machine: a list of what was admitted and may still be charged, and
- * the ledger at that moment. Invariants 1 to 4 of docs/design.md, "Invariants".
+ * The invariants, computed without any part of the machine: a list of what was admitted and may
+ * still be charged, and the ledger at that moment. Invariants 1 to 4 of docs/design.md,
+ * "Invariants".
  */
 export class MoneyModel {
   readonly #ledger: MemoryLedger;
@@ -38,7 +42,10 @@ export class MoneyModel {
   readonly #running = new Map<string, object>();
   readonly #promised = new Map<string, bigint>();
   readonly #forgotten = new Set<string>();
-  /** Charges after the expiry of their hold, or repeated after a restore: the machine cannot know of them. */
+  /**
+   * Charges after the expiry of their hold, or repeated after a restore: the machine cannot know of
+   * them.
+   */
   #lateNanoUsd = 0n;
   /** Credits that a restore took back, which only those may not know of who read before it. */
   #lostCreditsNanoUsd = 0n;
@@ -102,7 +109,10 @@ export class MoneyModel {
     }
   }
 
-  /** The store lost everything, or a key of one organization. Nothing is admitted there for a lease, and live holds are registered again meanwhile. */
+  /**
+   * The store lost everything, or a key of one organization. Nothing is admitted there for a lease,
+   * and live holds are registered again meanwhile.
+   */
   forgotten(nowMs: number, organizationId?: string): void {
     for (const obligation of this.#obligations.values()) {
       if (organizationId === undefined || obligation.request.organizationId === organizationId)
@@ -163,7 +173,10 @@ export class MoneyModel {
     }
   }
 
-  /** Invariants 2 and 4 when all is quiet: each charge once and right, and none missing that was promised. */
+  /**
+   * Invariants 2 and 4 when all is quiet: each charge once and right, and none missing that was
+   * promised.
+   */
   verify(): void {
     const charges = this.#ledger.charges();
     expect(new Set(charges.map(({ generationId }) => generationId)).size).toBe(charges.length);

@@ -3,7 +3,9 @@ import fc from 'fast-check';
 const slot = fc.nat(1);
 const pick = fc.nat(1_000);
 
-/** One thing that happens in a history. Faults are rare beside steps, but every history has some. */
+/**
+ * One thing that happens in a history. Faults are rare beside steps, but every history has some.
+ */
 export const move = fc.oneof(
   {
     weight: 8,
@@ -64,7 +66,10 @@ export const move = fc.oneof(
 );
 export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
-/** Most histories begin near midnight; in some the daily budget is what binds, in others the balance. */
+/**
+ * Most histories begin near midnight; in some the daily budget is what binds, in others the
+ * balance.
+ */
 export const beginning = fc.record({
   beforeMidnightMs: fc.constantFrom(1_000, 5_000, 30_000, 3_600_000),
   budgetNanoUsd: fc.constantFrom(700n, 1_000_000n),

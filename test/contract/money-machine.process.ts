@@ -18,7 +18,7 @@ import type { MemoryLedger } from './memory-ledger.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
 import { Waits } from './money-machine.waits.ts';
 
-/** Request of a client: so many tokens at most, at a nano-dollar each, of which the model will produce so many. */
+/** Request: an output limit at a nano-dollar per token, and the tokens that will be produced. */
 export interface Ask {
   readonly generationId: string;
   readonly organizationId: string;
@@ -62,12 +62,12 @@ const MODEL = modelWith({
 });
 const CONFIG = { ...configWith(MODEL), timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 } };
 const RENEW_EVERY_MS = 4_000;
-/** The longest wait for a store, as its client keeps it. What was asked may be done all the same. */
+/** Longest wait of a client for a store. The call may be executed all the same. */
 const ANSWERED_WITHIN_MS = 10_000;
 const metrics = createMetrics();
 const log = { warn() {}, error() {}, info() {} } as unknown as Parameters<typeof createAccounting>[0]['log'];
 
-/** A gateway process around the money: admission, accounting, leases and spool are the real ones, only time and order are played. */
+/** A gateway process with the real money path; only time and order are simulated. */
 export class GatewayProcess implements Runner {
   alive = true;
   stalled = false;

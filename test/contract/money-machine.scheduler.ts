@@ -8,7 +8,10 @@ export interface Runner {
 
 interface Event {
   readonly owner: Runner;
-  /** `call`: on its way to a store, which does it whatever became of the caller. `answer`: on its way back, for a caller that runs. */
+  /**
+   * `call`: on its way to a store, which does it whatever became of the caller. `answer`: on its
+   * way back, for a caller that runs.
+   */
   readonly kind: 'call' | 'answer';
   readonly name: string;
   run(): Promise<void> | void;
@@ -20,8 +23,9 @@ export interface CallOptions {
 }
 
 /**
- * Decides when each call of a process to a store happens and when its answer arrives, so that a history can put anything in between: another
- * process, a crash, a minute. Nothing else in a history takes time.
+ * Decides when each call of a process to a store happens and when its answer arrives, so that a
+ * history can put anything in between: another process, a crash, a minute. Nothing else in a
+ * history takes time.
  */
 export class Scheduler {
   readonly #events: Event[] = [];
@@ -45,7 +49,10 @@ export class Scheduler {
 
   readonly #repeatable = new WeakMap<Event['run'], () => Promise<unknown>>();
 
-  /** One thing happens; false when there is nothing that could. `again`: a message that may be repeated comes once more later. */
+  /**
+   * One thing happens; false when there is nothing that could. `again`: a message that may be
+   * repeated comes once more later.
+   */
   async step(pick: number, again = false): Promise<boolean> {
     const possible = this.#events.filter(({ kind, owner }) => kind === 'call' || (owner.alive && !owner.stalled));
     const event = possible[pick % Math.max(1, possible.length)];
@@ -58,7 +65,10 @@ export class Scheduler {
     return true;
   }
 
-  /** Decides the messages of a dead process: each arrives now or never. Returns the names of those that never do. */
+  /**
+   * Decides the messages of a dead process: each arrives now or never. Returns the names of those
+   * that never do.
+   */
   async bury(owner: Runner, arrives: (name: string) => boolean): Promise<string[]> {
     const sent = this.#events.filter((event) => event.owner === owner);
     const lost: string[] = [];

@@ -20,7 +20,7 @@ const MOST_FINAL_ROUNDS = 400;
 const QUARANTINE_MS = 960_000;
 const TOUCH_EVERY_MS = 5_000;
 
-/** Everything around the machine: clocks, the reach of the stores, processes that come and go. Plays moves and asks the model. */
+/** Clocks, stores and processes around the machine. Plays moves and asks the model. */
 export class World {
   readonly ledger = createMemoryLedger();
   readonly model: MoneyModel;
@@ -273,7 +273,7 @@ export class World {
     }
     if (this.#storeIsShared) await this.#passQuarantine();
     for (const { organizationId } of this.#customers) {
-      // A hold of which only a part is left stays held until its organization has been idle, which is by the time of a real server.
+      // A partly deleted hold stays held until its organization was idle, by a real server's time.
       if (this.#partlyLost.has(organizationId)) continue;
       const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
       if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);

@@ -9,7 +9,10 @@ export interface OpenRedisStoreOptions {
   readonly clock?: () => number;
 }
 
-/** A store that goes by the times that calls pass in, over an empty Redis that is open to admissions. */
+/**
+ * A store that goes by the times that calls pass in, over an empty Redis that is open to
+ * admissions.
+ */
 export async function openEmptyStore(
   redis: Pick<TestRedis, 'url' | 'empty'>,
   options: OpenRedisStoreOptions,

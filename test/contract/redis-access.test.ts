@@ -13,7 +13,10 @@ import { LEASE_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
 
-/** Redis as others run it: TLS with an authority of their own, certificates of clients, and a user with the rights of docs/stores.md and no more. */
+/**
+ * Redis as others run it: TLS with an authority of their own, certificates of clients, and a user
+ * with the rights of docs/stores.md and no more.
+ */
 const USER = 'gateway:hush%2Dhush@';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-redis-tls-'));

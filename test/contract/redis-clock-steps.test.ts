@@ -8,7 +8,10 @@ import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
 
-/** The clock of Redis is set, or Redis stands still (a resumed machine): nothing expires and nothing is given away because of that. */
+/**
+ * The clock of Redis is set, or Redis stands still (a resumed machine): nothing expires and nothing
+ * is given away because of that.
+ */
 requirement(missingRedis, () => {
   let redis: TestRedis;
   let store: RedisLimitStore;

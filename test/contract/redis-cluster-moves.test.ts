@@ -35,7 +35,10 @@ requirement(missingRedis, () => {
   });
   afterEach(() => store?.close());
 
-  /** One more read is allowed, and counted behind those before: no call was lost, and none was done twice. */
+  /**
+   * One more read is allowed, and counted behind those before: no call was lost, and none was done
+   * twice.
+   */
   async function countsOn(): Promise<void> {
     reads += 1;
     expect(await store.takeRead(ID, reads, NOON_ISH)).toEqual({ allowed: true });

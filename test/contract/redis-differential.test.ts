@@ -11,8 +11,9 @@ import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtu
 import { openEmptyStore } from './open-redis-store.ts';
 
 /**
- * The store in memory is the executable specification of the one in Redis: whatever is called, in whatever order, with snapshots of any age,
- * day and epoch, both answer the same. Only amounts beyond 2^53 are not compared here (ext-proc/limits/redis/amounts.ts).
+ * The store in memory is the executable specification of the one in Redis: whatever is called, in
+ * whatever order, with snapshots of any age, day and epoch, both answer the same. Only amounts
+ * beyond 2^53 are not compared here (ext-proc/limits/redis/amounts.ts).
  */
 type Ask = (store: LimitStore) => Promise<unknown>;
 

@@ -184,7 +184,10 @@ interface Held extends Hold {
   charged: boolean;
 }
 
-/** Processes renew every five seconds at the latest, as the gateway's do; charges commit before their holds are released. */
+/**
+ * Processes renew every five seconds at the latest, as the gateway's do; charges commit before
+ * their holds are released.
+ */
 async function neverBeyond(redis: TestRedis, moves: readonly Move[]): Promise<void> {
   const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
   const ledger = createLedgerModel(1_000n);

@@ -4,7 +4,10 @@ import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-s
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 
-/** A name identifies one Redis. It survives every loss of data, as long as a process lives that knows it. */
+/**
+ * A name identifies one Redis. It survives every loss of data, as long as a process lives that
+ * knows it.
+ */
 const log = { info: () => {}, warn: () => {} };
 
 requirement(missingRedis, () => {

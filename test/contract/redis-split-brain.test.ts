@@ -11,7 +11,10 @@ import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-s
 import { requirement } from '../harness/requirement.ts';
 import { requestOf } from './limit-store.fixtures.ts';
 
-/** A replica is made master while the old master lives on and a process still reaches only that one: the money is given once. */
+/**
+ * A replica is made master while the old master lives on and a process still reaches only that one:
+ * the money is given once.
+ */
 const LEASE_MS = 6_000;
 const log = { info: () => {}, warn: () => {} };
 

@@ -19,7 +19,10 @@ import {
 } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
-/** Admissions and releases of one moment share a call of Redis. Each is decided by itself all the same. */
+/**
+ * Admissions and releases of one moment share a call of Redis. Each is decided by itself all the
+ * same.
+ */
 const REMEMBERING = { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS };
 const ORGANIZATIONS = Array.from({ length: 6 }, (_, n) => `org-${n}`);
 const nano = fc.bigInt({ min: 0n, max: 400n });
@@ -182,7 +185,10 @@ async function scriptCalls({ admin }: TestRedis): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
 }
 
-/** Refuses whatever names keys of two slots, as soon as it sees them in what a client writes at once. */
+/**
+ * Refuses whatever names keys of two slots, as soon as it sees them in what a client writes at
+ * once.
+ */
 function oneSlotProxy(port: number): Server {
   return createServer((client) => {
     const server = connect(port, '127.0.0.1');

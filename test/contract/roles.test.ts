@@ -7,7 +7,10 @@ import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { loginOf } from '../harness/database-logins.ts';
 
-/** Rights of each role of roles.sql, on a database that `gateway migrate` made. test/integration/security/roles.test.ts shows that they suffice. */
+/**
+ * Rights of each role of roles.sql, on a database that `gateway migrate` made.
+ * test/integration/security/roles.test.ts shows that they suffice.
+ */
 let url = '';
 let customer: Customer;
 const as = {} as Record<Role, string>;

@@ -83,7 +83,8 @@ describe('a database whose limits are in a shared store', () => {
     expect(early.told).toEqual([]);
     await inMemory.close();
 
-    // The store's state may be older than that memory's limits, so the store begins a new incarnation and waits.
+    // The store's state may be older than that memory's limits, so the store begins a new
+    // incarnation and waits.
     const later = recordingStore();
     expect((await shared.sharedModeLock(later, () => {})).kind).toBe('held');
     expect(later.told).toEqual(['begin anew']);

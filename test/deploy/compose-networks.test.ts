@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { REPOSITORY } from '../harness/deployment.ts';
 
-/** docker-compose.yml as it reads: who reaches whom, and what has to be set. compose.test.ts starts it. */
+/**
+ * docker-compose.yml as it reads: who reaches whom, and what has to be set. compose.test.ts starts
+ * it.
+ */
 interface Service {
   readonly networks?: readonly string[];
   readonly ports?: readonly string[];

@@ -7,8 +7,8 @@ import { type Compose, missingCompose, prepareCompose } from './compose.ts';
 import { startPod } from './pod.ts';
 
 /**
- * `docker compose up` and what a user does then: a first request, a page, and stopping containers under streams that run. Then the pod of
- * deploy/kubernetes beside it, on the same stores.
+ * `docker compose up` and what a user does then: a first request, a page, and stopping containers
+ * under streams that run. Then the pod of deploy/kubernetes beside it, on the same stores.
  */
 const BUILD_AND_START_MS = 300_000;
 const SLOW_TEST_MS = 60_000;

@@ -4,7 +4,10 @@ import { REPOSITORY } from '../harness/deployment.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';
 
-/** docker-compose.yml of this repository, as a project of its own: `docker compose`, or docker-compose 1.29 where that is what there is. */
+/**
+ * docker-compose.yml of this repository, as a project of its own: `docker compose`, or
+ * docker-compose 1.29 where that is what there is.
+ */
 export interface Compose {
   readonly apiOrigin: string;
   readonly dashboardOrigin: string;
@@ -77,7 +80,9 @@ export async function prepareCompose(): Promise<Compose> {
   };
 }
 
-/** Resolves to standard output. Rejects with what it wrote when it ends with another status than 0. */
+/**
+ * Resolves to standard output. Rejects with what it wrote when it ends with another status than 0.
+ */
 export function runToEnd(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: REPOSITORY, env, timeout: COMMAND_TIMEOUT_MS });

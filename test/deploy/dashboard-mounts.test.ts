@@ -4,7 +4,10 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { REPOSITORY } from '../harness/deployment.ts';
 
-/** Secrets that the configuration names are where they are used, and not in the process that browsers speak to. */
+/**
+ * Secrets that the configuration names are where they are used, and not in the process that
+ * browsers speak to.
+ */
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];

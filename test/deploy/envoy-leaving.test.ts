@@ -10,7 +10,10 @@ import { streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { startUnsupervised, type Unsupervised } from './unsupervised.ts';
 
-/** Containers are ended one by one or all at once, in no order that the gateway chooses: no stream that runs may be cut by it. */
+/**
+ * Containers are ended one by one or all at once, in no order that the gateway chooses: no stream
+ * that runs may be cut by it.
+ */
 const STREAMS = 20;
 const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine', ' ten'];
 /** Above Envoy's drain time, so that it has stopped listening while they run. */

@@ -11,7 +11,10 @@ import { requirement } from '../harness/requirement.ts';
 import { type Labels, type Manifest, renderKustomization } from './kustomize.ts';
 import { type Container, containersOf, podsOf } from './pods.ts';
 
-/** Manifests that `kubectl apply -k deploy/kubernetes` applies, and the values that an operator may set. */
+/**
+ * Manifests that `kubectl apply -k deploy/kubernetes` applies, and the values that an operator may
+ * set.
+ */
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
 const base = renderKustomization(FOLDER);
 const optional = ['autoscaling-in-flight', 'service-monitor'].flatMap((name) =>
@@ -233,7 +236,10 @@ function portsOf({ spec }: (typeof pods)[number]): number[] {
   return containersOf(spec).flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort));
 }
 
-/** Selectors of Services, budgets, policies and spread; an empty one means every pod, and a Service has to choose. */
+/**
+ * Selectors of Services, budgets, policies and spread; an empty one means every pod, and a Service
+ * has to choose.
+ */
 function selectorsOf({ kind, metadata, spec }: Manifest): { name: string; selector: Labels }[] {
   const found = spec as { selector?: Labels & { matchLabels?: Labels }; podSelector?: { matchLabels?: Labels } };
   const of = (selector: Labels | undefined) => (selector ? [{ name: `${kind} ${metadata.name}`, selector }] : []);

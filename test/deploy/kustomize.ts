@@ -3,8 +3,9 @@ import { basename, join, relative, resolve } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 
 /**
- * The little of kustomize that deploy/kubernetes uses, so that a machine without it can check what it makes: resources, namespace, and
- * ConfigMaps of files. Anything else in a kustomization is an error here, never left out silently.
+ * The little of kustomize that deploy/kubernetes uses, so that a machine without it can check what
+ * it makes: resources, namespace, and ConfigMaps of files. Anything else in a kustomization is an
+ * error here, never left out silently.
  */
 export interface Manifest {
   readonly apiVersion: string;

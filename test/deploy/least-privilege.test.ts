@@ -5,7 +5,10 @@ import { parse } from 'yaml';
 import { ROLES } from '../../database/schema/roles.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 
-/** The file over docker-compose.yml that gives each process a database user of its own, as it reads; compose.test.ts starts it. */
+/**
+ * The file over docker-compose.yml that gives each process a database user of its own, as it reads;
+ * compose.test.ts starts it.
+ */
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;

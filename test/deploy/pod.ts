@@ -5,7 +5,10 @@ import { POSTGRES_PASSWORD, REDIS_PASSWORD, runToEnd } from './compose.ts';
 import { renderKustomization } from './kustomize.ts';
 import { type Container, podsOf } from './pods.ts';
 
-/** The pod of deploy/kubernetes as Docker containers of one network, ended in the order in which a kubelet ends it. */
+/**
+ * The pod of deploy/kubernetes as Docker containers of one network, ended in the order in which a
+ * kubelet ends it.
+ */
 export interface TestPod {
   readonly apiOrigin: string;
   readonly metricsOrigin: string;
@@ -17,7 +20,10 @@ export interface TestPod {
 }
 
 export interface TestPodOptions {
-  /** The first is where its ports are published; `postgres`, `redis` and the provider are found in the others. */
+  /**
+   * The first is where its ports are published; `postgres`, `redis` and the provider are found in
+   * the others.
+   */
   readonly networks: readonly [string, ...string[]];
   /** Prefix of the names of containers and volumes. */
   readonly prefix: string;

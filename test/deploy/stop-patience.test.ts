@@ -5,7 +5,10 @@ import { parse } from 'yaml';
 import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '../../core/config/drain-timeout.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 
-/** Every manager of the processes waits for as long as a stop may take; kubernetes.test.ts checks pods. */
+/**
+ * Every manager of the processes waits for as long as a stop may take; kubernetes.test.ts checks
+ * pods.
+ */
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');
 const drainS = Number(readDrainTimeoutMs({})) / 1000;
 const endingS = ENDING_MS / 1000;

@@ -5,7 +5,10 @@ import { untilServing } from '../harness/serving.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
-/** Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's first process. */
+/**
+ * Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's
+ * first process.
+ */
 export interface Unsupervised extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
   /** Process of deploy/compose/run-envoy.sh, to which Docker sends its signals. */

@@ -20,7 +20,10 @@ import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../loa
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { missingInstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
 
-/** Backups as docs/operating.md has them, taken under load, and what the gateway does on what was restored. */
+/**
+ * Backups as docs/operating.md has them, taken under load, and what the gateway does on what was
+ * restored.
+ */
 const LOAD_MS = process.env.CI === 'true' ? 6_000 : 4_000;
 const BACK_WITHIN_MS = 20_000;
 
@@ -84,7 +87,8 @@ requirement(missingInstalledPostgres(), () => {
       await lost.tool('pg_dump', '--format=custom', '--file', dump, name);
       const loaded = await loading;
       await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');
-      // Credit that the dump does not have: the process remembers a higher sequence, and a balance that is gone.
+      // Credit that the dump does not have: the process remembers a higher sequence, and a balance
+      // that is gone.
       await stack.operator.administration.credit(
         richId,
         { amountNanoUsd: 1_000_000_000n, note: 'after the dump', reference: 'after the dump' },
@@ -154,7 +158,8 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
     await expectCharged(stack.databaseUrl, tally);
     expect(tally.complete.size).toBeGreaterThan(50);
     await stack.operator.verifyLedger();
-    // A process that remembers the time before notices without `renew-epoch`: the server's timeline is another one.
+    // A process that remembers the time before notices without `renew-epoch`: the server's timeline
+    // is another one.
     expect(await epochIn(stack.databaseUrl)).not.toBe(before);
   } finally {
     client?.close();
@@ -163,7 +168,10 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
   }
 });
 
-/** Does the work of pg_basebackup, which the embedded server lacks: the copy is between two calls of one session, and gets the label of the second. */
+/**
+ * Does the work of pg_basebackup, which the embedded server lacks: the copy is between two calls of
+ * one session, and gets the label of the second.
+ */
 async function copyWhileRunning(paths: RuntimePaths, to: string): Promise<void> {
   const session = new pg.Client({ connectionString: embeddedDatabaseUrl(paths, 'postgres') });
   await session.connect();

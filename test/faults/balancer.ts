@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Spreads connections over pods as a Kubernetes Service does: to those that said they are ready when they were last asked, and no others. */
+/**
+ * Spreads connections over pods as a Kubernetes Service does: to those that said they are ready
+ * when they were last asked, and no others.
+ */
 export interface Balancer {
   readonly origin: string;
   /** Readiness of the pods, in their order. */

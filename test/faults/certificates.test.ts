@@ -119,7 +119,8 @@ test(`${ROTATIONS} certificates, each file replaced by rename: new connections s
   for (let rotation = 0; rotation < ROTATIONS; rotation++) {
     const { key, cert } = take();
     put('server.key', key);
-    // Between the two there is a pair that does not fit; for long enough that Envoy has looked at it, every other time.
+    // Between the two there is a pair that does not fit; for long enough that Envoy has looked at
+    // it, every other time.
     if (rotation % 2 === 1) await sleep(300);
     put('server.crt', cert);
     expect(await untilServed(current())).toBeLessThan(SERVED_WITHIN_MS);

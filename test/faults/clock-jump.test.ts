@@ -22,8 +22,9 @@ import { streamAnswer } from '../provider/acts.ts';
 import { createGate } from '../provider/gate.ts';
 
 /**
- * The gateway process's wall clock jumps, as after a suspended machine or a clock set by hand; PostgreSQL's stays. Durations, leases and deadlines
- * are on the monotonic clock and must not notice; windows, days and expiry follow the wall clock at once, in both directions.
+ * The gateway process's wall clock jumps, as after a suspended machine or a clock set by hand;
+ * PostgreSQL's stays. Durations, leases and deadlines are on the monotonic clock and must not
+ * notice; windows, days and expiry follow the wall clock at once, in both directions.
  */
 const HOUR_MS = 60 * MINUTE_MS;
 const STEP_MS = process.env.CI === 'true' ? 2_000 : 1_000;
@@ -96,7 +97,8 @@ test('nobody notices under load; what runs across a jump ends whole and is charg
   await Promise.all([untilNothingHeld(loaded), untilNothingHeld(patient)]);
   await expectCharged(gateway.stack.databaseUrl, tally);
   await gateway.stack.operator.verifyLedger();
-  // Ids contain the time of the gateway process's clock: a day apart in both directions, and each was found above.
+  // Ids contain the time of the gateway process's clock: a day apart in both directions, and each
+  // was found above.
   const moments = [...tally.complete.keys()].map(idMoment).sort((a, b) => a - b);
   expect((moments.at(-1) ?? 0) - (moments[0] ?? 0)).toBeGreaterThan(1.9 * DAY_MS);
 });

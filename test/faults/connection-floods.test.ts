@@ -14,7 +14,10 @@ import { startSteadyTraffic } from '../load/steady-traffic.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
-/** Thousands of connections that come and go, to a listener that speaks TLS, with ordinary traffic beside. */
+/**
+ * Thousands of connections that come and go, to a listener that speaks TLS, with ordinary traffic
+ * beside.
+ */
 const certificate = makeCertificate();
 let folder: string;
 let hostile: HostileStack;
@@ -35,8 +38,9 @@ showLogsOnFailure(() => hostile);
 const FLOOD_MS = process.env.CI === 'true' ? 6_000 : 3_000;
 const AT_ONCE = 50;
 /**
- * Each visitor takes a breath: 2,500 visits a second at most. Without it, connecting and leaving is all that this process does (14,000 a
- * second), and the ordinary requests, which it makes too, wait for their own client instead of the gateway.
+ * Each visitor takes a breath: 2,500 visits a second at most. Without it, connecting and leaving is
+ * all that this process does (14,000 a second), and the ordinary requests, which it makes too, wait
+ * for their own client instead of the gateway.
  */
 const BREATH_MS = 20;
 const MIB = 1024 * 1024;
@@ -122,7 +126,8 @@ test.each(Object.entries(VISITS))(
     client.close();
     // Pools to gateway and provider may have grown by a few; thousands came and went.
     await expect.poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150)).toBe(true);
-    // No connection of thousands is left; the memory of allocators and of a process that warms up is bounded.
+    // No connection of thousands is left; the memory of allocators and of a process that warms up
+    // is bounded.
     expect((await hostile.envoyAllocatedBytes()) - allocatedBefore).toBeLessThan(24 * MIB);
     for (const [index, pid] of pids.entries())
       expect(residentBytes(pid) - (bytesBefore[index] ?? 0)).toBeLessThan(400 * MIB);

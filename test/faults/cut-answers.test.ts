@@ -17,11 +17,14 @@ import {
 } from '../provider/raw-provider.ts';
 
 /**
- * A provider's connection that breaks after every single byte of an answer: what the client gets and what it is charged follow from the
- * events that came whole, and from nothing else.
+ * A provider's connection that breaks after every single byte of an answer: what the client gets
+ * and what it is charged follow from the events that came whole, and from nothing else.
  */
 const IN_FLIGHT = 64;
-/** Elsewhere every seventh byte; 7 divides no length of an event here, so the places differ from event to event. */
+/**
+ * Elsewhere every seventh byte; 7 divides no length of an event here, so the places differ from
+ * event to event.
+ */
 const STEP = process.env.CI === 'true' ? 1 : 7;
 
 let provider: RawProvider;
@@ -83,7 +86,8 @@ const endsIn = (bytes: string): number[] => EVENTS.map((event) => bytes.indexOf(
 const FRAMINGS: readonly Framing[] = [
   { name: 'chunked, reset', bytes: chunked, ends: endsIn(chunked), cut: thenReset },
   { name: 'chunked, closed', bytes: chunked, ends: endsIn(chunked), cut: thenFin },
-  // The connection's end is the answer's end, for Envoy however it comes, and also the last line's: its line ends may be missing.
+  // The connection's end is the answer's end, for Envoy however it comes, and also the last line's:
+  // its line ends may be missing.
   { name: 'until the end, reset', bytes: closed, ends: endsIn(closed).map((end) => end - 2), cut: thenReset },
   { name: 'until the end, closed', bytes: closed, ends: endsIn(closed).map((end) => end - 2), cut: thenFin },
 ];

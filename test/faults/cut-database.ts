@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 
-/** A path to PostgreSQL that can be cut, as a network is: nothing arrives, and no side is notified. */
+/**
+ * A path to PostgreSQL that can be cut, as a network is: nothing arrives, and no side is notified.
+ */
 export interface CuttableDatabase {
   /** URL of the database on this path. */
   readonly url: string;

@@ -14,13 +14,19 @@ import { createGate } from '../provider/gate.ts';
 import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
-/** Longer than the lease of an Idempotency-Key, shorter than a process needs to give its database up as lost. */
+/**
+ * Longer than the lease of an Idempotency-Key, shorter than a process needs to give its database up
+ * as lost.
+ */
 const CUT_MS = 20_000;
 const KEYS = Array.from({ length: 12 }, (_, n) => `key-${n}`);
 /** Cost of 10 tokens at 1 USD per million. */
 const COST = 0.00001;
 
-/** Two processes on one PostgreSQL and one Redis, and the way from one of them to PostgreSQL is cut for a while. */
+/**
+ * Two processes on one PostgreSQL and one Redis, and the way from one of them to PostgreSQL is cut
+ * for a while.
+ */
 requirement(missingRedis, () => {
   let redis: TestRedis;
   let provider: FakeProvider;

@@ -1,6 +1,9 @@
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A path to a server that can be blocked as a firewall blocks ports: packets stay unanswered, and no side is notified. */
+/**
+ * A path to a server that can be blocked as a firewall blocks ports: packets stay unanswered, and
+ * no side is notified.
+ */
 export interface CutLink {
   cut(): void;
   /** Connections of before the cut are gone; new ones reach the server. */

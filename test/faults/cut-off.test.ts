@@ -25,8 +25,9 @@ import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Two gateway processes with one PostgreSQL and one Redis. The first is cut off from them while its streams go on, for longer than its leases last:
- * their possible cost is not available to any other request at the second process.
+ * Two gateway processes with one PostgreSQL and one Redis. The first is cut off from them while its
+ * streams go on, for longer than its leases last: their possible cost is not available to any other
+ * request at the second process.
  */
 const LIMIT = 100;
 const USD_OF_ONE = 0.0001;
@@ -88,7 +89,10 @@ requirement(missingRedis, () => {
     return { organizationId, first, second };
   }
 
-  /** Streams that stand still in their middle until the gate opens, and then cost all that they hold. */
+  /**
+   * Streams that stand still in their middle until the gate opens, and then cost all that they
+   * hold.
+   */
   function beginStreams(clients: readonly GatewayClient[]) {
     const gate = createGate();
     provider.script(

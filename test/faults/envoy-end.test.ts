@@ -3,8 +3,9 @@ import { startEnvoy } from '../harness/envoy-process.ts';
 import { httpClient } from '../harness/http-client.ts';
 
 /**
- * Envoy 1.39.3 and 1.40.0 end with a segmentation fault (address 0x0) when they are asked to end while a request waits to be offered to ext_proc
- * again: the destruction of the gRPC client resets a stream whose router is gone. Where this control stays well, Envoy is mended.
+ * Envoy 1.39.3 and 1.40.0 end with a segmentation fault (address 0x0) when they are asked to end
+ * while a request waits to be offered to ext_proc again: the destruction of the gRPC client resets
+ * a stream whose router is gone. Where this control stays well, Envoy is mended.
  */
 const CLIENTS = 32;
 const ASKED = 200;

@@ -17,8 +17,9 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
- * Two pods of two gateway processes, each with its own Envoy and folder, on one PostgreSQL and one Redis: what is promised of one process holds
- * for all of them together. One Envoy with four is in test/integration/processes/workers.test.ts.
+ * Two pods of two gateway processes, each with its own Envoy and folder, on one PostgreSQL and one
+ * Redis: what is promised of one process holds for all of them together. One Envoy with four is in
+ * test/integration/processes/workers.test.ts.
  */
 const AT_ONCE = 60;
 const LIMIT = 100;
@@ -26,7 +27,10 @@ const MINUTE_MS = 60_000;
 /** Far below what an idle machine does: that there was load at all. */
 const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 20_000 : 6_000;
-/** INTERFACE: what a dead process held and did not live to write down is free after `timeouts.total` and a minute. */
+/**
+ * INTERFACE: what a dead process held and did not live to write down is free after `timeouts.total`
+ * and a minute.
+ */
 const TOTAL_S = 20;
 const FREE_MS = (TOTAL_S + 60 + 15) * 1_000;
 
@@ -159,7 +163,8 @@ requirement(missingRedis, () => {
       await firstPod().operator.verifyLedger();
       expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
       expect(tally.outcomes['402']).toBeGreaterThan(0);
-      // Requests of the processes that died were cut, or refused before they began, and hold nothing.
+      // Requests of the processes that died were cut, or refused before they began, and hold
+      // nothing.
       const disturbed = ['cut', 'broken', '503'].reduce((sum, kind) => sum + (tally.outcomes[kind] ?? 0), 0);
       expect(disturbed).toBeGreaterThan(0);
       const after = await Promise.all(rich.clients.map((client) => client.chat({ model: 'exact', max_tokens: 1 })));

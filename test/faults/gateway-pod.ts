@@ -12,7 +12,10 @@ import { untilAccepting, untilServing } from '../harness/serving.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
-/** Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted by itself as containers are. */
+/**
+ * Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted
+ * by itself as containers are.
+ */
 export interface GatewayPod extends Omit<Deployment, 'remove'> {
   readonly workerPids: () => readonly number[];
   /** Each of these resolves when the pod serves again. */
@@ -29,7 +32,10 @@ export interface GatewayPodOptions extends DeploymentOptions {
   readonly until?: 'answers' | 'ready';
 }
 
-/** How long Envoy still takes new connections once it is asked to end; a balancer has to notice meanwhile. */
+/**
+ * How long Envoy still takes new connections once it is asked to end; a balancer has to notice
+ * meanwhile.
+ */
 const ENVOY_DRAIN_S = 3;
 /** Longer than any request of a test lives. */
 const DRAIN_TIMEOUT_MS = 20_000;

@@ -16,7 +16,10 @@ import {
   thenSilence,
 } from '../provider/raw-provider.ts';
 
-/** Providers that answer what no provider should: always an error that costs nothing, or a stream that ends properly. */
+/**
+ * Providers that answer what no provider should: always an error that costs nothing, or a stream
+ * that ends properly.
+ */
 let provider: RawProvider;
 let stack: Stack;
 let client: GatewayClient;
@@ -106,7 +109,10 @@ function gzipHead(): Buffer {
   return Buffer.from(head('application/json', { 'content-encoding': 'gzip' }));
 }
 
-/** How many tokens of output `play` was charged, when nothing is held any more: each costs a thousand nano-dollars. */
+/**
+ * How many tokens of output `play` was charged, when nothing is held any more: each costs a
+ * thousand nano-dollars.
+ */
 async function tokensCharged(play: () => Promise<void>): Promise<number> {
   const before = await balanceOf(client);
   await play();

@@ -20,7 +20,10 @@ export interface HostileStack {
   envoy(): LaunchedProcess;
   /** One of Envoy's figures by its full name. */
   stat(name: string): Promise<number>;
-  /** Bytes that Envoy has allocated and not freed; its resident memory also has the allocator's reserve. */
+  /**
+   * Bytes that Envoy has allocated and not freed; its resident memory also has the allocator's
+   * reserve.
+   */
   envoyAllocatedBytes(): Promise<number>;
   /** Resolves when no client has a request in flight any more. */
   untilQuiet(): Promise<void>;

@@ -14,7 +14,9 @@ const PROMPT = 'prompt-sentinel-2c7d';
 const COMPLETION = 'completion-sentinel-90be';
 const KEY = 'key-sentinel-71fa';
 const LIMIT = 100;
-/** The hold is exactly what an answer costs: its whole limit, at a thousand nano-dollars a token. */
+/**
+ * The hold is exactly what an answer costs: its whole limit, at a thousand nano-dollars a token.
+ */
 const COST = 0.0001;
 const USAGE = { prompt_tokens: 10, completion_tokens: LIMIT };
 

@@ -9,10 +9,16 @@ import { endingWithUs } from '../../supervisor/children/child-process.ts';
 import { serverEnvironment } from '../../supervisor/postgres/embedded-postgres.ts';
 import { choosePostgresUser, handOver } from '../../supervisor/postgres/postgres-user.ts';
 
-/** A server that the machine's packages brought, because the embedded one comes without pg_dump, which has to be as new as its server. */
+/**
+ * A server that the machine's packages brought, because the embedded one comes without pg_dump,
+ * which has to be as new as its server.
+ */
 export interface InstalledPostgres {
   readonly socketDir: string;
-  /** Runs one of its tools against the database, as in `pg_dump --format=custom`; resolves when it ended well. */
+  /**
+   * Runs one of its tools against the database, as in `pg_dump --format=custom`; resolves when it
+   * ended well.
+   */
   tool(name: 'pg_dump' | 'pg_restore' | 'createdb', ...args: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }

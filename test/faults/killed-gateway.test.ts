@@ -13,8 +13,9 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { createGate } from '../provider/gate.ts';
 
 /**
- * kill -9 of the gateway process in the middle of requests. Its successor charges what clients had been sent, by the journal that the former
- * process wrote. Tokens are estimated there: this far from a tokenizer's count at most, on this text.
+ * kill -9 of the gateway process in the middle of requests. Its successor charges what clients had
+ * been sent, by the journal that the former process wrote. Tokens are estimated there: this far
+ * from a tokenizer's count at most, on this text.
  */
 const ESTIMATE_ERROR = 0.25;
 const TEXT = readFileSync(join(import.meta.dirname, '../corpus/english.txt'), 'utf8');

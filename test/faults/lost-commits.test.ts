@@ -11,7 +11,10 @@ import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad, type Tally } 
 import { startFakeProvider } from '../provider/fake-provider.ts';
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
-/** The primary of PostgreSQL dies with commits that its asynchronous standby never got, and the standby takes its place. */
+/**
+ * The primary of PostgreSQL dies with commits that its asynchronous standby never got, and the
+ * standby takes its place.
+ */
 const LOAD_MS = 2_000;
 const BACK_WITHIN_MS = 30_000;
 

@@ -20,7 +20,10 @@ const USD_OF_ONE = 0.0001;
 /** Half of them end while their process is cut off, the others do not end by themselves. */
 const STREAMS = 10;
 const CUT_MS = 40_000;
-/** PostgreSQL gives up a connection on which nobody answers (`GONE_AFTER_25_S` in lock-connection.ts); there is none where it is a socket of the file system. */
+/**
+ * PostgreSQL gives up a connection on which nobody answers (`GONE_AFTER_25_S` in
+ * lock-connection.ts); there is none where it is a socket of the file system.
+ */
 const GIVEN_UP_AFTER_MS = 25_000;
 const END_LOCKS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
@@ -30,8 +33,9 @@ const REFUSED = '503 no_capacity';
 const OPENS_WITHIN_MS = 60_000;
 
 /**
- * Limits in memory: their owner is cut off from PostgreSQL in the middle of its streams, a process with another data folder takes over, and the
- * way is mended. All that the organization has is held by the owner.
+ * Limits in memory: their owner is cut off from PostgreSQL in the middle of its streams, a process
+ * with another data folder takes over, and the way is mended. All that the organization has is held
+ * by the owner.
  */
 let provider: FakeProvider;
 let folder: string;
@@ -124,7 +128,8 @@ test('the successor admits nothing before the former owner has noticed and charg
   expect(charges).toBe(STREAMS + admitted);
   expect(await operator.balance(organizationId)).toBeGreaterThanOrEqual(0);
   await operator.verifyLedger();
-  // The successor was asked until it opened: the rest of the cut streams' holds is there for others.
+  // The successor was asked until it opened: the rest of the cut streams' holds is there for
+  // others.
   expect(ready[0]).toBe(503);
   expect(new Set(spent)).toEqual(new Set(['200', '402 insufficient_credits']));
   await expect.poll(() => successor?.logs()).toContain(WAITS);

@@ -11,7 +11,10 @@ import { openSilentClients, type SilentClients } from '../load/silent-clients.ts
 import { startSteadyTraffic } from '../load/steady-traffic.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
-/** Clients that ask for 50 MB and take nothing of it, or a kilobyte a second: once with Envoy's memory as deployed, once with very little. */
+/**
+ * Clients that ask for 50 MB and take nothing of it, or a kilobyte a second: once with Envoy's
+ * memory as deployed, once with very little.
+ */
 let hostile: HostileStack | undefined;
 afterEach(async () => {
   await hostile?.close();
@@ -113,7 +116,8 @@ test('a mix of them: memory is bounded, others are served, and everything is fre
   const client = gatewayClient(stack.origin, attacker.key);
   const before = { envoy: residentBytes(hostile.envoy().pid), gateway: residentBytes(stack.gateway.pid) };
   const mix = await openMix(hostile);
-  // Until every buffer on the way is full, and 50 MB of JSON are read whole, there is work, for which others wait; it comes to an end.
+  // Until every buffer on the way is full, and 50 MB of JSON are read whole, there is work, for
+  // which others wait; it comes to an end.
   await sleep(WATCH_MS);
   await untilPrompt(hostile);
   const traffic = startSteadyTraffic([{ ...loadJob(others, 'json', NO_SIZE), concurrency: 4 }]);

@@ -12,7 +12,10 @@ import { exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 
-/** A gateway process is asked to end, and requests outlive its time to drain: each is answered to its end, and charged for what its client has. */
+/**
+ * A gateway process is asked to end, and requests outlive its time to drain: each is answered to
+ * its end, and charged for what its client has.
+ */
 const LONG_MS = 60_000;
 const PIECES = Array.from({ length: 600 }, (_, index) => ` word${index}`);
 

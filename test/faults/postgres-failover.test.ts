@@ -12,15 +12,18 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
 /**
- * The primary of PostgreSQL dies, and the address leads to a standby that is promoted only later. Replication is synchronous: what was
- * committed is on both.
+ * The primary of PostgreSQL dies, and the address leads to a standby that is promoted only later.
+ * Replication is synchronous: what was committed is on both.
  */
 /** Far below what an idle machine does: that there was load at all. */
 const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 16_000 : 8_000;
 /** The address leads to a server that answers, and takes no charge. */
 const UNPROMOTED_MS = 2_000;
-/** From the promotion on. Connections are made again within a second; the rest is for a busy machine. */
+/**
+ * From the promotion on. Connections are made again within a second; the rest is for a busy
+ * machine.
+ */
 const BACK_WITHIN_MS = 15_000;
 
 requirement(missingRedis, () => {
@@ -84,7 +87,8 @@ requirement(missingRedis, () => {
     await untilSettled(stack, BACK_WITHIN_MS);
     await expectCharged(stack.databaseUrl, tally);
     await stack.operator.verifyLedger();
-    // Answers that were under way when it died are whole; what came meanwhile was refused, and in no other way.
+    // Answers that were under way when it died are whole; what came meanwhile was refused, and in
+    // no other way.
     expect(Object.keys(tally.outcomes).sort()).toEqual(['503', 'complete']);
     expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
     // State of the former server is not trusted for this one.

@@ -43,7 +43,10 @@ afterAll(async () => {
 
 showLogsOnFailure(() => stack);
 
-/** Configuration `index`: its prices say which it is, and its provider follows from it; a model comes and goes, time-outs change. */
+/**
+ * Configuration `index`: its prices say which it is, and its provider follows from it; a model
+ * comes and goes, time-outs change.
+ */
 function configOf(index: number): TestConfig {
   const price = { usd_per_million_tokens: { input: 1 + index, output: 1001 + index } };
   const name = `p${index % PROVIDERS}`;
@@ -120,7 +123,8 @@ test(`${RELOADS} reloads under load: no failed request, each charged by the one 
   const report = await traffic.stop();
   expect(report.faults).toEqual({});
   expect(report.good).toBeGreaterThan(RELOADS);
-  // A provider that comes back is the cluster that it was: there are never more than there are providers.
+  // A provider that comes back is the cluster that it was: there are never more than there are
+  // providers.
   expect(await activeClusters()).toBeLessThanOrEqual(PROVIDERS);
   expect((residentBytes(stack.envoy.pid) - warmEnvoyBytes) / MIB).toBeLessThan(GROWN_MIB);
 
@@ -154,7 +158,8 @@ function putSecret(version: number): void {
 test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in force without a restart, no failed request`, {
   timeout: 120_000,
 }, async () => {
-  // The provider takes the key before for as long as no request has come with the new one, and never again after it.
+  // The provider takes the key before for as long as no request has come with the new one, and
+  // never again after it.
   let valid = 0;
   let newestSeen = 0;
   const seen = new Set<number>();

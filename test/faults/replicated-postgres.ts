@@ -14,15 +14,24 @@ import { serverArguments } from '../../supervisor/postgres/server-settings.ts';
 import { sql } from '../harness/database.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
-/** A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
+/**
+ * A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS
+ * name or a virtual address does in production, a socket does here.
+ */
 export interface ReplicatedPostgres {
   /** Folder of the socket that leads to the primary until `switchToStandby`. */
   readonly socketDir: string;
-  /** From now on the standby gets nothing of what is committed. Only where it is asynchronous: commits would wait for it. */
+  /**
+   * From now on the standby gets nothing of what is committed. Only where it is asynchronous:
+   * commits would wait for it.
+   */
   stopReplication(): Promise<void>;
   /** kill -9 of the primary and everything below it. */
   killPrimary(): Promise<void>;
-  /** From now on the address leads to the standby, whatever that is; connections to the former server are cut. */
+  /**
+   * From now on the address leads to the standby, whatever that is; connections to the former
+   * server are cut.
+   */
   switchToStandby(): void;
   /** Resolves when the standby takes writes. */
   promote(): Promise<void>;
@@ -98,7 +107,10 @@ export async function startReplicatedPostgres(replication: 'sync' | 'async' = 's
   };
 }
 
-/** There is no pg_basebackup among the binaries; the folder of a server that was shut down in order is as good. */
+/**
+ * There is no pg_basebackup among the binaries; the folder of a server that was shut down in order
+ * is as good.
+ */
 async function copyOfFreshServer(from: RuntimePaths, to: RuntimePaths): Promise<void> {
   const fresh = await startEmbeddedPostgres(from);
   await fresh.stop();

@@ -4,7 +4,10 @@ import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRaw
 import { exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 
-/** Requests whose end two parsers could see in different places. Each is followed on its connection by another customer's request. */
+/**
+ * Requests whose end two parsers could see in different places. Each is followed on its connection
+ * by another customer's request.
+ */
 let key: string;
 let followerKey: string;
 /** Completions that had to be served. */
@@ -242,7 +245,8 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
     if (answer !== undefined && answer.body.length > 0 && !isServed) {
       expect(answer.body.toString()).toMatch(/^\{"error":\{.*"code":"(invalid_request|route_not_found)"/);
     }
-    // If the whole connection is a violation nothing on it is served; no client gets another one's response.
+    // If the whole connection is a violation nothing on it is served; no client gets another one's
+    // response.
     if (other?.end === 'clean') expect(other.body.toString()).toContain('"balance":7,');
     else expect(isServed).toBe(false);
     expect(gateway.provider.requests().length - before).toBe(isServed ? 1 : 0);

@@ -12,7 +12,10 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
-/** Every process that serves is restarted, one after the other, and no client notices: neither a refusal nor a cut answer nor a refused connection. */
+/**
+ * Every process that serves is restarted, one after the other, and no client notices: neither a
+ * refusal nor a cut answer nor a refused connection.
+ */
 const ROUNDS = process.env.CI === 'true' ? 2 : 1;
 /** Half a second each. */
 const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);

@@ -19,7 +19,10 @@ import { loadJob } from '../load/checks.ts';
 import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
-/** Clients that say something, but never enough, or nothing but frames. All of it at once, with ordinary traffic beside. */
+/**
+ * Clients that say something, but never enough, or nothing but frames. All of it at once, with
+ * ordinary traffic beside.
+ */
 let hostile: HostileStack;
 let traffic: SteadyTraffic;
 let envoyBytes: number;
@@ -44,13 +47,22 @@ const NO_SIZE = { concurrency: 0, requests: 0 };
 const CLIENTS = process.env.CI === 'true' ? 200 : 50;
 const BROKEN = 3_000;
 const DRIP_MS = 500;
-/** The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy machine. */
+/**
+ * The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy
+ * machine.
+ */
 const CLOSED_WITHIN_MS = 45_000;
 const MIB = 1024 * 1024;
-/** More than the kernel buffers before the sender notices the cut. A flood that is not cut never ends. */
+/**
+ * More than the kernel buffers before the sender notices the cut. A flood that is not cut never
+ * ends.
+ */
 const FLOOD_BYTES = 64 * MIB;
 
-/** Sends `head` at once and then one byte after the other; resolves with what came back when the gateway closed the connection. */
+/**
+ * Sends `head` at once and then one byte after the other; resolves with what came back when the
+ * gateway closed the connection.
+ */
 async function drip(head: string): Promise<string> {
   const socket = await open();
   let text = '';

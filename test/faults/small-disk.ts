@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A file system of its own, in memory, that a test can fill. Under the temporary folder, where containers see it too. */
+/**
+ * A file system of its own, in memory, that a test can fill. Under the temporary folder, where
+ * containers see it too.
+ */
 export interface SmallDisk {
   readonly folder: string;
   /** Leaves this much room and no more. */

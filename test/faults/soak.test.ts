@@ -4,7 +4,10 @@ import { type Interval, trendOf, whatIsNotFlat } from '../load/soak-figures.ts';
 import { REQUEST_KINDS } from '../load/soak-requests.ts';
 import { runSoak } from '../load/soak-run.ts';
 
-/** `node test/load/soak.ts --minutes 30` for seconds: long enough for every kind of request and some reloads, too short for a trend. */
+/**
+ * `node test/load/soak.ts --minutes 30` for seconds: long enough for every kind of request and some
+ * reloads, too short for a trend.
+ */
 const INTERVALS = process.env.CI === 'true' ? 4 : 2;
 const INTERVAL_MS = 5000;
 const REQUESTS_PER_SECOND = 80;

@@ -5,7 +5,10 @@ import { eventually, exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
-/** Claims of a client about itself, its address, its route and its identity, in every header that some proxy trusts. */
+/**
+ * Claims of a client about itself, its address, its route and its identity, in every header that
+ * some proxy trusts.
+ */
 let other: FakeProvider;
 
 const gateway = withGateway(async (provider) => {

@@ -8,7 +8,10 @@ import { supervisedChildren } from '../harness/supervised-children.ts';
 import { RATE_MODELS, scriptRateModels, startSteadyRate } from '../load/steady-rate.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
-/** Gateway processes are stopped and killed while 200 requests a second come: Envoy lives on, and refuses in the envelope. */
+/**
+ * Gateway processes are stopped and killed while 200 requests a second come: Envoy lives on, and
+ * refuses in the envelope.
+ */
 const PER_SECOND = 200;
 /** The full proof: STOPS=50. */
 const STOPS = Number(process.env.STOPS ?? '3');
@@ -137,7 +140,8 @@ requirement(missingRedis, () => {
         await close();
       }
       process.stderr.write(`${STOPS} whole stops, ${workers} processes: ${JSON.stringify([...total])}\n`);
-      // A connection after the listener has closed is refused by the kernel; in that very moment it is reset.
+      // A connection after the listener has closed is refused by the kernel; in that very moment it
+      // is reset.
       for (const ending of total.keys()) expect([...ANSWERED, 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
       // Connections that waited to be accepted in that moment.
       expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual((STOPS * PER_SECOND) / 10);

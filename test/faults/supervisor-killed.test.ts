@@ -4,7 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { allGoneWithin, chat, type Home, makeHome, startService, statusOfModels } from '../harness/service.ts';
 
-/** `npm start` that is not let end in order: what it started goes all the same, and the next start finds nothing in its way. */
+/**
+ * `npm start` that is not let end in order: what it started goes all the same, and the next start
+ * finds nothing in its way.
+ */
 let home: Home;
 
 beforeEach(async () => {

@@ -6,11 +6,17 @@ import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { loadConfig } from '../../core/config/load.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
-/** Shared by the tests of provider clusters: configurations read as in production, and calls through the egress listener. */
+/**
+ * Shared by the tests of provider clusters: configurations read as in production, and calls through
+ * the egress listener.
+ */
 
 export const PROVIDER_SECRET = 'provider-secret-77';
 
-/** The configuration with these providers, each with a model of its name; read from a file, as in production. */
+/**
+ * The configuration with these providers, each with a model of its name; read from a file, as in
+ * production.
+ */
 export async function configOf(
   envoy: EnvoyProcess,
   urls: Readonly<Record<string, string>>,
@@ -55,7 +61,8 @@ export function call(envoy: EnvoyProcess, cluster: string, host: string, stream 
   return new Promise((resolve, reject) => {
     const sent = request({
       socketPath: envoy.paths.egressSocket,
-      // Tests end their providers right after an answer: where that cuts the last frame of HTTP/2, Envoy closes the connection soon after.
+      // Tests end their providers right after an answer: where that cuts the last frame of HTTP/2,
+      // Envoy closes the connection soon after.
       agent: false,
       method: 'POST',
       path: '/v1/chat/completions',

@@ -2,7 +2,10 @@ import type { Role } from '../../database/schema/roles.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { sql } from './database.ts';
 
-/** The URL of somebody who is in the role, on the same database. Users are of the whole server: tests that run side by side share them. */
+/**
+ * The URL of somebody who is in the role, on the same database. Users are of the whole server:
+ * tests that run side by side share them.
+ */
 export async function loginOf(databaseUrl: string, role: Role): Promise<string> {
   const login = `login_${role}`;
   await sql(

@@ -9,7 +9,10 @@ import { newDatabase } from './new-database.ts';
 import { type Operator, openOperator } from './operator.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
-/** Preparation of a gateway before its processes start: a database of its own, free ports, a folder, a configuration file. */
+/**
+ * Preparation of a gateway before its processes start: a database of its own, free ports, a folder,
+ * a configuration file.
+ */
 export interface Deployment {
   /** Origin of Envoy's public listener. */
   readonly origin: string;

@@ -10,7 +10,9 @@ import { configWith } from '../fixtures/gateway-config.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';
 
-/** A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own. */
+/**
+ * A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own.
+ */
 export interface EnvoyProcess {
   readonly port: number;
   readonly pid: number;

@@ -1,6 +1,9 @@
 import { beforeEach, onTestFailed } from 'vitest';
 
-/** Characters of the end of all logs, and of the end of the lines that are not successful requests: under load these are long gone when a test fails. */
+/**
+ * Characters of the end of all logs, and of the end of the lines that are not successful requests:
+ * under load these are long gone when a test fails.
+ */
 const SHOWN_CHARACTERS = 6000;
 const WENT_WELL = /"status":2\d\d,.*"msg":"request"/;
 

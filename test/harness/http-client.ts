@@ -2,7 +2,10 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingM
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 
-/** A plain client that shows what an SDK would hide: exact bytes, their times, and how a response ended. */
+/**
+ * A plain client that shows what an SDK would hide: exact bytes, their times, and how a response
+ * ended.
+ */
 export type Protocol = 'http1' | 'http2';
 
 export interface Received {
@@ -61,7 +64,8 @@ function http1Client(origin: string, ca: string | undefined): HttpClient {
           });
         });
         outgoing.on('error', reject);
-        // Not node:http's own `signal`: after the whole answer the connection is given back, and nobody expects an error on it there.
+        // Not node:http's own `signal`: after the whole answer the connection is given back, and
+        // nobody expects an error on it there.
         const leave = (): void => {
           const reason = request.signal?.reason as Error;
           if (answer?.complete === true) reject(reason);
@@ -78,7 +82,8 @@ function http2Client(origin: string, ca: string | undefined): HttpClient {
   let session: ClientHttp2Session | undefined;
   const current = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
-      // Node counts what still waits to be sent, and refuses an early answer when that is more than the default of 10 MB.
+      // Node counts what still waits to be sent, and refuses an early answer when that is more than
+      // the default of 10 MB.
       session = connect(origin, { maxSessionMemory: 100, ...(ca === undefined ? {} : { ca }) });
       // Each request reports its own failure.
       session.on('error', () => {});

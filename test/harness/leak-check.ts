@@ -1,11 +1,15 @@
 /**
- * Setup file of the projects whose test files share a process. Fails a file that leaves something behind: a timer, a
- * socket, a server, a child process, fake timers, a variable of the environment, a listener of `process`, a global.
+ * Setup file of the projects whose test files share a process. Fails a file that leaves something
+ * behind: a timer, a socket, a server, a child process, fake timers, a variable of the environment,
+ * a listener of `process`, a global.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 
-/** Sockets and processes that were asked to close need some turns of the event loop, and a busy machine may pause. */
+/**
+ * Sockets and processes that were asked to close need some turns of the event loop, and a busy
+ * machine may pause.
+ */
 const CLOSING_MS = 5_000;
 const LEAST_LOOKS = 50;
 
@@ -22,7 +26,10 @@ interface ProcessState {
 
 let before: ProcessState;
 
-/** The next file loads modules again after one with fake timers: a timer that a module keeps from then never fires. */
+/**
+ * The next file loads modules again after one with fake timers: a timer that a module keeps from
+ * then never fires.
+ */
 let hadFakeTimers = false;
 const useFakeTimers = vi.useFakeTimers;
 vi.useFakeTimers = (config) => {

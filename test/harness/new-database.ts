@@ -4,8 +4,9 @@ import { embeddedDatabaseUrl } from '../../core/config/runtime-paths.ts';
 import { migrate } from '../../database/schema/migrate.ts';
 
 /**
- * A database with the schema of this code, which new ones are copied from: a copy costs 30 ms of CPU, all migrations cost 220 ms, and a run
- * makes some 200 databases. It has no partitions: opening the store makes them, as in production.
+ * A database with the schema of this code, which new ones are copied from: a copy costs 30 ms of
+ * CPU, all migrations cost 220 ms, and a run makes some 200 databases. It has no partitions:
+ * opening the store makes them, as in production.
  */
 const MIGRATED = 'migrated';
 

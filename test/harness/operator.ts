@@ -7,7 +7,10 @@ import type { KeySettings } from '../../database/keys/key-records.ts';
 import type { OrganizationSettings } from '../../database/organizations/organization-records.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 
-/** Operations of an operator, straight on the database while the gateway runs. The command line has tests of its own. */
+/**
+ * Operations of an operator, straight on the database while the gateway runs. The command line has
+ * tests of its own.
+ */
 export interface Operator {
   readonly administration: Administration;
   /** An organization with credit, and a key of it. */

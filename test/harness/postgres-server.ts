@@ -1,4 +1,7 @@
-/** One real PostgreSQL for a whole test run; every stack makes a database of its own on it. Named as vitest's globalSetup wants it. */
+/**
+ * One real PostgreSQL for a whole test run; every stack makes a database of its own on it. Named as
+ * vitest's globalSetup wants it.
+ */
 import type { TestProject } from 'vitest/node';
 import { removeLeftovers } from '../launchers/leftovers.ts';
 import { launcherName, openLauncher } from '../launchers/open-launcher.ts';
@@ -64,7 +67,8 @@ let running: TestPostgres | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   if (launcherName() === 'containers') removeLeftovers();
-  // Durability has its own tests; here only speed would suffer. Files run side by side, each with up to four gateway processes.
+  // Durability has its own tests; here only speed would suffer. Files run side by side, each with
+  // up to four gateway processes.
   running = await startTestPostgres({ fsync: 'off', max_connections: '400' });
   await prepareMigrated(running.socketDir);
   project.provide('postgresSocketDir', running.socketDir);

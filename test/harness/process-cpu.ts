@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** CPU that processes have used, from /proc: of every thread that lives, and of children that have ended. */
+/**
+ * CPU that processes have used, from /proc: of every thread that lives, and of children that have
+ * ended.
+ */
 export type ProcessGroup = Readonly<Record<string, readonly number[]>>;
 
 /** USER_HZ: what /proc/PID/stat counts in, on every Linux this runs on. */
@@ -36,13 +39,17 @@ function childrenByParent(): Map<number, number[]> {
 function readStat(pid: number): { parent: number; endedChildrenMicros: number } | undefined {
   const text = readIfThere(`/proc/${pid}/stat`);
   if (text === '') return undefined;
-  // The name in parentheses may hold blanks, so fields are counted from behind it: state, parent, …, user, system, children's user and system.
+  // The name in parentheses may hold blanks, so fields are counted from behind it: state, parent,
+  // …, user, system, children's user and system.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const ticks = Number(fields[13]) + Number(fields[14]);
   return { parent: Number(fields[1]), endedChildrenMicros: (ticks * 1_000_000) / TICKS_PER_SECOND };
 }
 
-/** In nanoseconds, where /proc/PID/stat has hundredths of a second: too coarse for what plain Envoy uses in one round. */
+/**
+ * In nanoseconds, where /proc/PID/stat has hundredths of a second: too coarse for what plain Envoy
+ * uses in one round.
+ */
 function threadMicros(pid: number): number {
   let nanos = 0;
   for (const thread of threadsOf(pid)) {

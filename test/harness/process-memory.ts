@@ -6,8 +6,9 @@ const PIECE_BYTES = 8 * 1024 * 1024;
 export const MARK = 'sentinel-';
 
 /**
- * The texts that stand in the memory of that process, in UTF-8 or UTF-16: every mapping that can be read, but for compiled code and files as
- * they are on the disk. Throws where it may not be looked at.
+ * The texts that stand in the memory of that process, in UTF-8 or UTF-16: every mapping that can be
+ * read, but for compiled code and files as they are on the disk. Throws where it may not be looked
+ * at.
  */
 export function findInMemory(pid: number, texts: readonly string[]): string[] {
   const forms = texts.map(formsOf);

@@ -67,7 +67,10 @@ export interface RawHttp2Options {
   readonly localAddress?: string;
 }
 
-/** Opens a connection, answers what has to be answered, and keeps what came for each stream; it reads all of it. */
+/**
+ * Opens a connection, answers what has to be answered, and keeps what came for each stream; it
+ * reads all of it.
+ */
 export async function openRawHttp2(port: number, options: RawHttp2Options = {}): Promise<RawHttp2> {
   const { localAddress = '127.0.0.1' } = options;
   const socket = connect({ port, host: '127.0.0.1', localAddress });
@@ -109,7 +112,8 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
     }
   });
   socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, options.settings)]));
-  // An acknowledgement in the middle of a header block would be the violation that a test does not mean.
+  // An acknowledgement in the middle of a header block would be the violation that a test does not
+  // mean.
   await Promise.race([greeted.promise, closed]);
   return {
     socket,

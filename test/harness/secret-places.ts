@@ -41,7 +41,9 @@ export function addFiles(places: Places, dataDir: string): void {
   }
 }
 
-/** `key in logs`, also where it stands as hexadecimal or base64: bytes of a database are shown so. */
+/**
+ * `key in logs`, also where it stands as hexadecimal or base64: bytes of a database are shown so.
+ */
 export function findSecrets(places: Places, secrets: Readonly<Record<string, string>>): string[] {
   const found: string[] = [];
   for (const [name, secret] of Object.entries(secrets)) {

@@ -9,7 +9,10 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../launchers/process-identity.ts';
 import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';
 
-/** `npm start` on a data folder of its own with the embedded database: the folder outlives the processes. */
+/**
+ * `npm start` on a data folder of its own with the embedded database: the folder outlives the
+ * processes.
+ */
 export interface Home {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;

@@ -1,4 +1,7 @@
-/** Loaded into a gateway process before its own code: its wall clock stands apart from the machine's by what a file says. */
+/**
+ * Loaded into a gateway process before its own code: its wall clock stands apart from the machine's
+ * by what a file says.
+ */
 import { readFileSync } from 'node:fs';
 
 const path = process.env.TEST_CLOCK_FILE;

@@ -6,7 +6,10 @@ import { openLauncher } from '../launchers/open-launcher.ts';
 import { COMPILE_CACHE, type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from './deployment.ts';
 import { untilServing } from './serving.ts';
 
-/** The whole gateway as in production, its processes started one by one, so that a test can reach each. */
+/**
+ * The whole gateway as in production, its processes started one by one, so that a test can reach
+ * each.
+ */
 export interface Stack extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
   readonly envoy: LaunchedProcess;

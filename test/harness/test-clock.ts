@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { REPOSITORY } from './deployment.ts';
 
-/** The wall clock of a gateway under test, so that nobody has to wait for the next minute or for midnight. */
+/**
+ * The wall clock of a gateway under test, so that nobody has to wait for the next minute or for
+ * midnight.
+ */
 export interface TestClock {
   /** For the gateway process. */
   readonly env: Readonly<Record<string, string>>;

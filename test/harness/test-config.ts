@@ -1,4 +1,7 @@
-/** The configuration file of a test stack: JSON, which is YAML too. Only what a test cares about is said there. */
+/**
+ * The configuration file of a test stack: JSON, which is YAML too. Only what a test cares about is
+ * said there.
+ */
 export interface TestConfig {
   /** Name to base URL; the first one serves the models that name no targets. */
   readonly providers: Readonly<Record<string, TestProvider>>;
@@ -58,7 +61,10 @@ export interface Ports {
 /** Never a provider's real secret, and easy to search for in logs and files. */
 export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 
-/** 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy to read. */
+/**
+ * 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy
+ * to read.
+ */
 const PLAIN_PRICES = { input: 1, output: 1 };
 
 /** All requests of tests come from one address. */

@@ -3,7 +3,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 
-/** An OTLP/HTTP receiver on loopback, as an operator's collector is one, and the spans that reached it. */
+/**
+ * An OTLP/HTTP receiver on loopback, as an operator's collector is one, and the spans that reached
+ * it.
+ */
 export interface TraceCollector {
   readonly url: string;
   /** In the order of their arrival. */

@@ -82,7 +82,10 @@ export async function eventually(condition: () => boolean, what: string, timeout
   }
 }
 
-/** Sends bytes as they are, and returns what comes back until the connection closes or `until` is seen. */
+/**
+ * Sends bytes as they are, and returns what comes back until the connection closes or `until` is
+ * seen.
+ */
 export function exchangeRaw(port: number, bytes: string | Buffer, until = /\}\}$/): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1');

@@ -15,7 +15,10 @@ export interface GatewayOptions extends Omit<DeploymentOptions, 'postgresSocketD
 
 export interface GatewaySurroundings {
   readonly provider?: FakeProviderOptions;
-  /** True starts a PostgreSQL server for this file alone, to be stopped or killed. Default: the one of the project. */
+  /**
+   * True starts a PostgreSQL server for this file alone, to be stopped or killed. Default: the one
+   * of the project.
+   */
   readonly ownPostgres?: boolean;
 }
 
@@ -30,8 +33,9 @@ export interface TestGateway {
 }
 
 /**
- * Starts a provider and a gateway in front of it for the tests of a file, shows the gateway's logs when one fails, and
- * ends both. Options are a function when they need the provider, or values that exist only in `beforeAll`.
+ * Starts a provider and a gateway in front of it for the tests of a file, shows the gateway's logs
+ * when one fails, and ends both. Options are a function when they need the provider, or values that
+ * exist only in `beforeAll`.
  */
 export function withGateway(
   options: GatewayOptions | ((provider: FakeProvider) => GatewayOptions | Promise<GatewayOptions>),

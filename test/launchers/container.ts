@@ -16,13 +16,19 @@ export interface ContainerLaunch {
   readonly sharedMemoryBytes?: number;
 }
 
-/** A container whose process can be signalled as one of this machine: it has its network, and its pid is the one out here. */
+/**
+ * A container whose process can be signalled as one of this machine: it has its network, and its
+ * pid is the one out here.
+ */
 export interface Container extends LaunchedProcess {
   /** Processes in the container, first the one that waits for the others. */
   processes(): readonly number[];
 }
 
-/** `processName` is what counts in the container; an image's entry point may stay before it and wait. */
+/**
+ * `processName` is what counts in the container; an image's entry point may stay before it and
+ * wait.
+ */
 export async function startContainer(processName: string, launch: ContainerLaunch): Promise<Container> {
   const started = await prepare(launch).start();
   const { container: client } = await getContainerRuntimeClient();

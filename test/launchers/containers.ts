@@ -13,7 +13,10 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 15_000;
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 
-/** The images of docker-compose.yml or those that the environment names, in the network of this machine. */
+/**
+ * The images of docker-compose.yml or those that the environment names, in the network of this
+ * machine.
+ */
 export const containers: Launcher = {
   startEnvoy: (args) =>
     startContainer('envoy', {
@@ -94,7 +97,10 @@ async function untilAnswering(container: Container, url: string): Promise<void> 
   }
 }
 
-/** New databases are copies of this one. The embedded server sorts the same way, and images differ in it. */
+/**
+ * New databases are copies of this one. The embedded server sorts the same way, and images differ
+ * in it.
+ */
 function sortByCodePoint(url: string): Promise<void> {
   return ask(url, [
     'alter database template1 is_template false',

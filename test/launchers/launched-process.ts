@@ -1,4 +1,7 @@
-/** A process of which tests know what every launcher can tell. Signals go to its pid, which is the machine's also in a container. */
+/**
+ * A process of which tests know what every launcher can tell. Signals go to its pid, which is the
+ * machine's also in a container.
+ */
 export interface LaunchedProcess {
   /** For messages. */
   readonly command: string;
@@ -7,7 +10,10 @@ export interface LaunchedProcess {
   output(): string;
   hasEnded(): boolean;
   readonly exited: Promise<unknown>;
-  /** Sends the signal and waits for the end; after `graceMs` it is killed. Nothing of it is left then. */
+  /**
+   * Sends the signal and waits for the end; after `graceMs` it is killed. Nothing of it is left
+   * then.
+   */
   end(signal?: NodeJS.Signals, graceMs?: number): Promise<void>;
 }
 

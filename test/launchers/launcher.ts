@@ -1,11 +1,13 @@
 import type { LaunchedProcess } from './launched-process.ts';
 
 /**
- * How tests get Envoy, PostgreSQL and Redis: as binaries of this machine, or from containers. The same tests run with either.
+ * How tests get Envoy, PostgreSQL and Redis: as binaries of this machine, or from containers. The
+ * same tests run with either.
  *
- * On binaries always: Envoy under the supervisor (`startSupervisedStack`, `startService`) and its embedded PostgreSQL, because it brings its
- * own; Envoy under the script that its container runs (`test/deploy/unsupervised.ts`), which compose.test.ts has in a container; PostgreSQL
- * with tools or a standby of its own in `test/faults`; and the bench, which compares processes.
+ * On binaries always: Envoy under the supervisor (`startSupervisedStack`, `startService`) and its
+ * embedded PostgreSQL, because it brings its own; Envoy under the script that its container runs
+ * (`test/deploy/unsupervised.ts`), which compose.test.ts has in a container; PostgreSQL with tools
+ * or a standby of its own in `test/faults`; and the bench, which compares processes.
  */
 export interface Launcher {
   /** The folders that the arguments name lie under the temporary folder. */
@@ -27,7 +29,10 @@ export interface PostgresData {
 
 export interface PostgresServer {
   readonly pid: number;
-  /** Processes to stop so that the server stands still: the server, its backends, and the init process of a container. */
+  /**
+   * Processes to stop so that the server stands still: the server, its backends, and the init
+   * process of a container.
+   */
   processes(): readonly number[];
   readonly exited: Promise<unknown>;
   stop(): Promise<void>;

@@ -10,7 +10,10 @@ const DOCKER_TIMEOUT_MS = 60_000;
 const GUARD = `cat; docker ps -aq --filter "label=${LABEL}=$1" | xargs -r docker rm -fv`;
 let guarded: Readonly<Record<string, string>> | undefined;
 
-/** Labels for containers that are removed when this process ends, also when it is killed or a test did not close what it opened. */
+/**
+ * Labels for containers that are removed when this process ends, also when it is killed or a test
+ * did not close what it opened.
+ */
 export function removeWhenWeEnd(): Readonly<Record<string, string>> {
   if (guarded === undefined) {
     const { pid, started } = identityOf(process.pid);
@@ -34,7 +37,10 @@ export function removeLeftovers(): void {
   if (leftovers.length > 0) docker('rm', '-fv', ...leftovers);
 }
 
-/** Output of a docker command. Another run may remove the same object at this moment, so an error is ignored. */
+/**
+ * Output of a docker command. Another run may remove the same object at this moment, so an error is
+ * ignored.
+ */
 function docker(...args: readonly string[]): string {
   return spawnSync('docker', args, { encoding: 'utf8', timeout: DOCKER_TIMEOUT_MS }).stdout ?? '';
 }

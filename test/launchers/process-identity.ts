@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Process ids are reused, in containers within seconds, so that a stored id alone proves nothing. With its start time it does.
- * Where there is no /proc the id has to do.
+ * Process ids are reused, in containers within seconds, so that a stored id alone proves nothing.
+ * With its start time it does. Where there is no /proc the id has to do.
  */
 export interface ProcessIdentity {
   readonly pid: number;
@@ -46,7 +46,8 @@ function stat(pid: number): { state: string; started: string } | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the name in parentheses and may itself contain spaces and parentheses; state is field 3, start time field 22.
+  // The second field is the name in parentheses and may itself contain spaces and parentheses;
+  // state is field 3, start time field 22.
   const end = text.lastIndexOf(')');
   const fields = text.slice(end + 2).split(' ');
   const [state, started] = [fields[0], fields[19]];

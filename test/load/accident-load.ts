@@ -3,7 +3,10 @@ import type { GatewayClient } from '../harness/gateway-client.ts';
 import type { Operator } from '../harness/operator.ts';
 import { kindOf, play, type Seen } from './accident-requests.ts';
 
-/** Requests of every kind at a steady rate, of a customer with credit and of one whose credit runs out again and again. */
+/**
+ * Requests of every kind at a steady rate, of a customer with credit and of one whose credit runs
+ * out again and again.
+ */
 export interface AccidentLoad {
   begun(): number;
   /** Begins no more requests and resolves when all have ended. */

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import { type COUNTED_MODELS, WORD } from './counting-provider.ts';
 
-/** Requests while processes are killed. Each keeps what its client saw, to be compared with the ledger when all is quiet again. */
+/**
+ * Requests while processes are killed. Each keeps what its client saw, to be compared with the
+ * ledger when all is quiet again.
+ */
 export interface Seen {
   readonly plan: number;
   readonly kind: string;
@@ -18,7 +21,10 @@ export interface Seen {
   detail: string;
 }
 
-/** `error`: the final error event. `cut`: the connection broke. `replayed`: an earlier answer, given again. */
+/**
+ * `error`: the final error event. `cut`: the connection broke. `replayed`: an earlier answer, given
+ * again.
+ */
 export type Ending = 'complete' | 'replayed' | 'error' | 'cut' | 'left' | 'refused';
 
 interface Kind {
@@ -62,7 +68,10 @@ export function kindOf(plan: number): Kind {
   return kind;
 }
 
-/** All that was seen for one plan: with a key, of each time that it was asked, of one client after the other. */
+/**
+ * All that was seen for one plan: with a key, of each time that it was asked, of one client after
+ * the other.
+ */
 export async function play(plan: number, clients: readonly GatewayClient[]): Promise<readonly Seen[]> {
   const kind = kindOf(plan);
   const clientOf = (tries: number): GatewayClient => {

@@ -22,7 +22,10 @@ const QUIET_MS = 90_000;
 /** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
 const HELD_MS = 100_000;
 
-/** Requests of every kind at a steady rate through two processes with Redis while everything is killed by turns; then the verdict. */
+/**
+ * Requests of every kind at a steady rate through two processes with Redis while everything is
+ * killed by turns; then the verdict.
+ */
 export async function runAccidents(options: AccidentRunOptions): Promise<Verdict & { readonly logs: string }> {
   const postgres = await startTestPostgres();
   const redis = await startTestRedis();

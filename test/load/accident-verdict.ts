@@ -15,7 +15,10 @@ export interface Judged {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A time in which losses of a reason are what docs/stores.md says: nobody who could be asked knew better. */
+/**
+ * A time in which losses of a reason are what docs/stores.md says: nobody who could be asked knew
+ * better.
+ */
 export interface Excuse {
   readonly reason: 'balance' | 'taken_over';
   readonly from: Date;
@@ -39,7 +42,10 @@ interface Charge {
 
 /** Prices of the run: a token costs a thousand nano-dollars, input and output alike. */
 const NANO_USD_PER_TOKEN = 1000n;
-/** Words that a killed process had sent and not yet noted: the journal is written every 100 ms, and a word takes 20 ms at least. */
+/**
+ * Words that a killed process had sent and not yet noted: the journal is written every 100 ms, and
+ * a word takes 20 ms at least.
+ */
 const UNNOTED_WORDS = 10;
 const EXAMPLES = 5;
 
@@ -161,7 +167,10 @@ function lossesIn(url: string): Promise<Loss[]> {
   );
 }
 
-/** The provider keeps to the output limit, so nothing costs more than its hold, and a balance is promised once. */
+/**
+ * The provider keeps to the output limit, so nothing costs more than its hold, and a balance is
+ * promised once.
+ */
 function wrongLosses(losses: readonly Loss[]): string[] {
   return losses
     .filter(({ reason }) => reason === 'over_hold' || reason === 'balance')

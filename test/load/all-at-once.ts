@@ -18,7 +18,10 @@ export interface Crowd {
 
 const DECIDED_MS = 15_000;
 
-/** Requests of the model `exact` whose answers the provider holds until all of them are decided: so many are served, and all others refused. */
+/**
+ * Requests of the model `exact` whose answers the provider holds until all of them are decided: so
+ * many are served, and all others refused.
+ */
 export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<Received[]> {
   const { clients, requests, served, maxTokens } = crowd;
   const gate = createGate();

@@ -6,8 +6,9 @@ import { completionBody, DONE, streamEvents } from '../provider/chat-format.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
- * A provider that keeps its own count of what it read and wrote, as the invoice of a real one does. A request says in its prompt what it
- * wants: `plan 17 words 40`. Every word of output is one token (` lake` in o200k_base), so that a client counts by splitting.
+ * A provider that keeps its own count of what it read and wrote, as the invoice of a real one does.
+ * A request says in its prompt what it wants: `plan 17 words 40`. Every word of output is one token
+ * (` lake` in o200k_base), so that a client counts by splitting.
  */
 export interface CountingProvider extends Pick<FakeProvider, 'baseUrl' | 'close'> {
   /** The count by day and model as `costs reconcile` reads it. */

@@ -1,8 +1,9 @@
 import pg from 'pg';
 
 /**
- * Charges an organization for what its request log says was charged (fill-request-log.ts), the newest `most` of it: generations, ledger,
- * daily sums and balance, as settlements would have left them. The organization has no ledger before.
+ * Charges an organization for what its request log says was charged (fill-request-log.ts), the
+ * newest `most` of it: generations, ledger, daily sums and balance, as settlements would have left
+ * them. The organization has no ledger before.
  */
 export async function fillLedger(databaseUrl: string, organizationId: string, most: number): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });

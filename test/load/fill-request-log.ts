@@ -1,6 +1,8 @@
 /**
- * Fills the request log of an organization as weeks of traffic would, straight in SQL, for looking at pages and plans at size:
- * `DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization org-… [--rows 1000000] [--days 30]`
+ * Fills the request log of an organization as weeks of traffic would, straight in SQL, for looking
+ * at pages and plans at size:
+ * `DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization org-…`,
+ * with `--rows 1000000` and `--days 30`.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -34,8 +36,11 @@ const TIME_PART = Array.from(
   (_, place) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((arrived_ms >> ${45 - place * 5}) & 31)::integer + 1, 1)`,
 ).join(' || ');
 
-/** $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn once for a row, and
- * `offset 0` keeps the planner from writing out an expression wherever its name stands. */
+/**
+ * $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn
+ * once for a row, and `offset 0` keeps the planner from writing out an expression wherever its name
+ * stands.
+ */
 const DRAW = `
   insert into filling
   select 'log-' || time || upper(substr(md5(i || 'log' || seed), 1, 16)), organization_id, key_id,
@@ -165,7 +170,10 @@ function slicesOf({ rows, days = 30, endMs = Date.now() }: Filling): Slice[] {
   return slices;
 }
 
-/** A day that has no partition yet is filled before it gets its indexes, which takes a third of the time. */
+/**
+ * A day that has no partition yet is filled before it gets its indexes, which takes a third of the
+ * time.
+ */
 async function moveIn(client: pg.Client, day: UtcDay): Promise<void> {
   const name = partitionName(day);
   const found = await client.query('select to_regclass($1) as present', [name]);

@@ -1,4 +1,7 @@
-/** A load generator in its own process, so that its CPU is not counted with what it measures. Jobs and results travel over IPC. */
+/**
+ * A load generator in its own process, so that its CPU is not counted with what it measures. Jobs
+ * and results travel over IPC.
+ */
 import type { LoadJob } from './load-job.ts';
 import { runLoad } from './run-load.ts';
 

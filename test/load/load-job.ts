@@ -10,7 +10,10 @@ export interface LoadJob {
   readonly requests: number;
   /** A good answer holds this text; for a stream take `data: [DONE]`. */
   readonly mustContain: string;
-  /** Time between the starts of the first `concurrency` requests, so that a crowd does not arrive in one instant. */
+  /**
+   * Time between the starts of the first `concurrency` requests, so that a crowd does not arrive in
+   * one instant.
+   */
   readonly rampMs?: number;
   readonly timeoutMs?: number;
 }

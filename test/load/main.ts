@@ -1,6 +1,7 @@
 /**
- * The load checks in full size, with figures: 20,000 requests at 64 in flight, 1,500 concurrent paced streams, 100 clients that never read
- * 50 MB. Exits 1 when a request failed or Envoy grew beyond its bound. `node test/load/main.ts`
+ * The load checks in full size, with figures: 20,000 requests at 64 in flight, 1,500 concurrent
+ * paced streams, 100 clients that never read 50 MB. Exits 1 when a request failed or Envoy grew
+ * beyond its bound. `node test/load/main.ts`
  */
 
 import { startTestPostgres } from '../harness/postgres-server.ts';

@@ -1,7 +1,8 @@
 /**
- * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no parsing. In its own process for load
- * and bench. Models: `json` (1 KB), `fast-stream` (200 events at once), `paced-stream` (10 events, 300 ms apart),
- * `big-stream` and `big-json` (50 MB), `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
+ * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no
+ * parsing. In its own process for load and bench. Models: `json` (1 KB), `fast-stream` (200 events
+ * at once), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json` (50 MB),
+ * `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,8 @@ function eventsOf(model: string, count: number): Buffer[] {
 
 const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
   let model = '';
-  // Body order does not matter to the gateway, so the name may stand in any piece; it never straddles two in these tests.
+  // Body order does not matter to the gateway, so the name may stand in any piece; it never
+  // straddles two in these tests.
   request.on('data', (piece: Buffer) => {
     model ||= /"model":\s*"([\w-]+)"/.exec(piece.toString('latin1'))?.[1] ?? '';
   });
@@ -65,7 +67,10 @@ function playPaced(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer));
 }
 
-/** Follows its reader, so that a reader that does not read shows in nobody's memory but the one that ignores it. */
+/**
+ * Follows its reader, so that a reader that does not read shows in nobody's memory but the one that
+ * ignores it.
+ */
 function playBig(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const event = Buffer.from(sse(chunkBody({ model: 'big-stream', delta: { content: 'x'.repeat(16_000) } })));

@@ -1,4 +1,7 @@
-/** The attacker, in a process of its own, so that its work does not delay the requests whose latency is measured. */
+/**
+ * The attacker, in a process of its own, so that its work does not delay the requests whose latency
+ * is measured.
+ */
 import { ATTACKS } from './neighbour-attacks.ts';
 import type { AttackJob } from './neighbour-job.ts';
 

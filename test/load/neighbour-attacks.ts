@@ -8,10 +8,16 @@ import type { AttackJob, AttackName } from './neighbour-job.ts';
 import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';
 import { openSilentClients } from './silent-clients.ts';
 
-/** Sends as much as it can until the job's time is over, and notes the outcomes. All attacks use the keys of one organization. */
+/**
+ * Sends as much as it can until the job's time is over, and notes the outcomes. All attacks use the
+ * keys of one organization.
+ */
 type Attack = (job: AttackJob, note: (outcome: string) => void) => Promise<void>;
 
-/** 26 bodies of 20 MiB: images of one pixel with bytes after their end. The provider holds their streams open. */
+/**
+ * 26 bodies of 20 MiB: images of one pixel with bytes after their end. The provider holds their
+ * streams open.
+ */
 const largeBodies =
   (model: string): Attack =>
   async (job, note) => {
@@ -59,7 +65,10 @@ const refusedRequests: Attack = async (job, note) => {
   agent.destroy();
 };
 
-/** One answer of 50 MB is stored for its key, and asked for again and again by clients that leave after its first bytes. */
+/**
+ * One answer of 50 MB is stored for its key, and asked for again and again by clients that leave
+ * after its first bytes.
+ */
 const cutReplays: Attack = async (job, note) => {
   const idempotencyKey = 'one-answer';
   const keyed = { path: CHAT, key: firstKey(job), body: chatBody('big-json'), idempotencyKey };
@@ -116,7 +125,10 @@ const connections: Attack = async (job, note) => {
   for (const socket of idle) socket.destroy();
 };
 
-/** 100 connections of HTTP/2 that send their bodies in frames of one byte, as fast as they are taken. */
+/**
+ * 100 connections of HTTP/2 that send their bodies in frames of one byte, as fast as they are
+ * taken.
+ */
 const oneByteFrames: Attack = async (job, note) => {
   const oneByte = Buffer.concat(Array.from({ length: 8192 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
   const port = Number(new URL(job.origin).port);

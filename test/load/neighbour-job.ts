@@ -1,4 +1,7 @@
-/** One kind of attack that a process of its own makes on the gateway: plain data, so that it travels over IPC. */
+/**
+ * One kind of attack that a process of its own makes on the gateway: plain data, so that it travels
+ * over IPC.
+ */
 export interface AttackJob {
   readonly attack: AttackName;
   readonly origin: string;

@@ -56,7 +56,10 @@ export async function startNeighbours(postgresSocketDir: string): Promise<Neighb
   };
 }
 
-/** The other organization's 20 requests of 1 KB a second, whatever becomes of them, while the attack goes on. */
+/**
+ * The other organization's 20 requests of 1 KB a second, whatever becomes of them, while the attack
+ * goes on.
+ */
 export async function runNeighbours(
   neighbours: Neighbours,
   attack: AttackName | undefined,

@@ -1,6 +1,7 @@
 /**
- * One organization at its worst and another beside it, which sends 20 requests a second: how its latency changes with each attack.
- * `node test/load/neighbour.ts [--seconds 20] [ATTACK…]`; exits 1 when a request of the other failed, or its p99 grew by 500 ms.
+ * One organization at its worst and another beside it, which sends 20 requests a second: how its
+ * latency changes with each attack. `node test/load/neighbour.ts [--seconds 20] [ATTACK…]`; exits 1
+ * when a request of the other failed, or its p99 grew by 500 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -5,8 +5,9 @@ import type { Battlefield, Network, Service } from './nemesis-compose.ts';
 export interface NemesisAccident {
   readonly name: string;
   /**
-   * `balance`: Redis forgets what is held, or is another one, while a process with holds cannot be reached. `taken_over`: a process that is cut
-   * off from both stores delivers, and another one takes its key.
+   * `balance`: Redis forgets what is held, or is another one, while a process with holds cannot be
+   * reached. `taken_over`: a process that is cut off from both stores delivers, and another one
+   * takes its key.
    */
   readonly mayLose?: Excuse['reason'];
   /** Everything is as before when it resolves, but for what has to recover. */
@@ -116,7 +117,9 @@ function clockSteps(name: string, aheadSeconds: number): NemesisAccident {
   };
 }
 
-/** Charges that it spooled while it was cut off are made by the other process, or by its successor. */
+/**
+ * Charges that it spooled while it was cut off are made by the other process, or by its successor.
+ */
 function killedWhileCut(field: Battlefield): Promise<void> {
   return cutDuring(field, [['gateway-2', 'postgres']], async () => {
     await sleep(SHORT_MS);
@@ -134,8 +137,8 @@ function flushedWhileCut(field: Battlefield): Promise<void> {
 }
 
 /**
- * The replica becomes a master while the old one lives. Gateway process 2 is led to it at once, 1 some seconds later; then the old one
- * follows it, and all goes the same way back.
+ * The replica becomes a master while the old one lives. Gateway process 2 is led to it at once, 1
+ * some seconds later; then the old one follows it, and all goes the same way back.
  */
 async function promote(field: Battlefield): Promise<void> {
   await change(field, 'redis', 'redis-2');

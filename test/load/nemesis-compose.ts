@@ -10,8 +10,9 @@ import { renderTestConfig, type TestConfig } from '../harness/test-config.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
 /**
- * docker-compose.yml of this repository with a second pair of gateway process and Envoy, a replica of Redis, and networks of which a
- * container can be taken: one to PostgreSQL, and to Redis one for each gateway process, so that each can be led to another Redis.
+ * docker-compose.yml of this repository with a second pair of gateway process and Envoy, a replica
+ * of Redis, and networks of which a container can be taken: one to PostgreSQL, and to Redis one for
+ * each gateway process, so that each can be led to another Redis.
  */
 export interface Battlefield {
   /** Origins of both Envoys. */
@@ -41,7 +42,10 @@ const SERVICES: readonly Service[] = ['gateway', 'gateway-2', 'envoy', 'envoy-2'
 const STEPPED_CLOCK = join(REPOSITORY, 'test/load/stepped-clock.c');
 const READY_MS = 120_000;
 
-/** The address at which containers reach this machine: of Docker's bridge, which is down while no container is on it. */
+/**
+ * The address at which containers reach this machine: of Docker's bridge, which is down while no
+ * container is on it.
+ */
 export async function bridgeAddress(): Promise<string> {
   const shown = await runToEnd('ip', ['-4', '-o', 'addr', 'show', 'docker0'], process.env);
   const address = /inet ([\d.]+)/.exec(shown)?.[1];
@@ -124,7 +128,10 @@ async function whyNotReady(metricsOrigin: string): Promise<string | undefined> {
   return /^gateway_spool_charges(?:\{[^}]*\})? [1-9].*$/m.exec(page)?.[0];
 }
 
-/** As in the repository, with the addresses of deploy/compose/config/gateway.yaml; the environment names the stores. */
+/**
+ * As in the repository, with the addresses of deploy/compose/config/gateway.yaml; the environment
+ * names the stores.
+ */
 function configOf(config: TestConfig): string {
   const {
     stores: _,

@@ -33,7 +33,10 @@ const HELD_MS = 100_000;
 const CHARGED_WITHIN_MS = 30_000;
 const ORGANIZATION = { concurrency: 10_000 };
 
-/** Requests of every kind through two pairs of containers while their networks, clocks and stores fail by turns; then the verdict. */
+/**
+ * Requests of every kind through two pairs of containers while their networks, clocks and stores
+ * fail by turns; then the verdict.
+ */
 export async function runNemesis(options: NemesisOptions): Promise<NemesisVerdict> {
   const provider = await startCountingProvider(await bridgeAddress());
   try {

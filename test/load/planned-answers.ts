@@ -7,8 +7,9 @@ import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 
 /**
- * Load whose every request is planned, so that afterwards each complete answer can be compared with its charge. A token of output costs a
- * thousand nano-dollars, and nothing else costs anything: a hold is exactly its limit.
+ * Load whose every request is planned, so that afterwards each complete answer can be compared with
+ * its charge. A token of output costs a thousand nano-dollars, and nothing else costs anything: a
+ * hold is exactly its limit.
  */
 export const PLANNED_MODEL = { usd_per_million_tokens: { input: 0, output: 1 } };
 const LIMIT = 400;
@@ -31,7 +32,10 @@ export const plannedAnswer: Act = (call) => {
   return act(call);
 };
 
-/** Keeps 32 requests in flight until the time is over, whatever happens to them; half of them are streams. */
+/**
+ * Keeps 32 requests in flight until the time is over, whatever happens to them; half of them are
+ * streams.
+ */
 export async function plannedLoad(clients: readonly GatewayClient[], untilMs: number): Promise<Tally> {
   const tally: Tally = { complete: new Map(), outcomes: {} };
   let plans = 0;

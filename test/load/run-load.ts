@@ -67,7 +67,9 @@ export function oneRequest(
   });
 }
 
-/** Keeps only the end of an answer: the marker of a good one stands there, or the answer is small. */
+/**
+ * Keeps only the end of an answer: the marker of a good one stands there, or the answer is small.
+ */
 class AnswerCheck {
   firstByteAt = 0;
   readonly #mustContain: string;

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Clients that ask for a large answer and never read it: the kernel's buffers fill, then ours must not. */
+/**
+ * Clients that ask for a large answer and never read it: the kernel's buffers fill, then ours must
+ * not.
+ */
 export interface SilentClients {
   close(): void;
 }

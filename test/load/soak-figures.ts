@@ -38,7 +38,10 @@ export async function readUsage(watched: Watched): Promise<Usage> {
   };
 }
 
-/** Memory breathes with garbage collection: an interval's lowest reading says what is kept. Of the rest the last reading counts. */
+/**
+ * Memory breathes with garbage collection: an interval's lowest reading says what is kept. Of the
+ * rest the last reading counts.
+ */
 export function summarize(readings: readonly [Usage, ...Usage[]]): Usage {
   const lowest = (name: keyof Usage): number => Math.min(...readings.map((usage) => usage[name]));
   return {
@@ -75,7 +78,10 @@ export interface Interval {
   readonly usage: Usage;
 }
 
-/** Growth per interval beyond which memory is not flat, and how much slower the median may be at the end than before. */
+/**
+ * Growth per interval beyond which memory is not flat, and how much slower the median may be at the
+ * end than before.
+ */
 export interface FlatBounds {
   readonly gatewayMiB: number;
   readonly envoyMiB: number;
@@ -116,7 +122,10 @@ export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
   return found;
 }
 
-/** The median of the slopes between any two: a single step, as when a stall left more garbage than ever before, is no growth. */
+/**
+ * The median of the slopes between any two: a single step, as when a stall left more garbage than
+ * ever before, is no growth.
+ */
 function slopeOf(values: readonly number[]): number {
   const slopes = values.flatMap((later, at) =>
     values.slice(0, at).map((earlier, from) => (later - earlier) / (at - from)),

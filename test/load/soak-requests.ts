@@ -16,7 +16,10 @@ import {
 } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 
-/** Work of a soak's clients. Every kind of request knows how it has to end, so that everything else is a fault. */
+/**
+ * Work of a soak's clients. Every kind of request knows how it has to end, so that everything else
+ * is a fault.
+ */
 export interface SoakScene {
   readonly stack: Stack;
   readonly customer: Customer;

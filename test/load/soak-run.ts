@@ -8,7 +8,10 @@ import { percentiles } from './load-job.ts';
 import { type Interval, readUsage, summarize, type Usage, type Watched } from './soak-figures.ts';
 import { REQUEST_KINDS, type RequestKind, SOAK_ACTS, type SoakScene } from './soak-requests.ts';
 
-/** Everything at once for a long time: every kind of request, failing providers, reloads, keys that come and go. */
+/**
+ * Everything at once for a long time: every kind of request, failing providers, reloads, keys that
+ * come and go.
+ */
 export interface SoakOptions {
   readonly postgresSocketDir: string;
   readonly postgresPid: number;
@@ -27,7 +30,9 @@ export interface SoakResult {
   readonly errorLines: readonly string[];
 }
 
-/** A reload moves to the next: what is left behind goes when `timeouts.total` and a minute are over. */
+/**
+ * A reload moves to the next: what is left behind goes when `timeouts.total` and a minute are over.
+ */
 const PROVIDERS = 4;
 const IN_FLIGHT = 48;
 const CLIENTS = 12;
@@ -190,7 +195,9 @@ function kindOf(request: number): RequestKind {
   return kind;
 }
 
-/** Provider failures and refused files are meant, and logged; anything that is no such line is not. */
+/**
+ * Provider failures and refused files are meant, and logged; anything that is no such line is not.
+ */
 function errorLinesOf(stack: Stack): string[] {
   return stack
     .logs()

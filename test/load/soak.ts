@@ -1,6 +1,7 @@
 /**
- * Everything at once for a long time: `node test/load/soak.ts --minutes 30 --rate 100`. One line a minute; exits 1 when a request ended
- * otherwise than it had to, the ledger disagrees, something stays held, or memory or latency are not flat. `SOAK_BOUNDS` is what flat means.
+ * Everything at once for a long time: `node test/load/soak.ts --minutes 30 --rate 100`. One line a
+ * minute; exits 1 when a request ended otherwise than it had to, the ledger disagrees, something
+ * stays held, or memory or latency are not flat. `SOAK_BOUNDS` is what flat means.
  */
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../harness/postgres-server.ts';

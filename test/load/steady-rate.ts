@@ -3,9 +3,15 @@ import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 
-/** Two requests of three are JSON, one is a stream of a quarter of a second; they come at a rate, whatever becomes of them. */
+/**
+ * Two requests of three are JSON, one is a stream of a quarter of a second; they come at a rate,
+ * whatever becomes of them.
+ */
 export interface SteadyRate {
-  /** How often each ending was seen: `200`, a refusal, `cut` within the answer, or the error of a connection. */
+  /**
+   * How often each ending was seen: `200`, a refusal, `cut` within the answer, or the error of a
+   * connection.
+   */
   readonly seen: Map<string, number>;
   /** Sends no more, and waits for what is under way. */
   stop(): Promise<void>;

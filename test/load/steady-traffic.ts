@@ -2,7 +2,10 @@ import { Agent } from 'undici';
 import { type LoadJob, type Percentiles, percentiles } from './load-job.ts';
 import { oneRequest } from './run-load.ts';
 
-/** Requests that go on until they are stopped: what must not notice that something is reloaded, rotated or restarted meanwhile. */
+/**
+ * Requests that go on until they are stopped: what must not notice that something is reloaded,
+ * rotated or restarted meanwhile.
+ */
 export interface SteadyTraffic {
   /** Complete good answers so far. */
   good(): number;
@@ -23,7 +26,10 @@ export interface TrafficReport {
 export type TrafficJob = Omit<LoadJob, 'requests' | 'rampMs'>;
 
 export interface TrafficOptions {
-  /** After this many answers a connection is closed and another one opened, as clients come and go; default: never. */
+  /**
+   * After this many answers a connection is closed and another one opened, as clients come and go;
+   * default: never.
+   */
   readonly requestsPerConnection?: number;
   /** PEM of the authority that signed the gateway's certificate. */
   readonly ca?: string;

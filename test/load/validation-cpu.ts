@@ -1,6 +1,7 @@
 /**
- * CPU of validation by body, on this machine as it is: `node test/load/validation-cpu.ts` prints a line of JSON for each. In a process of
- * its own, because code that vitest has transformed takes three times as long.
+ * CPU of validation by body, on this machine as it is: `node test/load/validation-cpu.ts` prints a
+ * line of JSON for each. In a process of its own, because code that vitest has transformed takes
+ * three times as long.
  */
 
 import { isRefusal } from '../../core/errors/refusal.ts';
@@ -16,7 +17,10 @@ export interface BodyCost {
   readonly name: string;
   readonly bytes: number;
   readonly validation: Cost;
-  /** The exact estimate of its tokens, which is made when the body may be too long for the model; 0 for a body that is refused. */
+  /**
+   * The exact estimate of its tokens, which is made when the body may be too long for the model; 0
+   * for a body that is refused.
+   */
   readonly estimate: Cost;
 }
 

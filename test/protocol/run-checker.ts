@@ -15,7 +15,10 @@ export interface Found {
   readonly output: string;
 }
 
-/** Runs TLC on Holds.tla and Holds.cfg of a folder, breadth first, so that the history it finds is among the shortest. */
+/**
+ * Runs TLC on Holds.tla and Holds.cfg of a folder, breadth first, so that the history it finds is
+ * among the shortest.
+ */
 export async function runChecker(jar: string, folder: string): Promise<Found> {
   const beganMs = performance.now();
   const workers = String(availableParallelism());

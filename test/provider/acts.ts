@@ -61,7 +61,8 @@ export function streamThen(events: number, then: Act, options: StreamAct = {}): 
 
 /** TCP RST or RST_STREAM at this point: before any answer when it stands alone. */
 export const reset: Act = async (call) => {
-  // Written bytes have to leave the process first, otherwise they are lost with the socket and the case is another one.
+  // Written bytes have to leave the process first, otherwise they are lost with the socket and the
+  // case is another one.
   await sleep(30);
   call.reset();
 };

@@ -1,8 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /**
- * A self-signed certificate for `localhost` and 127.0.0.1, valid for a day: made on the spot, so that no private key lives in the
- * repository and no openssl is needed. It is its own CA, so a client trusts it by taking it as one.
+ * A self-signed certificate for `localhost` and 127.0.0.1, valid for a day: made on the spot, so
+ * that no private key lives in the repository and no openssl is needed. It is its own CA, so a
+ * client trusts it by taking it as one.
  */
 export interface TestCertificate {
   /** PEM texts. */

@@ -1,4 +1,7 @@
-/** OpenAI-compatible bodies as a provider sends them: what a test does not care about has a plain default. */
+/**
+ * OpenAI-compatible bodies as a provider sends them: what a test does not care about has a plain
+ * default.
+ */
 export interface ProviderUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;

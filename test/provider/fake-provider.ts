@@ -5,12 +5,18 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { plainAnswer } from './acts.ts';
 import { type Act, callOf, type SeenRequest } from './call.ts';
 
-/** A scriptable OpenAI-compatible provider on loopback. Which act answers is chosen by the request's model name. */
+/**
+ * A scriptable OpenAI-compatible provider on loopback. Which act answers is chosen by the request's
+ * model name.
+ */
 export interface FakeProvider {
   /** With the `/v1` prefix, for `base_url`. */
   readonly baseUrl: string;
   readonly port: number;
-  /** The acts for requests to `model`: one each, the last for all that follow. Without a script: a plain good answer. */
+  /**
+   * The acts for requests to `model`: one each, the last for all that follow. Without a script: a
+   * plain good answer.
+   */
   script(model: string, ...acts: readonly [Act, ...Act[]]): void;
   /** Requests for `model` so far, oldest first; at most the last 1,000 of all models are kept. */
   requests(model?: string): readonly SeenRequest[];

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A provider that speaks no HTTP by itself: its script writes the bytes, right or wrong, and decides how the connection ends. */
+/**
+ * A provider that speaks no HTTP by itself: its script writes the bytes, right or wrong, and
+ * decides how the connection ends.
+ */
 export interface RawProvider {
   readonly baseUrl: string;
   /** Sets the act for requests whose last message is `name`. */
@@ -61,7 +64,10 @@ function readRequests(socket: Socket, onRequest: (name: string) => void): void {
   });
 }
 
-/** So that what was written is read by the other side before the connection ends: a reset may overtake it. */
+/**
+ * So that what was written is read by the other side before the connection ends: a reset may
+ * overtake it.
+ */
 const SETTLE_MS = 30;
 
 /** TCP RST after these bytes. */
@@ -85,7 +91,10 @@ export function thenSilence(bytes: string | Uint8Array): RawAct {
   };
 }
 
-/** These bytes, then `again` over and over, until the caller has had enough; with `paceMs` between them, else as fast as it reads. */
+/**
+ * These bytes, then `again` over and over, until the caller has had enough; with `paceMs` between
+ * them, else as fast as it reads.
+ */
 export function thenForEver(bytes: string, again: string, paceMs?: number): RawAct {
   return async (socket) => {
     socket.write(bytes);

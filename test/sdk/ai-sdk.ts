@@ -24,7 +24,10 @@ interface ProviderSettings {
 
 type OpenModel = (settings: ProviderSettings, id: string) => LanguageModel;
 
-/** `ai` with @ai-sdk/openai. Its `.chat()` speaks chat completions; without it the provider asks for /v1/responses. */
+/**
+ * `ai` with @ai-sdk/openai. Its `.chat()` speaks chat completions; without it the provider asks for
+ * /v1/responses.
+ */
 export function aiOpenaiClient(baseURL: string, apiKey: string): SdkClient {
   return aiClient(baseURL, apiKey, ({ includeUsage: _, ...settings }, id) => createOpenAI(settings).chat(id));
 }
@@ -124,7 +127,10 @@ async function streamed(prompt: Prompt): Promise<SdkResult> {
   return { ...seen, usage: { ...seen.usage }, ...failure };
 }
 
-/** The SDK's own names, as the others say them; what else the provider sent, such as the cost, is in `raw`. */
+/**
+ * The SDK's own names, as the others say them; what else the provider sent, such as the cost, is in
+ * `raw`.
+ */
 function usageOf({ inputTokens, outputTokens, raw }: LanguageModelUsage): Record<string, unknown> {
   return { ...raw, prompt_tokens: inputTokens, completion_tokens: outputTokens };
 }

@@ -31,12 +31,18 @@ interface Outcome {
 
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
-/** A model of its own for each library, because they run at once and the provider's script goes by the model. */
+/**
+ * A model of its own for each library, because they run at once and the provider's script goes by
+ * the model.
+ */
 export function heldModel({ name }: Pick<Sdk, 'name'>): string {
   return `held-${name}`;
 }
 
-/** How often a library asks by itself, of which its caller sees only the last: all libraries at once, because they wait between attempts. */
+/**
+ * How often a library asks by itself, of which its caller sees only the last: all libraries at
+ * once, because they wait between attempts.
+ */
 export function describeAttempts(fixture: () => AttemptsFixture): void {
   describe('attempts', () => {
     let probes: readonly Probe[] = [];
@@ -105,7 +111,8 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
         const gate = createGate();
         provider.script(heldModel(probe), gate.before(jsonAnswer()));
         const call = { messages, model: heldModel(probe), headers: { 'Idempotency-Key': `same-${probe.name}` } };
-        // The body has to be the same to the byte, so the first attempt is made by the same library.
+        // The body has to be the same to the byte, so the first attempt is made by the same
+        // library.
         const other = probe.open(`${stack.origin}/v1`, customer.key);
         const first = other.call(call).finally(other.close);
         first.catch(() => {}); // Awaited below, after what is to be seen while it runs.
@@ -130,7 +137,10 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
       }
     });
 
-    /** The AI SDK does not know `x-should-retry` and asks by its own back-off; it gives up soon, instead of sleeping until midnight. */
+    /**
+     * The AI SDK does not know `x-should-retry` and asks by its own back-off; it gives up soon,
+     * instead of sleeping until midnight.
+     */
     test('429 for the daily budget is asked once, by the AI SDK again, and nobody waits for midnight', async () => {
       await untilClearOfMidnight();
       const { stack } = fixture();

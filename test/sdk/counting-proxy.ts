@@ -9,7 +9,10 @@ export interface Attempt {
   readonly atMs: number;
 }
 
-/** Stands before the gateway and counts what a client library sends: its caller sees only the last answer. */
+/**
+ * Stands before the gateway and counts what a client library sends: its caller sees only the last
+ * answer.
+ */
 export interface CountingProxy {
   readonly origin: string;
   /** The attempts since the last call of this. */

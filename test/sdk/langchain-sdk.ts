@@ -63,7 +63,9 @@ function input({ messages = [] }: SdkCall): Parameters<Model['invoke']>[0] {
   return messages as Parameters<Model['invoke']>[0];
 }
 
-/** LangChain passes the errors of the openai package on, which it brings in a version of its own. */
+/**
+ * LangChain passes the errors of the openai package on, which it brings in a version of its own.
+ */
 function described(error: unknown): SdkResult {
   if (!(error instanceof Error && 'status' in error && 'code' in error)) throw error;
   const { status, code, type, param } = error as Error & Record<string, string | number | undefined>;

@@ -1,6 +1,9 @@
 import type OpenAI from 'openai';
 
-/** One call through an SDK, and what its caller gets to see: the same for every SDK, so that one set of tests runs over all. */
+/**
+ * One call through an SDK, and what its caller gets to see: the same for every SDK, so that one set
+ * of tests runs over all.
+ */
 export interface SdkCall {
   readonly model?: string;
   readonly messages?: OpenAI.ChatCompletionMessageParam[];

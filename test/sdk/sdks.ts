@@ -16,7 +16,10 @@ export interface Sdk {
   readonly showsCost: boolean;
   /** Class of the exception, by status; `stream` for an error event. */
   readonly errors: Readonly<Record<400 | 401 | 404 | 'stream', string>>;
-  /** Gives up on `x-should-retry: false`, or because the `retry-after` of the day's end is too long for it. */
+  /**
+   * Gives up on `x-should-retry: false`, or because the `retry-after` of the day's end is too long
+   * for it.
+   */
   readonly givesUpForTheDay: boolean;
   /** The usage of a stream that broke reaches the caller. */
   readonly showsUsageOfBrokenStream: boolean;

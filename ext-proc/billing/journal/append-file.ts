@@ -1,8 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 /**
- * A file that is only added to, and never synced: what was written outlives the process, however that ends, and not the machine. Synchronous,
- * because a small write into the page cache takes less time than handing it to another thread.
+ * A file that is only added to, and never synced: what was written outlives the process, however
+ * that ends, and not the machine. Synchronous, because a small write into the page cache takes less
+ * time than handing it to another thread.
  */
 export class AppendFile {
   #descriptor: number;

@@ -14,8 +14,9 @@ import {
 } from './intent-lines.ts';
 
 /**
- * What this process has asked of providers and not settled yet, on disk without a sync: it outlives a kill of the process, and its successor
- * charges what clients had been sent. At most one write in each turn of the event loop, for any number of requests.
+ * What this process has asked of providers and not settled yet, on disk without a sync: it outlives
+ * a kill of the process, and its successor charges what clients had been sent. At most one write in
+ * each turn of the event loop, for any number of requests.
  */
 export interface IntentJournal {
   open(intent: Intent): JournalledRequest;
@@ -38,7 +39,9 @@ export interface JournalledRequest {
 export interface IntentJournalOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** The disk has ceased to take it. Requests go on without; it is tried again until the disk does. */
+  /**
+   * The disk has ceased to take it. Requests go on without; it is tried again until the disk does.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -56,7 +59,10 @@ interface Live {
 
 /** How long what was sent to a client may be missing in the journal. */
 const LOOK_EVERY_MS = 100;
-/** A file is rewritten with the live requests when it is this large, or four times as large as after the last rewrite. */
+/**
+ * A file is rewritten with the live requests when it is this large, or four times as large as after
+ * the last rewrite.
+ */
 const REWRITE_BYTES = 4 * 1024 * 1024;
 const REWRITE_GROWTH = 4;
 const REWRITE_RETRY_MS = 1_000;
@@ -197,7 +203,10 @@ class FileJournal implements IntentJournal {
     }
   }
 
-  /** Until a new file could be written there is none to add to: entries would tell of requests that are missing. */
+  /**
+   * Until a new file could be written there is none to add to: entries would tell of requests that
+   * are missing.
+   */
   #failed(error: unknown): void {
     if (!this.#behind) this.#options.onFailure(error);
     this.#behind = true;

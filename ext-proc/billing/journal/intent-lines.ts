@@ -3,8 +3,9 @@ import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
 
 /**
- * What stands in the journal: a line is a batch of entries, an entry a letter, the request's number in base 36 and what it is about. Written by
- * hand, because JSON.stringify with a replacer for bigint takes four times as long, and every request pays for it.
+ * What stands in the journal: a line is a batch of entries, an entry a letter, the request's number
+ * in base 36 and what it is about. Written by hand, because JSON.stringify with a replacer for
+ * bigint takes four times as long, and every request pays for it.
  */
 const SEPARATOR = '\t';
 
@@ -102,7 +103,10 @@ function leftIntent(fields: IntentFields): LeftIntent {
   };
 }
 
-/** Reads the unsettled requests of a journal, in the order in which providers were asked. A torn line counts as not written. */
+/**
+ * Reads the unsettled requests of a journal, in the order in which providers were asked. A torn
+ * line counts as not written.
+ */
 export async function readLeftIntents(path: string): Promise<readonly LeftIntent[]> {
   const left = new Map<string, LeftIntent>();
   for await (const line of readCheckedLines(path)) for (const entry of line.split(SEPARATOR)) take(entry, left);

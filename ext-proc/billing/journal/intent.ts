@@ -2,7 +2,10 @@ import type { UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
 import type { Prices, TokenUsage } from '../../../core/pricing.ts';
 
-/** An admitted request, with what a successor of this process needs to settle it. Nothing of its prompt (DESIGN invariant 9). */
+/**
+ * An admitted request, with what a successor of this process needs to settle it. Nothing of its
+ * prompt (docs/design.md, "Invariants", 9).
+ */
 export interface Intent {
   readonly generationId: string;
   readonly organizationId: string;

@@ -8,15 +8,17 @@ import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
 /**
- * What was charged in the last minutes, on disk without a sync. A database that went back in time (a standby that had not seen the last commits,
- * a restore) lacks some of it: then it is charged again, by generation id, so that nothing is charged twice.
+ * What was charged in the last minutes, on disk without a sync. A database that went back in time
+ * (a standby that had not seen the last commits, a restore) lacks some of it: then it is charged
+ * again, by generation id, so that nothing is charged twice.
  */
 export interface RecentCharges {
   /** Notes a charge that is committed in the ledger of that epoch. */
   note(settlement: Settlement, epoch: string): void;
   /**
-   * Sends what was charged in other epochs, a group at a time; from then on it counts as charged in this one. Rejects as `send` does; what was
-   * sent then is sent again the next time. Returns how many there were.
+   * Sends what was charged in other epochs, a group at a time; from then on it counts as charged in
+   * this one. Rejects as `send` does; what was sent then is sent again the next time. Returns how
+   * many there were.
    */
   sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
   /** Takes over what a process that is gone has charged. */
@@ -29,19 +31,27 @@ export interface RecentChargesOptions {
   readonly folder: string;
   readonly workerIndex: number;
   readonly clock: Clock;
-  /** The disk has ceased to take it. Charges go on without; it is tried again with the next ones. */
+  /**
+   * The disk has ceased to take it. Charges go on without; it is tried again with the next ones.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 
 const KEEP_MS = 15 * 60_000;
 /** About 90,000 charges: 15 minutes of 100 a second. */
 const KEEP_BYTES = 64 * 1024 * 1024;
-/** Time for which a charge is kept longer than needed, because others in the same file are still needed. */
+/**
+ * Time for which a charge is kept longer than needed, because others in the same file are still
+ * needed.
+ */
 const FILE_MS = 60_000;
 const FILE_BYTES = 4 * 1024 * 1024;
 const WRITE_EVERY_MS = 100;
 const SENT_AT_ONCE = 200;
-/** Separates the charges of one write, which are one line with one checksum. JSON does not contain it. */
+/**
+ * Separates the charges of one write, which are one line with one checksum. JSON does not contain
+ * it.
+ */
 const SEPARATOR = '\t';
 
 /** `charges-WORKER.EPOCH.BEGUN.jsonl` */

@@ -3,11 +3,15 @@ import { encodeRevocation } from './spool-line.ts';
 
 export type AppendableFile = Pick<FileHandle, 'appendFile' | 'datasync' | 'truncate' | 'stat' | 'read' | 'close'>;
 
-/** Appends lines that last, and leaves nothing to replay of those that it refused. One call at a time. */
+/**
+ * Appends lines that last, and leaves nothing to replay of those that it refused. One call at a
+ * time.
+ */
 export interface AppendedFile {
   /**
-   * Resolves after the fsync with the place of the line. Rejects when the disk does not take it: then it is cut off again, or revoked by a line
-   * after it; and nothing more is taken before that has succeeded.
+   * Resolves after the fsync with the place of the line. Rejects when the disk does not take it:
+   * then it is cut off again, or revoked by a line after it; and nothing more is taken before that
+   * has succeeded.
    */
   append(line: string, generationId: string): Promise<{ readonly position: number; readonly bytes: number }>;
   /** Resolves when the disk takes and keeps something; nothing of it stays. */
@@ -16,13 +20,17 @@ export interface AppendedFile {
 }
 
 export function createAppendedFile(file: AppendableFile): AppendedFile {
-  /** A charge that was reported lost and may still be on the disk behind `size`: it must not be replayed. */
+  /**
+   * A charge that was reported lost and may still be on the disk behind `size`: it must not be
+   * replayed.
+   */
   let refused: { readonly size: number; readonly generationId: string } | undefined;
 
   async function append(line: string, generationId: string): Promise<{ position: number; bytes: number }> {
     await mend();
     const { size } = await file.stat();
-    // A line that a crash cut short must not swallow the next one: each begins on a line of its own.
+    // A line that a crash cut short must not swallow the next one: each begins on a line of its
+    // own.
     const bytes = Buffer.from(`\n${line}\n`);
     try {
       await file.appendFile(bytes);

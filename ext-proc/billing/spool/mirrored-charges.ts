@@ -6,11 +6,15 @@ import type { Spool } from './spool.ts';
 import { decodeLine, encodeCharge } from './spool-line.ts';
 import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
 
-/** Spooled charges of all processes, without their answers, where every process can charge them: nobody has to wait for one that is gone. */
+/**
+ * Spooled charges of all processes, without their answers, where every process can charge them:
+ * nobody has to wait for one that is gone.
+ */
 export interface MirroredCharges {
   /**
-   * `given_up`: another attempt was promised the Idempotency-Key, so this one's answer must not be given. Never rejects: the spool has the
-   * charge, and a copy that could not be made is only missed when its volume is lost.
+   * `given_up`: another attempt was promised the Idempotency-Key, so this one's answer must not be
+   * given. Never rejects: the spool has the charge, and a copy that could not be made is only
+   * missed when its volume is lost.
    */
   add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'given_up'>;
   remove(settlement: Settlement): Promise<void>;
@@ -59,7 +63,10 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
     for (const one of done) if (one.status === 'rejected') throw one.reason;
   }
 
-  /** Spooled before this process began, or while Redis did not answer. Whether an answer may be given was decided then. */
+  /**
+   * Spooled before this process began, or while Redis did not answer. Whether an answer may be
+   * given was decided then.
+   */
   async function copyMissing(generationIds: readonly string[]): Promise<void> {
     for (const generationId of generationIds.slice(0, COPIED_AT_ONCE)) {
       const settlement = await spool.read(generationId);

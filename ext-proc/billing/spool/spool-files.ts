@@ -14,8 +14,8 @@ export interface SpoolFilesOptions {
 }
 
 /**
- * Opens this process's spool, and takes into it what processes left behind that are gone. To be called with the lock of this index
- * (worker-lock.ts).
+ * Opens this process's spool, and takes into it what processes left behind that are gone. To be
+ * called with the lock of this index (worker-lock.ts).
  */
 export async function openWorkerSpool(options: SpoolFilesOptions): Promise<Spool> {
   const { folder, workerIndex, onDamage, onNotAdopted } = options;

@@ -5,8 +5,9 @@ import { encodeSettlement, parseSettlementJson } from '../../../database/ledger/
 import { isSettlement } from '../../../database/ledger/settlement-shape.ts';
 
 /**
- * A line of the spool: JSON, with the members of a settlement, then `line` with version and owner, then the checksum of all that stands before it.
- * Releases before this one wrote the settlement alone, and read these lines as well.
+ * A line of the spool: JSON, with the members of a settlement, then `line` with version and owner,
+ * then the checksum of all that stands before it. Releases before this one wrote the settlement
+ * alone, and read these lines as well.
  */
 export type SpoolLine =
   | { readonly kind: 'charge'; readonly settlement: Settlement | ClaimedSettlement }

@@ -22,8 +22,9 @@ const DAMAGED = '.damaged-';
 export type OnDamage = (aside: string, lines: number) => void;
 
 /**
- * Reads a spool file. Lines that are not as they were written are moved to a file of their own, where they stay until an operator has looked
- * at them. A line that a crash of the machine cut short, before its charge was durable, is among them.
+ * Reads a spool file. Lines that are not as they were written are moved to a file of their own,
+ * where they stay until an operator has looked at them. A line that a crash of the machine cut
+ * short, before its charge was durable, is among them.
  */
 export async function readCharges(path: string, onDamage: OnDamage | undefined): Promise<Charges> {
   if (!existsSync(path)) return new Map();

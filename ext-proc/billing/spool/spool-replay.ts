@@ -3,7 +3,10 @@ import type { ClaimedSettlement, Settlement } from '../../../database/ledger/led
 import type { Spool } from './spool.ts';
 import type { SpooledCharge } from './spool-lines.ts';
 
-/** Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as anything waits. */
+/**
+ * Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as
+ * anything waits.
+ */
 export interface SpoolReplay {
   /** Rejects while that cannot be done. */
   replay(): Promise<void>;
@@ -20,7 +23,9 @@ export interface SpoolReplayOptions {
 }
 
 const REPLAY_EVERY_MS = 1000;
-/** Charges that are replayed together share commits; all of them are in memory, with their answers. */
+/**
+ * Charges that are replayed together share commits; all of them are in memory, with their answers.
+ */
 const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
 
 export function createSpoolReplay({ spool, charge, forget, log }: SpoolReplayOptions): SpoolReplay {

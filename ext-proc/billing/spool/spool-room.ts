@@ -2,20 +2,25 @@ import { statfs } from 'node:fs/promises';
 import type { Spool } from './spool.ts';
 
 /**
- * Whether the spool would take the charges of what is admitted. It is asked before a provider is, because a charge that neither PostgreSQL nor
- * the spool takes is an answer that the customer does not get and the provider is paid for.
+ * Whether the spool would take the charges of what is admitted. It is asked before a provider is,
+ * because a charge that neither PostgreSQL nor the spool takes is an answer that the customer does
+ * not get and the provider is paid for.
  */
 export interface SpoolRoom {
   /** The problem in words; `undefined` when charges would be taken. */
   problem(): string | undefined;
-  /** Reports a charge that the spool did not take: from now on the disk has to prove that it takes writes. */
+  /**
+   * Reports a charge that the spool did not take: from now on the disk has to prove that it takes
+   * writes.
+   */
   failed(): void;
   close(): void;
 }
 
 /**
- * Charges of what is in flight when the room becomes scarce, some 700 bytes each, and answers for replay, which may be large. The embedded
- * database is on the same disk, and would have to recover from a crash on a disk without any room.
+ * Charges of what is in flight when the room becomes scarce, some 700 bytes each, and answers for
+ * replay, which may be large. The embedded database is on the same disk, and would have to recover
+ * from a crash on a disk without any room.
  */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;

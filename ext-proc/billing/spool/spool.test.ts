@@ -82,7 +82,8 @@ describe('the spool', () => {
   });
 
   it('leaves nothing to replay of an append that a full disk refused, and goes on when there is room', async () => {
-    // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is refused after its beginning was written.
+    // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is
+    // refused after its beginning was written.
     const script = `
       const { openSpool } = await import(${JSON.stringify(new URL('./spool.ts', import.meta.url).href)});
       const spool = await openSpool(process.argv[1]);

@@ -14,18 +14,24 @@ import {
 } from './spool-lines.ts';
 
 /**
- * Settlements that PostgreSQL could not take yet, in an fsynced file: an answer may end once its charge is durable here (DESIGN
- * invariant 4). One line each (spool-line.ts), which is read again when its turn comes, because it may carry a whole answer; the file is emptied
- * when all of them are in the ledger. Settling is idempotent by generation id, so a line that was settled and not yet removed does no harm.
+ * Settlements that PostgreSQL could not take yet, in an fsynced file: an answer may end once its
+ * charge is durable here (DESIGN invariant 4). One line each (spool-line.ts), which is read again
+ * when its turn comes, because it may carry a whole answer; the file is emptied when all of them
+ * are in the ledger. Settling is idempotent by generation id, so a line that was settled and not
+ * yet removed does no harm.
  */
 export interface Spool {
-  /** Resolves after the fsync. Rejects when the disk does not take it; then nothing of it is replayed. */
+  /**
+   * Resolves after the fsync. Rejects when the disk does not take it; then nothing of it is
+   * replayed.
+   */
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
   /** In the order in which they came. */
   pending(): readonly SpooledCharge[];
   /**
-   * `undefined`: there is none, because it was removed in the meantime, or because the disk does not give it back as it was; then what is left
-   * of it is kept aside. Rejects when the disk does not answer.
+   * `undefined`: there is none, because it was removed in the meantime, or because the disk does
+   * not give it back as it was; then what is left of it is kept aside. Rejects when the disk does
+   * not answer.
    */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
   /** Resolves when the disk takes and keeps something; nothing of it stays. */

@@ -10,7 +10,10 @@ import { lockFile } from '../../../core/lock/file-lock.mjs';
 import { requirement } from '../../../test/harness/requirement.ts';
 import { eachOrphan, lockWorker } from './worker-lock.ts';
 
-/** Another process, which takes the lock of one worker, says so, collects its garbage, and then does nothing. */
+/**
+ * Another process, which takes the lock of one worker, says so, collects its garbage, and then does
+ * nothing.
+ */
 const OWNER = `
   const { lockWorker } = await import(${JSON.stringify(new URL('./worker-lock.ts', import.meta.url).href)});
   const [folder, index] = process.argv.slice(1);

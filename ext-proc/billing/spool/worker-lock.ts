@@ -10,7 +10,9 @@ const WAIT_SECONDS = 10;
 /** `settlements-3.jsonl` belongs to the process with index 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.jsonl$/;
 
-/** Throws when another process, of this container or another one, still has the files of this index. */
+/**
+ * Throws when another process, of this container or another one, still has the files of this index.
+ */
 export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {
   const lock = await tryLock(folder, workerIndex, WAIT_SECONDS);
   if (lock === undefined)
@@ -19,8 +21,9 @@ export async function lockWorker(folder: string, workerIndex: number): Promise<W
 }
 
 /**
- * Calls `adopt` for each other index that has files here and whose process is gone, with the lock of that index. An index that is configured
- * is no reason to wait: its process may never come back, and finds nothing left to do if it does.
+ * Calls `adopt` for each other index that has files here and whose process is gone, with the lock
+ * of that index. An index that is configured is no reason to wait: its process may never come back,
+ * and finds nothing left to do if it does.
  */
 export async function eachOrphan(
   folder: string,

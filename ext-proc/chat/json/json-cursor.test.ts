@@ -27,7 +27,10 @@ function cursorAt(value: string): JsonCursor {
   return cursor;
 }
 
-/** Reads a whole value through the cursor; `leave` makes it step over values instead, which then are missing. */
+/**
+ * Reads a whole value through the cursor; `leave` makes it step over values instead, which then are
+ * missing.
+ */
 function readAll(cursor: JsonCursor, leave: (depth: number) => boolean = () => false, depth = 0): unknown {
   if (leave(depth)) {
     cursor.skip();
@@ -80,7 +83,8 @@ describe('JsonCursor', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 1, '\t', ' \n'), (wanted, indent) => {
         const cursor = cursorAt(`${JSON.stringify(wanted, null, indent)}, "end":17`);
-        // JSON.parse is no judge of escaped keys: V8 13.6 takes "\\n" for "\\" where it has seen an object with the key "\\" before.
+        // JSON.parse is no judge of escaped keys: V8 13.6 takes "\\n" for "\\" where it has seen an
+        // object with the key "\\" before.
         expect(JSON.stringify(readAll(cursor))).toBe(JSON.stringify(wanted));
         expect(JSON.stringify(readAll(cursorIn(`{"a":${JSON.stringify(wanted, null, indent)}}`)))).toBe(
           JSON.stringify({ a: wanted }),

@@ -13,8 +13,9 @@ export interface Span {
 }
 
 /**
- * Reads a text that the scanner has accepted, value by value along its tape, and decodes only what is asked for. It stands at a value;
- * every reading method leaves it behind that value. Members that a later one replaces are not there.
+ * Reads a text that the scanner has accepted, value by value along its tape, and decodes only what
+ * is asked for. It stands at a value; every reading method leaves it behind that value. Members
+ * that a later one replaces are not there.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
@@ -98,7 +99,10 @@ export class JsonCursor {
     return { start: start + 1, end: end - 1 };
   }
 
-  /** The word that a member of the object is; an empty text where it is none or not there. The cursor stays at the object. */
+  /**
+   * The word that a member of the object is; an empty text where it is none or not there. The
+   * cursor stays at the object.
+   */
   wordOfMember(name: string): string {
     const place = this.#place;
     const word = this.eachMember((key) => {
@@ -121,8 +125,8 @@ export class JsonCursor {
   }
 
   /**
-   * Calls `read` at each member's value, which it must step over; stops at the first answer. The cursor stands at an object. The key is
-   * given as a word, and its text can be asked for.
+   * Calls `read` at each member's value, which it must step over; stops at the first answer. The
+   * cursor stands at an object. The key is given as a word, and its text can be asked for.
    */
   eachMember<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
     const { slots } = this.#tape;
@@ -142,7 +146,10 @@ export class JsonCursor {
     return undefined;
   }
 
-  /** Calls `read` for each key of an object, replaced ones too, in the order in which they were sent. */
+  /**
+   * Calls `read` for each key of an object, replaced ones too, in the order in which they were
+   * sent.
+   */
   eachKey<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
     const behind = this.#tape.slots[this.#place + 2] as number;
     this.#place += ENTRY;
@@ -177,7 +184,10 @@ export class JsonCursor {
     return textUpTo(characters, this.bytes, start, end);
   }
 
-  /** The nested member's name that the key that was read last is to parsers that compare without case; else an empty text. */
+  /**
+   * The nested member's name that the key that was read last is to parsers that compare without
+   * case; else an empty text.
+   */
   nameBesidesCase(): string {
     return nestedNameBesidesCase(this.bytes, ...this.#key());
   }

@@ -3,8 +3,9 @@ import { type JsonTape, REPLACED } from './json-tape.ts';
 import { unescapeInto } from './json-text.ts';
 
 /**
- * Knows the keys of the objects that are open while a text is scanned, and marks on the tape every member that a later one with the same
- * key replaces. Linear in the number of keys. A key with escapes is decoded once.
+ * Knows the keys of the objects that are open while a text is scanned, and marks on the tape every
+ * member that a later one with the same key replaces. Linear in the number of keys. A key with
+ * escapes is decoded once.
  */
 export class KeyRegister {
   readonly #bytes: Uint8Array;
@@ -30,7 +31,10 @@ export class KeyRegister {
     return this.#top;
   }
 
-  /** A key at its place on the tape, which stands in the text from `start` to `end`, without its quotes. */
+  /**
+   * A key at its place on the tape, which stands in the text from `start` to `end`, without its
+   * quotes.
+   */
   add(place: number, start: number, end: number, escaped: boolean): void {
     const memory = this.#memory;
     memory.makeRoom(this.#top);
@@ -73,7 +77,9 @@ export class KeyRegister {
     }
   }
 
-  /** From the last key to the first: a key that is in the table already is replaced by a later one. */
+  /**
+   * From the last key to the first: a key that is in the table already is replaced by a later one.
+   */
   #markByTable(first: number, count: number): void {
     const slots = 2 ** Math.ceil(Math.log2(count * 2));
     const table = this.#memory.emptyTable(slots);
@@ -141,7 +147,10 @@ export class KeyMemory {
   }
 }
 
-/** An entry: its key's place on the tape, its hash, where its text begins (below 0: among the decoded ones), and the length of that. */
+/**
+ * An entry: its key's place on the tape, its hash, where its text begins (below 0: among the
+ * decoded ones), and the length of that.
+ */
 const PLACE = 0;
 const HASH = 1;
 const TEXT = 2;
@@ -154,7 +163,10 @@ const SMALL_OBJECT = 8;
 /** Unpredictable, so that nobody can choose keys that collide; answers do not depend on it. */
 const HASH_SEED = randomInt(2 ** 31);
 
-/** Mixing after each byte keeps it from being a polynomial, whose collisions would not depend on the seed. */
+/**
+ * Mixing after each byte keeps it from being a polynomial, whose collisions would not depend on the
+ * seed.
+ */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = HASH_SEED;
   for (let pos = start; pos < end; pos++) {

@@ -3,7 +3,10 @@ import { byteAt, DOT, isDigit, LETTER_E, MINUS, PLUS, ZERO } from './json-bytes.
 /** Python reads integers of up to 4,300 digits, and no double needs as many. */
 export const MAX_NUMBER_BYTES = 4096;
 
-/** Answers of `numberEnd`; what is less than `NOT_A_NUMBER` says by how much where the number is broken. */
+/**
+ * Answers of `numberEnd`; what is less than `NOT_A_NUMBER` says by how much where the number is
+ * broken.
+ */
 export const TOO_LARGE = -1;
 export const TOO_LONG = -2;
 export const NOT_A_NUMBER = -3;

@@ -22,18 +22,19 @@ import { ESCAPED, JsonTape } from './json-tape.ts';
 import { SHORT_ESCAPES } from './json-text.ts';
 
 /**
- * Strict JSON in one pass over the bytes, without building anything but a tape of where its values stand. For 20 MiB of empty arrays
- * JSON.parse needs 2 s and 560 MiB; and JSON.parse loses what must survive (large integers, `1.0`) and what must be seen (duplicates).
+ * Strict JSON in one pass over the bytes. The result is a tape with the places of all values. For
+ * 20 MiB of empty arrays JSON.parse needs 2 s and 560 MiB, and it loses large integers, `1.0` and
+ * duplicates.
  *
  * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
- * - the text is one object; invalid UTF-8 and a byte order mark are refused, as is anything behind the object but white space;
- * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, counting those inside others. A conversation that
- *   fills a context window of a million tokens has some ten thousand; twenty million numbers would keep everybody else waiting for seconds;
- * - of members with the same key, at any depth, the last counts, and only it reaches the provider. Keys are compared decoded, so that
- *   `"a"` and `"\u0061"` are the same. The others are blanked out before anything is read, so that no later reader can disagree about which one counts;
- * - an escaped surrogate without its other half is refused: it is no character, and no provider could encode it;
- * - a number that overflows a double is refused, and so is one of more than 4,096 bytes. Digits reach the provider as they were written;
- * - `\u0000` is a character like any other, and so is `__proto__` as a key; a raw control byte in a string is refused.
+ * - the text is one object with white space; invalid UTF-8 and a byte order mark are refused;
+ * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, counting those
+ *   inside others. A conversation of a million tokens has some ten thousand;
+ * - of members with the same key, at any depth, the last counts, and only it reaches the provider.
+ *   Keys are compared decoded: `"a"` equals `"\u0061"`. The others are blanked out first;
+ * - an escaped surrogate without its other half is refused: no provider could encode it;
+ * - a number that overflows a double, or has more than 4,096 bytes, is refused;
+ * - `\u0000` and the key `__proto__` are allowed; a raw control byte in a string is refused.
  */
 export const MAX_DEPTH = 128;
 export const MAX_VALUES = 250_000;
@@ -41,7 +42,7 @@ export const MAX_VALUES = 250_000;
 export interface ScannedObject {
   readonly kind: 'object';
   readonly bytes: Buffer;
-  /** Has all keys and values, replaced ones too. The next scan may write over it: read it before the event loop goes on. */
+  /** All keys and values, replaced ones too. Valid until the event loop continues. */
   readonly tape: JsonTape;
   /** There are members that a later one with the same key replaces. */
   readonly hasReplaced: boolean;
@@ -54,7 +55,7 @@ export interface JsonProblem {
   readonly problem: string;
 }
 
-/** Texts up to this length are scanned in one step, which takes 2 ms at worst; longer ones by steps of this length. */
+/** Longest text for one step, 2 ms at worst. Longer texts take steps of this length. */
 export const STEP_BYTES = 64 * 1024;
 
 /** The next position after a failure: there is none. */
@@ -87,7 +88,7 @@ export class JsonScan {
   #next = VALUE;
   #problem = '';
   #values = 0;
-  /** Open arrays and objects: their places on the tape, and their numbers in the register of keys. */
+  /** Open arrays and objects: places on the tape, numbers in the register of keys. */
   readonly #open: number[] = [];
   readonly #openKeys: number[] = [];
   #inObject = false;

@@ -1,9 +1,10 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Positions of every key and value of a text, in the order of the text. The scan writes it, so that no later reader walks through the
- * bytes again. An entry is three numbers: where it begins, where it ends, and of a key or string its flags, of an array or object the
- * place on the tape behind all that it contains.
+ * Positions of every key and value of a text, in the order of the text. The scan writes it, so that
+ * no later reader walks through the bytes again. An entry is three numbers: where it begins, where
+ * it ends, and of a key or string its flags, of an array or object the place on the tape behind all
+ * that it contains.
  */
 export class JsonTape {
   slots = new Int32Array(ENTRY * 256);
@@ -21,9 +22,10 @@ export class JsonTape {
   }
 
   /**
-   * Writes blanks over every replaced member, from its key to the next one: the text stays valid, and all places stay right. In place, since
-   * a copy of a large body would be held as long as the body. What the member contained cannot be seen from the bytes any more, so that its key
-   * gets the place behind it.
+   * Writes blanks over every replaced member, from its key to the next one: the text stays valid,
+   * and all places stay right. In place, since a copy of a large body would be held as long as the
+   * body. What the member contained cannot be seen from the bytes any more, so that its key gets
+   * the place behind it.
    */
   blankReplaced(bytes: Buffer): void {
     const { slots } = this;

@@ -1,8 +1,9 @@
 import { BACKSLASH, hexQuad, LETTER_U } from './json-bytes.ts';
 
 /**
- * The text of a string as UTF-8, without its escapes: `start` and `end` enclose what stands between the quotes. The text has been
- * scanned, so every escape is complete and every surrogate has its other half. The result is never longer than what it was made of.
+ * The text of a string as UTF-8, without its escapes: `start` and `end` enclose what stands between
+ * the quotes. The text has been scanned, so every escape is complete and every surrogate has its
+ * other half. The result is never longer than what it was made of.
  */
 export function unescapeText(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const text = new Uint8Array(end - start);

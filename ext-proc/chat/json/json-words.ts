@@ -17,8 +17,8 @@ const NESTED =
 const VALUES = 'system developer user assistant tool none auto required json_object';
 
 /**
- * The names and values that the gateway knows. Their text is known without making a string, which is six times as fast; of any other text
- * it is enough that it is none of them.
+ * The names and values that the gateway knows. Their text is known without making a string, which
+ * is six times as fast; of any other text it is enough that it is none of them.
  */
 interface Word {
   readonly text: string;
@@ -26,7 +26,9 @@ interface Word {
   readonly isNested: boolean;
 }
 
-/** The text of a string between its quotes at `start` and `end`, if it is a word; else an empty one. */
+/**
+ * The text of a string between its quotes at `start` and `end`, if it is a word; else an empty one.
+ */
 export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (isEscaped) {
     if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
@@ -36,7 +38,10 @@ export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped:
   return word !== undefined && isAt(word.bytes, bytes, start, end) ? word.text : '';
 }
 
-/** The nested member's name that another parser may take such a key for, because it compares without case; else an empty text. */
+/**
+ * The nested member's name that another parser may take such a key for, because it compares without
+ * case; else an empty text.
+ */
 export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
   const length = isEscaped ? unescapeInto(DECODED, 0, bytes, start, end) : end - start;
@@ -45,7 +50,10 @@ export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: num
   return word?.isNested === true && isAt(word.bytes, FOLDED, 0, folded) ? word.text : '';
 }
 
-/** In lower case, as Go's encoding/json compares names: U+017F is a small S and U+212A a K. The end of what was written into `FOLDED`. */
+/**
+ * In lower case, as Go's encoding/json compares names: U+017F is a small S and U+212A a K. The end
+ * of what was written into `FOLDED`.
+ */
 function foldInto(bytes: Uint8Array, start: number, end: number): number {
   let length = 0;
   for (let pos = start; pos < end; pos++) {

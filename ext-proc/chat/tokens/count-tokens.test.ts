@@ -66,7 +66,8 @@ describe('counting tokens', () => {
 
 describe('what cannot be counted in time', () => {
   test('is estimated, and does not hold up the others', async () => {
-    // The time goes by when the test says so: how long the next thread takes to start is not judged.
+    // The time goes by when the test says so: how long the next thread takes to start is not
+    // judged.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { countTokens } = counter({ timeoutMs: 10_000 });
     const long = 'qwxzjk'.repeat(5_000_000);

@@ -5,14 +5,20 @@ import type { CountJob, CountResult } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 
 /**
- * Counts the tokens of answers that came without a usage, and of prompts whose ceiling is too dear. Started when first needed; one thread,
- * first come first served.
+ * Counts the tokens of answers that came without a usage, and of prompts whose ceiling is too dear.
+ * Started when first needed; one thread, first come first served.
  */
 export interface TokenCounter {
-  /** Never rejects: what cannot be counted in time is estimated, so that no charge waits for it or is lost. */
+  /**
+   * Never rejects: what cannot be counted in time is estimated, so that no charge waits for it or
+   * is lost.
+   */
   readonly countTokens: CountTokens;
   readonly boundTokens: BoundTokens;
-  /** Estimates every count that is not done after `delayMs`, and all later ones: the process ends, and charges are due. */
+  /**
+   * Estimates every count that is not done after `delayMs`, and all later ones: the process ends,
+   * and charges are due.
+   */
   estimateAfter(delayMs: number): void;
   close(): Promise<void>;
 }
@@ -39,7 +45,10 @@ interface PendingJob {
 const resourceLimits = { maxOldGenerationSizeMb: 512 };
 const TIMEOUT_MS = 10_000;
 const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
-/** Two seconds of the thread at 1 us a character (English takes 0.13, Chinese 1.6: measured), so that no charge waits longer for prompts. */
+/**
+ * Two seconds of the thread at 1 us a character (English takes 0.13, Chinese 1.6: measured), so
+ * that no charge waits longer for prompts.
+ */
 const MAX_PROMPT_CHARACTERS = 2 * 1024 * 1024;
 
 export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
@@ -134,7 +143,10 @@ function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** Four bytes to a token: near the truth for English, German and code, above it for Cyrillic, a little below for Chinese. */
+/**
+ * Four bytes to a token: near the truth for English, German and code, above it for Cyrillic, a
+ * little below for Chinese.
+ */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }

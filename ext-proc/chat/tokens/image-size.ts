@@ -4,8 +4,9 @@ export interface ImageSize {
 }
 
 /**
- * Width and height from the first bytes of a PNG, JPEG, GIF or WebP file. `undefined`: another format, or not enough of it. The bytes
- * come from outside: nothing is read behind their end, and every step moves on.
+ * Width and height from the first bytes of a PNG, JPEG, GIF or WebP file. `undefined`: another
+ * format, or not enough of it. The bytes come from outside: nothing is read behind their end, and
+ * every step moves on.
  */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   if (bytes.length >= 24 && bytes.readUInt32BE(0) === 0x89504e47 && bytes.readUInt32BE(4) === 0x0d0a1a0a) {
@@ -40,7 +41,9 @@ function webpSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/** Segments follow each other with their lengths; the frame header (SOF) among them has the size. */
+/**
+ * Segments follow each other with their lengths; the frame header (SOF) among them has the size.
+ */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
   let pos = 2;
   while (pos + 9 <= bytes.length) {

@@ -9,7 +9,10 @@ export type ImageSource =
   | { readonly kind: 'remote' }
   | { readonly kind: 'invalid'; readonly requirement: string };
 
-/** `data:image/png;base64,` with any parameters between; a media type is at most 255 characters, so is all that stands before the data. */
+/**
+ * `data:image/png;base64,` with any parameters between; a media type is at most 255 characters, so
+ * is all that stands before the data.
+ */
 const DATA_URI = /^data:image\/[a-z0-9.+-]{1,100}(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;
 const LONGEST_HEAD = 255;
 const REMOTE = /^\s*https?:/i;
@@ -18,7 +21,9 @@ const INLINE_ONLY = 'must be a data: URI with an image media type and base64 dat
 
 const STEP_BYTES = 1024 * 1024;
 
-/** Reads the source of an image from its `url`, the text between the quotes at `start` and `end`. */
+/**
+ * Reads the source of an image from its `url`, the text between the quotes at `start` and `end`.
+ */
 export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
   const head = textUpTo(LONGEST_HEAD, bytes, start, end);
   const uri = DATA_URI.exec(head);
@@ -33,7 +38,10 @@ export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSo
   return { kind: 'inline', size: sizeOf(bytes, dataStart, end) };
 }
 
-/** Base64 characters to decode: a header, or as much metadata as cameras put before a JPEG's frame header. Multiples of four. */
+/**
+ * Base64 characters to decode: a header, or as much metadata as cameras put before a JPEG's frame
+ * header. Multiples of four.
+ */
 const HEADER_CHARACTERS = 64;
 const JPEG_CHARACTERS = 262_144;
 

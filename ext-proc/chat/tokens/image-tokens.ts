@@ -2,11 +2,12 @@ import type { ImageSize } from './image-size.ts';
 import type { TokenBounds } from './input-tokens.ts';
 
 /**
- * Images are counted by the published rule for tiles: scaled down to fit 2048 x 2048, then to a shorter side of 768, and cut into
- * tiles of 512 x 512. A client's `detail` is ignored, since not every provider honours it.
- * Estimate: 85 tokens, and 170 a tile. Ceiling: the most expensive published rules, which are 2833 tokens and 5667 a tile, or one token for
- * every 28 x 28 pixels, whichever is more. A size that cannot be read is estimated as 1024 x 1024; its ceiling is eight tiles, the most
- * there can be, or 16384 tokens, the limit of the models that count pixels.
+ * Images are counted by the published rule for tiles: scaled down to fit 2048 x 2048, then to a
+ * shorter side of 768, and cut into tiles of 512 x 512. A client's `detail` is ignored, since not
+ * every provider honours it. Estimate: 85 tokens, and 170 a tile. Ceiling: the most expensive
+ * published rules, which are 2833 tokens and 5667 a tile, or one token for every 28 x 28 pixels,
+ * whichever is more. A size that cannot be read is estimated as 1024 x 1024; its ceiling is eight
+ * tiles, the most there can be, or 16384 tokens, the limit of the models that count pixels.
  */
 export function imageTokens(size: ImageSize | undefined): TokenBounds {
   if (!size) return { estimate: 85 + 170 * 4, ceiling: Math.max(dearTiles(MAX_TILES), 16_384) };

@@ -1,6 +1,6 @@
 /**
- * Two numbers (docs/design.md, "Delivery"). The estimate counts against context window and tpm. The ceiling is held, and is never
- * below the true count.
+ * Two numbers (docs/design.md, "Delivery"). The estimate counts against context window and tpm. The
+ * ceiling is held, and is never below the true count.
  */
 export interface TokenBounds {
   readonly estimate: number;
@@ -8,7 +8,9 @@ export interface TokenBounds {
 }
 
 export interface InputTokens extends TokenBounds {
-  /** The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer. */
+  /**
+   * The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer.
+   */
   readonly normalizedCeiling: number;
   /** Part of both numbers for everything but plain text: frames of messages, tools, images. */
   readonly besidesText: TokenBounds;

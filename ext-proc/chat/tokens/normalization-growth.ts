@@ -2,13 +2,16 @@ import { BACKSLASH, LETTER_U } from '../json/json-bytes.ts';
 import { escapedCodePoint } from '../json/json-text.ts';
 
 /**
- * How much longer a text can become, in bytes of UTF-8, when a tokenizer normalizes it first (Qwen's to NFC, SentencePiece to NFKC): U+1D160 has
- * four bytes, twelve after NFC; U+FDFA three, 33 after NFKC. Most characters grow by nothing. The text stands in a JSON string; every escape in
+ * How much longer a text can become, in bytes of UTF-8, when a tokenizer normalizes it first
+ * (Qwen's to NFC, SentencePiece to NFKC): U+1D160 has four bytes, twelve after NFC; U+FDFA three,
+ * 33 after NFKC. Most characters grow by nothing. The text stands in a JSON string; every escape in
  * it is whole, except where a long text is measured in blocks.
  *
- * The sum over the characters is a bound for the text, because composition only makes text shorter, with one exception: a letter such as "ä",
- * which is composed already, stays in pieces when a mark behind it (U+0323) belongs before its own. So what it grows by in pieces is added
- * where a mark follows. normalization-growth.test.ts holds that against String.normalize, all code points and random text.
+ * The sum over the characters is a bound for the text, because composition only makes text shorter,
+ * with one exception: a letter such as "ä", which is composed already, stays in pieces when a mark
+ * behind it (U+0323) belongs before its own. So what it grows by in pieces is added where a mark
+ * follows. normalization-growth.test.ts holds that against String.normalize, all code points and
+ * random text.
  */
 export class NormalizationGrowth {
   bytes = 0;
@@ -65,7 +68,10 @@ const GROWTH_BITS = 0xff;
 const IS_MARK = 0x100;
 const IN_PIECES_SHIFT = 9;
 
-/** Filled as characters come: a page of 256 of them takes some 0.2 ms, and most pages have nothing in them. */
+/**
+ * Filled as characters come: a page of 256 of them takes some 0.2 ms, and most pages have nothing
+ * in them.
+ */
 const PAGES: (Uint16Array | undefined)[] = new Array(0x1100);
 const EMPTY_PAGE = new Uint16Array(256);
 
@@ -79,7 +85,10 @@ function factsOf(point: number): number {
   return page[point & 0xff] as number;
 }
 
-/** Behind these pages only one has a mark or a character that decomposes: that of variation selectors. */
+/**
+ * Behind these pages only one has a mark or a character that decomposes: that of variation
+ * selectors.
+ */
 const LAST_PAGE = 0x2ff;
 const VARIATION_SELECTORS = 0xe01;
 

@@ -1,12 +1,18 @@
 import type { Span } from '../json/json-cursor.ts';
 
-/** All that a model will read, as places in the body: what tokens are counted by, and the text is collected from. */
+/**
+ * All that a model will read, as places in the body: what tokens are counted by, and the text is
+ * collected from.
+ */
 export interface PromptRecord {
   readonly messages: number;
   readonly parts: number;
   readonly toolCalls: number;
   readonly tools: number;
-  /** Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text stands between its quotes and may have escapes. */
+  /**
+   * Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text stands between its
+   * quotes and may have escapes.
+   */
   readonly pieces: Int32Array;
   readonly images: readonly ImagePlace[];
 }
@@ -18,7 +24,10 @@ export interface ImagePlace extends Span {
 }
 
 export const TEXT = 0;
-/** Definitions of tools, and fields that the gateway does not know, as JSON: templates serialize them again. */
+/**
+ * Definitions of tools, and fields that the gateway does not know, as JSON: templates serialize
+ * them again.
+ */
 export const JSON_TEXT = 1;
 
 /** Writes it while a request is checked. */

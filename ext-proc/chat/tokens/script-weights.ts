@@ -1,6 +1,7 @@
 /**
- * How many tokens characters outside ASCII are, by script: the last code point of a range, and tokens x 1000, fitted to o200k_base. Letters
- * that no tokenizer knows cost more than those of everyday text, up to a token for each byte.
+ * How many tokens characters outside ASCII are, by script: the last code point of a range, and
+ * tokens x 1000, fitted to o200k_base. Letters that no tokenizer knows cost more than those of
+ * everyday text, up to a token for each byte.
  */
 const SCRIPTS: readonly (readonly [last: number, weight: number])[] = [
   [0x7f, 700],
@@ -34,7 +35,10 @@ const SCRIPTS: readonly (readonly [last: number, weight: number])[] = [
   [0xffff, 1000],
 ];
 
-/** By 16 code points: their weights are looked up more often than anything else of a text outside ASCII. */
+/**
+ * By 16 code points: their weights are looked up more often than anything else of a text outside
+ * ASCII.
+ */
 const BLOCK_BITS = 4;
 const BLOCK_WEIGHTS = new Uint16Array(0x10000 >> BLOCK_BITS);
 let next = 0;

@@ -6,11 +6,13 @@ import { NormalizationGrowth } from './normalization-growth.ts';
 import { weightOf } from './script-weights.ts';
 
 /**
- * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and about how many tokens it is. Tokenizers
- * first cut text into words, numbers, runs of signs and of white space, and then into pieces they know; so this counts such runs and
- * weighs them by kind and length. Weights are fitted to o200k_base and cl100k_base on test/corpus; how far any other text can be from the
- * truth is stated in token-bounds.test.ts. A byte costs 2 to 3 ns, so what goes beyond 32 KiB is measured in every fourth block of 256 bytes
- * only; elsewhere the bytes are counted as they stand in the body, which is never less than the text has.
+ * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and about
+ * how many tokens it is. Tokenizers first cut text into words, numbers, runs of signs and of white
+ * space, and then into pieces they know; so this counts such runs and weighs them by kind and
+ * length. Weights are fitted to o200k_base and cl100k_base on test/corpus; how far any other text
+ * can be from the truth is stated in token-bounds.test.ts. A byte costs 2 to 3 ns, so what goes
+ * beyond 32 KiB is measured in every fourth block of 256 bytes only; elsewhere the bytes are
+ * counted as they stand in the body, which is never less than the text has.
  */
 export class TextMeter {
   /** All of it is ASCII, without an escaped character: nothing that a normalization changes. */
@@ -21,7 +23,7 @@ export class TextMeter {
   readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
-  /** The kind of what was measured last: an escaped sign or line end that follows one of its kind adds little. */
+  /** Kind of the last measured byte: an escaped sign or line end after its kind adds little. */
   #previous = 0;
 
   /** `samples`: of long texts, not every byte is looked at. */
@@ -71,7 +73,7 @@ export class TextMeter {
     this.#growth.endText();
   }
 
-  /** Blocks lie at fixed places of the body, so that many short texts are sampled just as one long text is. */
+  /** Blocks are at fixed places of the body, so many short texts are sampled like one long text. */
   #sample(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     while (pos < end) {
@@ -104,7 +106,7 @@ export class TextMeter {
     return pos;
   }
 
-  /** Up to the next escape or wide character. One step for each byte and no branch on its kind, which takes half the time. */
+  /** Measures up to the next escape or wide character, one step for each byte, without branches. */
   #addRuns(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     let state = 0;
@@ -170,10 +172,10 @@ export class TextMeter {
 /** A multiple of `BLOCK`; takes 1 ms at worst. */
 export const TEXT_STEP_BYTES = 64 * 1024;
 const MEASURED_WHOLE = 32 * 1024;
-/** Short, so that a body of many scripts is met in all its parts: 1.3 % off on average at 100 KB, 6 % at worst (measured). */
+/** Short blocks meet all scripts of a body: 1.3 % off on average at 100 KB, 6 % at worst. */
 const BLOCK = 256;
 const SAMPLED = 4;
-/** Secret choice of the measured block among four: a client could otherwise hide expensive parts in the blocks that are not measured. */
+/** Secret choice of the measured block: clients cannot hide expensive parts in other blocks. */
 const SECRET = randomInt(2 ** 32);
 
 /** One of each four, by the last step of MurmurHash3. */
@@ -219,7 +221,7 @@ const WEIGHT_BEYOND: readonly number[] = [250, 300, 333, 10];
 const LONG_SIGN_RUN = 6;
 /** Two tokens for three random signs (measured), one for each of the worst. */
 const OTHER_SIGN = 550;
-/** One more of the same sign: tokens for 16 to 64 of those that people draw lines with, for 2 to 8 of others, none for DEL. */
+/** One more of the same sign: a token for 16 to 64 line signs, 2 to 8 others; none for DEL. */
 const REPEATED_SIGNS = new Uint16Array(256).fill(250);
 for (const sign of '-=*#_/.~%+') REPEATED_SIGNS[sign.charCodeAt(0)] = 16;
 for (const sign of '!:;<>') REPEATED_SIGNS[sign.charCodeAt(0)] = 80;
@@ -231,8 +233,9 @@ function weights(weigh: (length: number) => number): Uint32Array {
 }
 
 /**
- * What a byte of a kind does after what stood before it: the state it leads to, and above that by how much the weight grows. A state is
- * a run's kind and length, 0 the beginning, as the place where its steps stand: eight to a state.
+ * What a byte of a kind does after what stood before it: the state it leads to, and above that by
+ * how much the weight grows. A state is a run's kind and length, 0 the beginning, as the place
+ * where its steps stand: eight to a state.
  */
 const LONG_SIGNS = stateOf(SIGN, LONG_SIGN_RUN);
 /** Ends the loop. */
@@ -270,8 +273,8 @@ STEPS[stateOf(UPPER, 1) + LOWER] =
   ((weightOfRun(LOWER, 2) - weightOfRun(UPPER, 1)) << WEIGHT_SHIFT) | stateOf(LOWER, 2);
 
 /**
- * An escaped line end or tab behind white space: a run of one kind is few tokens, and so is indentation; a carriage return begins a token of
- * its own, but where it ends a line.
+ * An escaped line end or tab behind white space: a run of one kind is few tokens, and so is
+ * indentation; a carriage return begins a token of its own, but where it ends a line.
  */
 function weightOfNextSpace(bytes: Uint8Array, pos: number): number {
   const letter = bytes[pos + 1];

@@ -1,6 +1,7 @@
 /**
- * The tokenizer's work grows with the square of a run without a boundary (measured: 60,000 Japanese characters take 12 s), so text is counted
- * in pieces. Cutting before a space costs no token; a cut inside a run costs at most one in 512 characters.
+ * The tokenizer's work grows with the square of a run without a boundary (measured: 60,000 Japanese
+ * characters take 12 s), so text is counted in pieces. Cutting before a space costs no token; a cut
+ * inside a run costs at most one in 512 characters.
  */
 const PIECE_CHARACTERS = 512;
 
@@ -13,7 +14,10 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** Cuts inside of runs that texts of so many characters can have: each makes a count one token wrong at most. */
+/**
+ * Cuts inside of runs that texts of so many characters can have: each makes a count one token wrong
+ * at most.
+ */
 export function mostCuts(characters: number): number {
   return Math.floor(characters / (PIECE_CHARACTERS - 1));
 }

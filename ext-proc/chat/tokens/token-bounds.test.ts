@@ -7,9 +7,11 @@ import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
 import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 
 /**
- * How wrong the two numbers can be for texts that are made to fool them: words of a few characters, drawn from small alphabets of all
- * scripts and signs. Weights by kind and length cannot know which letters follow each other ("qwxz" is four tokens, "ness" one), so a text of
- * nothing but such words is up to four times its estimate; runs of signs, where a client fools nobody by chance, are held closer.
+ * How wrong the two numbers can be for texts that are made to fool them: words of a few characters,
+ * drawn from small alphabets of all scripts and signs. Weights by kind and length cannot know which
+ * letters follow each other ("qwxz" is four tokens, "ness" one), so a text of nothing but such
+ * words is up to four times its estimate; runs of signs, where a client fools nobody by chance, are
+ * held closer.
  */
 const MOST_TIMES = { signs: 3, o200k: 5, cl100k: 6.5 };
 /** The frame of a request is in the estimate and not in the text. */

@@ -28,7 +28,10 @@ const CORPUS: Readonly<Record<string, string>> = {
   lines: '-'.repeat(1000) + '='.repeat(1000),
 };
 
-/** The weights are meant for text: these are noise or nothing at all, where only the ceiling matters. */
+/**
+ * The weights are meant for text: these are noise or nothing at all, where only the ceiling
+ * matters.
+ */
 const NOT_TEXT: ReadonlySet<string> = new Set(['spaces', 'tabs', 'lines', 'random-unicode']);
 
 function tokensOf(body: object): InputTokens {
@@ -38,7 +41,9 @@ function tokensOf(body: object): InputTokens {
 }
 
 const tokensOfText = (content: string) => tokensOf({ messages: [{ role: 'user', content }] });
-/** Tokens that OpenAI adds to a single message: 3 for it, 1 for its role, 3 to begin the response. */
+/**
+ * Tokens that OpenAI adds to a single message: 3 for it, 1 for its role, 3 to begin the response.
+ */
 const FRAME = 7;
 
 function trueCounts(text: string): { o200k: number; cl100k: number } {

@@ -6,9 +6,11 @@ import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
- * Counts a prompt twice (docs/design.md, "Delivery"). The estimate is the count of common tokenizers. The ceiling rests on one fact: tokenizers over
- * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it first. To that come what chat templates put
- * around messages, calls and tools, and the instructions some of them add on their own.
+ * Counts a prompt twice (docs/design.md, "Delivery"). The estimate is the count of common
+ * tokenizers. The ceiling rests on one fact: tokenizers over bytes, or that fall back to bytes,
+ * never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it
+ * first. To that come what chat templates put around messages, calls and tools, and the
+ * instructions some of them add on their own.
  */
 export class TokenTally {
   readonly #text: TextMeter;
@@ -54,7 +56,8 @@ export class TokenTally {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
       estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
-      // Templates serialize JSON again, with indentation (which at most doubles it) and letters outside ASCII as six characters for two bytes.
+      // Templates serialize JSON again, with indentation (which at most doubles it) and letters
+      // outside ASCII as six characters for two bytes.
       ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
     };
     const ceiling = besidesText.ceiling + text.bytes();
@@ -76,7 +79,10 @@ export class TokenTally {
 /** Cost of a short piece, besides its bytes, where steps are measured out. */
 const PIECE_BYTES = 64;
 
-/** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */
+/**
+ * The frame of a request. Templates of open models put a system message of up to 80 tokens of their
+ * own before the first one.
+ */
 const REQUEST: TokenBounds = { estimate: 3, ceiling: 128 };
 /** Role and separators: 4 tokens with OpenAI's models, up to 10 in published templates. */
 const MESSAGE: TokenBounds = { estimate: 4, ceiling: 16 };

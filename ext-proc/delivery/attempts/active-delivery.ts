@@ -48,7 +48,10 @@ export interface FailedAttempt {
 export interface AskedProvider {
   /** Since the delivery began. */
   readonly askedMs: number;
-  /** The provider was sent the whole request, as far as this process can know: Envoy has taken all of it. */
+  /**
+   * The provider was sent the whole request, as far as this process can know: Envoy has taken all
+   * of it.
+   */
   readonly wasSent: boolean;
   /** Bytes of the body that arrived, if the status is a success. */
   readonly responseBytes: number;
@@ -79,8 +82,10 @@ export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
 }
 
 /**
- * True if the response is read to its end also when the client has left (docs/interface.md, "Failures of providers"): a JSON response and one with an Idempotency-Key
- * always, a stream as its provider is configured; by default if the model reasons, because the reasoning is paid for before the client sees output.
+ * True if the response is read to its end also when the client has left (docs/interface.md,
+ * "Failures of providers"): a JSON response and one with an Idempotency-Key always, a stream as its
+ * provider is configured; by default if the model reasons, because the reasoning is paid for before
+ * the client sees output.
  */
 export function isDrained({ admitted }: ActiveDelivery, { provider }: Target): boolean {
   if (!admitted.chat.stream || admitted.keepsResponse === true) return true;

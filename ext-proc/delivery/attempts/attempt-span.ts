@@ -5,7 +5,10 @@ import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
-/** One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for prompt and answer. */
+/**
+ * One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for
+ * prompt and answer.
+ */
 export function beginAttemptSpan(
   { trace, chat, outputLimit }: AdmittedRequest,
   { provider, model }: Target,

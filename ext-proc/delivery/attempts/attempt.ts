@@ -25,7 +25,10 @@ import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
 
-/** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
+/**
+ * A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is
+ * here.
+ */
 export type Opened = OpenedJson | OpenedStream;
 
 export interface OpenedJson {
@@ -83,7 +86,10 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   }
 }
 
-/** Not in `attempt`: what an async function has named stays in memory while it waits, and the request holds the body. */
+/**
+ * Not in `attempt`: what an async function has named stays in memory while it waits, and the
+ * request holds the body.
+ */
 function ask(
   { admitted, providers, requestMemory, identify }: ActiveDelivery,
   target: Target,
@@ -162,7 +168,10 @@ async function openJson(
   }
 }
 
-/** JSON where a stream was asked for: an error that came with the wrong status, or nothing that could be passed on. */
+/**
+ * JSON where a stream was asked for: an error that came with the wrong status, or nothing that
+ * could be passed on.
+ */
 async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   if (!Buffer.isBuffer(body)) return body;

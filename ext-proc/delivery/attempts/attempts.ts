@@ -6,7 +6,10 @@ import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active
 import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
 
-/** Asks the model's targets in order until one answers; the failure to report when none does (docs/interface.md, "Failures of providers"). */
+/**
+ * Asks the model's targets in order until one answers; the failure to report when none does
+ * (docs/interface.md, "Failures of providers").
+ */
 export async function openFirst(delivery: ActiveDelivery): Promise<Opened | FailedAttempt> {
   const { targets } = delivery.admitted.model;
   let worst: FailedAttempt | undefined;
@@ -46,7 +49,10 @@ async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boole
   }
 }
 
-/** The failure to report: the last one, unless it is a configuration error and an earlier target failed for another reason. */
+/**
+ * The failure to report: the last one, unless it is a configuration error and an earlier target
+ * failed for another reason.
+ */
 function moreTelling(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
   return before !== undefined && now.failure.code === 'upstream_config_error' ? before : now;
 }

@@ -11,7 +11,8 @@ export interface AskedTarget {
 }
 
 /**
- * Charges the response of the last attempt, as DeliveryHold.charge(). If that is refused or fails, the attempt is recorded as uncharged.
+ * Charges the response of the last attempt, as DeliveryHold.charge(). If that is refused or fails,
+ * the attempt is recorded as uncharged.
  */
 export async function chargeResponse(
   delivery: ActiveDelivery,

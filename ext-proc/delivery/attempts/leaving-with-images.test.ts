@@ -11,7 +11,10 @@ const images = { imageCeiling: CEILING, providers: [provider('alpha', { onDiscon
 /** By the ceiling, with the three words of the prompt. */
 const AT_MOST = { promptTokens: CEILING + 3 };
 
-/** The client leaves when it has seen `seen`; the provider goes on with `rest` then, and does what `after` does. */
+/**
+ * The client leaves when it has seen `seen`; the provider goes on with `rest` then, and does what
+ * `after` does.
+ */
 async function leaveAt(seen: readonly string[], rest: readonly string[], after?: Parameters<typeof sendStream>[1]) {
   const to = client();
   egress.respondWith(async (response, asked) => {

@@ -1,13 +1,22 @@
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
 
-/** Up to this a body is left alone until its request has ended: most are, and freeing them would cost more than it brings. */
+/**
+ * Up to this a body is left alone until its request has ended: most are, and freeing them would
+ * cost more than it brings.
+ */
 const SMALL_BYTES = 16 * 1024;
 
-/** So much of a longer prompt is counted where its provider reports no usage, some 65,000 tokens; the rest is estimated. */
+/**
+ * So much of a longer prompt is counted where its provider reports no usage, some 65,000 tokens;
+ * the rest is estimated.
+ */
 const COUNTED_BYTES = 256 * 1024;
 
-/** The client's body while providers are asked: freed when no further attempt can need it, given up for others when only one might. */
+/**
+ * The client's body while providers are asked: freed when no further attempt can need it, given up
+ * for others when only one might.
+ */
 export class RequestMemory implements Yielding {
   readonly #chat: ChatRequest;
   readonly #room: Room;

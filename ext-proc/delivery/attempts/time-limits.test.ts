@@ -16,8 +16,9 @@ import {
 } from '../egress.fixture.ts';
 
 /**
- * What is cut off in time, and what is not. A process that stands still on a busy machine is over a short limit before the test has done
- * its part; with this one it may stand still for three seconds. The tests wait for it side by side, each with an egress of its own.
+ * What is cut off in time, and what is not. A process that stands still on a busy machine is over a
+ * short limit before the test has done its part; with this one it may stand still for three
+ * seconds. The tests wait for it side by side, each with an egress of its own.
  */
 const LIMIT_MS = 4_000;
 
@@ -102,7 +103,8 @@ describe.concurrent('in time', () => {
       await withProvider([slow], async ({ deliver }) => {
         const timeouts = { firstByteMs: LIMIT_MS, streamIdleMs: LIMIT_MS };
         const { outcome } = await deliver({ stream: true, timeouts });
-        // The first piece comes at once, the others at their pace: the figures of the attempt are around that.
+        // The first piece comes at once, the others at their pace: the figures of the attempt are
+        // around that.
         const [{ durationMs = 0, firstEventMs = Number.NaN, ...attempt } = {}, ...others] = outcome.attempts;
         expect([attempt, others]).toEqual([{ provider: 'alpha', result: 'ok' }, []]);
         expect(firstEventMs).toBeGreaterThanOrEqual(0);

@@ -5,16 +5,19 @@ import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
- * What may be counted for the record alone, by the ceilings of prompts, which are near their bytes: so many at once, and so many more each
- * second. A million take the tokenizer 70 ms of English or code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond
- * it prompts are estimated: a provider that fails must not cost a core, and charges wait for the same thread.
+ * What may be counted for the record alone, by the ceilings of prompts, which are near their bytes:
+ * so many at once, and so many more each second. A million take the tokenizer 70 ms of English or
+ * code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond it prompts are
+ * estimated: a provider that fails must not cost a core, and charges wait for the same thread.
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;
 /** As in count-tokens.ts. */
 const BYTES_PER_TOKEN = 4;
 
-/** Records each attempt that no customer is charged for, with the tokens that its provider may bill. */
+/**
+ * Records each attempt that no customer is charged for, with the tokens that its provider may bill.
+ */
 export class UnchargedAttempts implements UnchargedRecorder {
   readonly #countTokens: CountTokens;
   readonly #underWay = new Set<Promise<void>>();

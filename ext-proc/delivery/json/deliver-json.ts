@@ -8,7 +8,10 @@ import { usageJson } from '../response/usage.ts';
 import { respond, respondWithRefusal } from './respond.ts';
 import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
 
-/** Charges a whole response, and only then sends it (docs/design.md, "Invariants", 4). Its text is edited, not serialized again. */
+/**
+ * Charges a whole response, and only then sends it (docs/design.md, "Invariants", 4). Its text is
+ * edited, not serialized again.
+ */
 export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson): Promise<DeliveryOutcome> {
   const { admitted, exchange, attempts } = delivery;
   const provider = opened.target.provider.name;

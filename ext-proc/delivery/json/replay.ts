@@ -5,7 +5,10 @@ import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
 import { pause, settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES } from './send-large.ts';
 
-/** A client that leaves with the first byte has left by then, before more is read for it: cut replays would be work for others to wait for. */
+/**
+ * A client that leaves with the first byte has left by then, before more is read for it: cut
+ * replays would be work for others to wait for.
+ */
 const AFTER_FIRST_MS = 25;
 
 /** The answer of an earlier attempt with the same Idempotency-Key. */
@@ -32,9 +35,9 @@ const COMPLETE: ReplayOutcome = { answered: true };
 const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity') };
 
 /**
- * Sends the same bytes once more, with the same generation id, and reads only as much as the client can take. A replay costs the
- * client nothing and can be repeated, so unread large replays must not take the memory that paid responses need.
- * Rejects with StoreUnavailable before anything was sent.
+ * Sends the same bytes once more, with the same generation id, and reads only as much as the client
+ * can take. A replay costs the client nothing and can be repeated, so unread large replays must not
+ * take the memory that paid responses need. Rejects with StoreUnavailable before anything was sent.
  */
 export async function replayResponse(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();

@@ -4,7 +4,10 @@ import type { Answer } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
-/** Hands an answer on. A client that does not take it in time is left to the transport, which bounds what it keeps for it. */
+/**
+ * Hands an answer on. A client that does not take it in time is left to the transport, which bounds
+ * what it keeps for it.
+ */
 export async function respond(delivery: ActiveDelivery, response: Answer): Promise<void> {
   await settlesWithin(delivery.exchange.respond(response), lastBytesMs(delivery));
 }

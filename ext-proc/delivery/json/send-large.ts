@@ -2,7 +2,10 @@ import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
-/** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
+/**
+ * Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its
+ * client reads it.
+ */
 export const LARGE_BYTES = 256 * 1024;
 
 /** A client that takes longer for a piece is in the way of others. */
@@ -17,9 +20,10 @@ export interface Sending {
 }
 
 /**
- * Sends an answer that is charged to a client that may be slow to take it, or never does: its room is given to others who find none, at once
- * where it is kept, else while the client stands still. Three clients with 50 MB each that they do not read would be `no_capacity` for
- * everybody else, until `timeouts.total`.
+ * Sends an answer that is charged to a client that may be slow to take it, or never does: its room
+ * is given to others who find none, at once where it is kept, else while the client stands still.
+ * Three clients with 50 MB each that they do not read would be `no_capacity` for everybody else,
+ * until `timeouts.total`.
  */
 export async function sendLarge(
   exchange: Pick<Exchange, 'openStream'>,

@@ -12,8 +12,8 @@ export interface ReadResponse extends Answer {
 }
 
 /**
- * While it is large and its client does not take it, it gives way to what is paid for. A refusal: there is no room for it, and nothing was
- * answered.
+ * While it is large and its client does not take it, it gives way to what is paid for. A refusal:
+ * there is no room for it, and nothing was answered.
  */
 export async function sendRead(
   { organizationId, timeoutMs, ...response }: ReadResponse,

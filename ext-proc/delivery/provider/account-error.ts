@@ -33,13 +33,19 @@ const CREDENTIALS_WORDS = anyOf(
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
 );
-/** Names of refusals that are about the client's content, not the account: xAI calls this a missing permission and names the key, OpenRouter speaks of credits. */
+/**
+ * Names of refusals that are about the client's content, not the account: xAI calls this a missing
+ * permission and names the key, OpenRouter speaks of credits.
+ */
 const CONTENT_NAME = /content_(?:filter|policy|moderation)|responsible_ai|moderation|safety_check|flagged/;
 const CONTENT_WORDS = anyOf(
   /\b(?:input|prompt|request|content|messages?|text|images?)\b(?: \w+){0,2} (?:flagged|violates?|filtered|moderated)\b/,
   /\brejected (?:\w+ ){0,6}safety\b|\bsafety_check|\bcontent management policy\b|\brequires moderation\b/,
 );
-/** These words decide even where the provider names a field: it says so of a model that only verified organizations may stream. */
+/**
+ * These words decide even where the provider names a field: it says so of a model that only
+ * verified organizations may stream.
+ */
 const VERIFICATION_WORDS = /\b(?:organi[sz]ation|account) must be verified\b/;
 const RATE_WORDS =
   /\brate[ _-]?limit|\bper[ -](?:minute|second|hour|min)\b|\b(?:tpm|rpm)\b|too many requests|\bslow down\b|overloaded|throttl|concurren/;
@@ -48,7 +54,10 @@ const RATE_WORDS =
 const REQUEST_PLACE = /\b(?:messages|tools|functions|contents|tool_calls|input|content)(?:\[\d+\]|\.\d+)/;
 const ACCOUNT_FIELD = /^(?:api[_-]?key|organi[sz]ation|project|authorization)/i;
 
-/** `undefined`: about the request, or about how much is asked in a minute. `status`: 400, 401, 402, 403, 422 or 429; any other is never judged. */
+/**
+ * `undefined`: about the request, or about how much is asked in a minute. `status`: 400, 401, 402,
+ * 403, 422 or 429; any other is never judged.
+ */
 export function accountErrorOf(status: number, said: ProviderWords): AccountErrorKind | undefined {
   switch (status) {
     case 400:
@@ -87,7 +96,10 @@ function byName(names: readonly string[]): AccountErrorKind | 'request' | undefi
   return names.some((name) => REQUEST_NAME.test(name)) ? 'request' : undefined;
 }
 
-/** True: this 403 says that the prompt is against the provider's rules. Most 403s are about credentials. */
+/**
+ * True: this 403 says that the prompt is against the provider's rules. Most 403s are about
+ * credentials.
+ */
 export function isContentRefusal({ text, names }: ProviderWords): boolean {
   return names.some((name) => CONTENT_NAME.test(name)) || CONTENT_WORDS.test(ownWords(text));
 }
@@ -101,14 +113,20 @@ const CONTEXT_WORDS = anyOf(
   /\breduce the length of the (?:messages|prompt|input)\b/,
 );
 
-/** True for a 400 or 422 that says: prompt and possible output are longer than the provider's context window. */
+/**
+ * True for a 400 or 422 that says: prompt and possible output are longer than the provider's
+ * context window.
+ */
 export function isContextError({ text, names }: ProviderWords): boolean {
   if (names.some((name) => CONTEXT_NAME.test(name))) return true;
   if (names.some((name) => REQUEST_NAME.test(name) && name !== 'invalid_prompt')) return false;
   return CONTEXT_WORDS.test(ownWords(text));
 }
 
-/** Without what is quoted, which are the request's own parts, and without links. Takes at most 10 ms, however the text is made (measured). */
+/**
+ * Without what is quoted, which are the request's own parts, and without links. Takes at most 10
+ * ms, however the text is made (measured).
+ */
 function ownWords(text: string): string {
   return text
     .toLowerCase()

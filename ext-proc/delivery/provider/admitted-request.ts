@@ -2,7 +2,10 @@ import type { GatewayConfig, Model } from '../../../core/config/gateway-config.t
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
 
-/** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */
+/**
+ * An admitted request on its way to a provider: the hold is taken, what follows must end in exactly
+ * one charge or one release.
+ */
 export interface AdmittedRequest {
   readonly generationId: string;
   readonly requestId: string;
@@ -16,7 +19,10 @@ export interface AdmittedRequest {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Unix seconds, for `created`. */
   readonly createdAtSeconds: number;
-  /** True with an Idempotency-Key: the response is read to its end even if the client leaves, and charged together with its stored copy, so that a retry finds it. */
+  /**
+   * True with an Idempotency-Key: the response is read to its end even if the client leaves, and
+   * charged together with its stored copy, so that a retry finds it.
+   */
   readonly keepsResponse?: boolean;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;

@@ -27,7 +27,10 @@ export interface Carrier {
   readonly hasSentAll: boolean;
 }
 
-/** Listener for the moment when the whole request has left this process; not called for one that failed before, nor for a small one. */
+/**
+ * Listener for the moment when the whole request has left this process; not called for one that
+ * failed before, nor for a small one.
+ */
 export interface SentListener {
   sent(): void;
 }
@@ -41,7 +44,10 @@ const MAX_REQUEST_ID_CHARACTERS = 200;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
+/**
+ * One request to a provider and its answer, read in turn: head, then pieces until the end. Every
+ * wait ends by data, end, failure or a limit.
+ */
 export class ProviderCall implements HasDeadline {
   /** Absent: a connection has it, or the call is over. Its body need not stay in memory. */
   request: ProviderRequest | undefined;
@@ -78,7 +84,10 @@ export class ProviderCall implements HasDeadline {
     }
   }
 
-  /** Unread input: all bytes, then the end; bytes before a failure come before it. `undefined`: nothing yet. */
+  /**
+   * Unread input: all bytes, then the end; bytes before a failure come before it. `undefined`:
+   * nothing yet.
+   */
   poll(): Read | undefined {
     if (this.#bytes.length > 0) return this.#take();
     if (this.#ended) return END;
@@ -102,7 +111,10 @@ export class ProviderCall implements HasDeadline {
     this.#limits.lookBy(this.#limitAtMs);
   }
 
-  /** Fails the call when its reader waits longer than this for a piece: silence while nobody reads is not the provider's. */
+  /**
+   * Fails the call when its reader waits longer than this for a piece: silence while nobody reads
+   * is not the provider's.
+   */
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
@@ -131,7 +143,10 @@ export class ProviderCall implements HasDeadline {
     carrier?.destroy();
   }
 
-  /** Call when nothing more will be read. `finished`: the answer was complete, what follows is read away so that the connection lives on. */
+  /**
+   * Call when nothing more will be read. `finished`: the answer was complete, what follows is read
+   * away so that the connection lives on.
+   */
   release(finished: boolean): void {
     if (this.#ended || this.#failure || !finished) {
       this.abort(FAILURES.abandoned);

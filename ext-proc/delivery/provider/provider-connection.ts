@@ -17,13 +17,19 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Envoy keeps idle egress connections for an hour, so the gateway is always the first to close. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** Up to this a body is sent in one piece. A larger one is sent piece by piece, so that its memory is free once it is sent. */
+/**
+ * Up to this a body is sent in one piece. A larger one is sent piece by piece, so that its memory
+ * is free once it is sent.
+ */
 const JOINED_BODY_BYTES = 16 * 1024;
 
 /** undici has no other origin to connect to: every connection leads to Envoy's egress socket. */
 const ORIGIN = 'http://egress';
 
-/** One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. An error ends the connection and its call. */
+/**
+ * One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. An error ends the
+ * connection and its call.
+ */
 export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   readonly #keeper: ConnectionKeeper;
   readonly #client: Client;
@@ -32,7 +38,9 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   /** Bytes that the socket had read when the request was written. */
   #readBefore = 0;
-  /** Envoy closed the socket while it had not read all that was sent: then Linux reports an error. */
+  /**
+   * Envoy closed the socket while it had not read all that was sent: then Linux reports an error.
+   */
   #isUnread = false;
   #isClosed = false;
 
@@ -150,8 +158,9 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 
   /**
-   * No provider has seen the whole request before the request was written, or if Envoy left a part of it unread. The latter happens if a
-   * provider's HTTP/2 connection broke between the last byte of the response before and its end: Envoy closes this connection soon after.
+   * No provider has seen the whole request before the request was written, or if Envoy left a part
+   * of it unread. The latter happens if a provider's HTTP/2 connection broke between the last byte
+   * of the response before and its end: Envoy closes this connection soon after.
    */
   #fail(): void {
     const call = this.#call;

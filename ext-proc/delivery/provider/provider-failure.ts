@@ -6,13 +6,18 @@ import { isObject } from './json-object.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
 
-/** Failure of an attempt: the error for the client if no other attempt succeeds, and which attempt may follow (docs/interface.md, "Failures of providers"). */
+/**
+ * Failure of an attempt: the error for the client if no other attempt succeeds, and which attempt
+ * may follow (docs/interface.md, "Failures of providers").
+ */
 export interface ProviderFailure extends Verdict {
   readonly kind: 'failure';
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
-  /** Present if the operator's own account at the provider failed: only the operator may see that. */
+  /**
+   * Present if the operator's own account at the provider failed: only the operator may see that.
+   */
   readonly account?: AccountErrorKind;
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
@@ -28,7 +33,10 @@ export interface Verdict {
     | 'request_timeout'
     | 'upstream_error'
     | 'internal_error';
-  /** `same`: this target may be asked once more; `next`: only another one; `none`: nothing better would come of it. */
+  /**
+   * `same`: this target may be asked once more; `next`: only another one; `none`: nothing better
+   * would come of it.
+   */
   readonly retry: 'same' | 'next' | 'none';
 }
 
@@ -40,7 +48,9 @@ const NO_CAPACITY_RETRY_NEXT: Verdict = { code: 'no_capacity', retry: 'next' };
 const TIMEOUT_RETRY_SAME: Verdict = { code: 'request_timeout', retry: 'same' };
 const TIMEOUT_FINAL: Verdict = { code: 'request_timeout', retry: 'none' };
 const UPSTREAM_ERROR_RETRY_SAME: Verdict = { code: 'upstream_error', retry: 'same' };
-/** The provider may have done, and be paid for, the work already: asking it again would pay twice. */
+/**
+ * The provider may have done, and be paid for, the work already: asking it again would pay twice.
+ */
 const UPSTREAM_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_error', retry: 'next' };
 
 const BY_STATUS: Readonly<Record<number, Verdict>> = {
@@ -56,7 +66,10 @@ const BY_STATUS: Readonly<Record<number, Verdict>> = {
 };
 const FIRST_SERVER_ERROR = 500;
 
-/** Envoy's response flags on its own replies, most telling first: a refused connection carries `UF` and, after its retries, `URX`. */
+/**
+ * Envoy's response flags on its own replies, most telling first: a refused connection carries `UF`
+ * and, after its retries, `URX`.
+ */
 const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
   [['NC', 'NR'], 'no_cluster', CONFIG_ERROR_RETRY_NEXT],
   [['UF'], 'connect_failed', UPSTREAM_ERROR_RETRY_SAME],
@@ -67,7 +80,10 @@ const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: strin
 
 export const FAILURES = {
   reset: failure('reset', UPSTREAM_ERROR_RETRY_NEXT),
-  /** Envoy's egress listener itself did not take the connection, or not the whole request: no provider has seen it. */
+  /**
+   * Envoy's egress listener itself did not take the connection, or not the whole request: no
+   * provider has seen it.
+   */
   egressUnreachable: failure('egress_unreachable', NO_CAPACITY_RETRY_SAME),
   unsendable: failure('unsendable', CONFIG_ERROR_RETRY_NEXT),
   /** The provider works on the request, and is paid for it: asking it again would pay twice. */
@@ -121,7 +137,10 @@ function accountFailure(status: number, account: AccountErrorKind): ProviderFail
   return { ...failure(result, verdict), account };
 }
 
-/** The client's own request is at fault. A body that is no JSON was not written for a client to read. */
+/**
+ * The client's own request is at fault. A body that is no JSON was not written for a client to
+ * read.
+ */
 function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
   if (isContextError(said)) return CONTEXT_LENGTH_FINAL;
   return {
@@ -141,7 +160,10 @@ export function envoyFailure(responseFlags: string): ProviderFailure {
 
 const ERROR_BODY = 'error_body';
 
-/** An error inside a 200: its own status, where it names one, says what an ordinary status would have said. */
+/**
+ * An error inside a 200: its own status, where it names one, says what an ordinary status would
+ * have said.
+ */
 export function bodyFailure(body: unknown): ProviderFailure {
   const [first] = Array.isArray(body) ? body : [body];
   const error = isObject(first) ? first.error : undefined;
@@ -160,7 +182,10 @@ function statusIn(value: unknown): number | undefined {
 const MAX_PROBLEM_CHARACTERS = 1000;
 const MAX_PARAM_CHARACTERS = 200;
 
-/** As a client may see it: a provider repeats keys, and names its customer, who is the operator (DESIGN invariant 9). */
+/**
+ * As a client may see it: a provider repeats keys, and names its customer, who is the operator
+ * (docs/design.md, "Invariants", 9).
+ */
 export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefined): ProviderFailure {
   const { problem, param } = failed;
   if (problem === undefined && param === undefined) return failed;
@@ -171,7 +196,10 @@ export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefin
   };
 }
 
-/** A 403 about what the client asked for. The provider's words may name the operator's team and key beside the reason. */
+/**
+ * A 403 about what the client asked for. The provider's words may name the operator's team and key
+ * beside the reason.
+ */
 const REFUSED_CONTENT = 'status_403_content';
 
 function ownWords({ result }: ProviderFailure): string {
@@ -198,13 +226,19 @@ export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): R
   }
 }
 
-/** The provider counts more than was estimated here, or has a smaller window: at least so much is true. */
+/**
+ * The provider counts more than was estimated here, or has a smaller window: at least so much is
+ * true.
+ */
 function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
   return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
 }
 
-/** The refusal in the final event of a begun stream. Only these two codes: the others promise that nothing is billed. */
+/**
+ * The refusal in the final event of a begun stream. Only these two codes: the others promise that
+ * nothing is billed.
+ */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
 }

@@ -14,8 +14,9 @@ export interface ProviderRequest {
 }
 
 /**
- * What a provider is sent: only what it needs, nothing of the client's headers. Envoy takes the cluster's name off, and sends Host and
- * path on as they are here. `span`: of the attempt, where the request is traced.
+ * What a provider is sent: only what it needs, nothing of the client's headers. Envoy takes the
+ * cluster's name off, and sends Host and path on as they are here. `span`: of the attempt, where
+ * the request is traced.
  */
 export function providerRequest(
   admitted: AdmittedRequest,
@@ -71,7 +72,9 @@ function constantHeaders({ baseUrl, cluster, apiKey }: Provider, accept: string)
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** A value that would end its line, or is not Latin-1, must never be written. The names are ours. */
+/**
+ * A value that would end its line, or is not Latin-1, must never be written. The names are ours.
+ */
 function areSendable(headers: readonly string[]): boolean {
   return headers.every((value) => VALUE.test(value));
 }

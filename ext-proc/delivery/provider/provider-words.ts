@@ -1,12 +1,17 @@
 import { isObject, type JsonObject } from './json-object.ts';
 
-/** The words of a provider about a request that it did not serve. Nothing in them is redacted yet. */
+/**
+ * The words of a provider about a request that it did not serve. Nothing in them is redacted yet.
+ */
 export interface ProviderWords {
   /** For people; empty where it said nothing. */
   readonly text: string;
   /** The field that it names. */
   readonly param?: string;
-  /** The provider's names of the error: code, type, status and reason, in lower case with `_` between words. */
+  /**
+   * The provider's names of the error: code, type, status and reason, in lower case with `_`
+   * between words.
+   */
   readonly names: readonly string[];
 }
 
@@ -18,8 +23,8 @@ const MAX_DEPTH = 4;
 const SILENT: ProviderWords = { text: '', names: [] };
 
 /**
- * Finds them in OpenAI's envelope, in an array of errors (Gemini), and in `message` or `detail` as text, object or list (Mistral, FastAPI).
- * A body that is no JSON is its own text.
+ * Finds them in OpenAI's envelope, in an array of errors (Gemini), and in `message` or `detail` as
+ * text, object or list (Mistral, FastAPI). A body that is no JSON is its own text.
  */
 export function wordsOf(body: unknown): ProviderWords {
   if (typeof body === 'string') return { text: body.slice(0, MAX_CHARACTERS), names: [] };
@@ -75,7 +80,10 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
 }
 
 const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
-/** Members that have errors within an error. `input` and `ctx` repeat what the client sent, and are not looked into. */
+/**
+ * Members that have errors within an error. `input` and `ctx` repeat what the client sent, and are
+ * not looked into.
+ */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
 function namesIn(value: unknown, depth = 0): string[] {
@@ -89,7 +97,10 @@ function namesIn(value: unknown, depth = 0): string[] {
 
 const MAX_NAME_CHARACTERS = 200;
 
-/** `INVALID_ARGUMENT`, `AccessDeniedException` and `Client specified an invalid argument` as words with `_` between them. */
+/**
+ * `INVALID_ARGUMENT`, `AccessDeniedException` and `Client specified an invalid argument` as words
+ * with `_` between them.
+ */
 function nameFrom(name: string | number): string {
   return String(name)
     .slice(0, MAX_NAME_CHARACTERS)

@@ -10,7 +10,9 @@ const LEAST_KEY_CHARACTERS = 12;
 /** Fewer of them beside a mask are chance. */
 const LEAST_SHOWN_CHARACTERS = 2;
 
-/** Keys of any provider by their shape, and what OpenAI calls an organization, a project and a user. */
+/**
+ * Keys of any provider by their shape, and what OpenAI calls an organization, a project and a user.
+ */
 const SECRET_SHAPES =
   /\b(?:sk|pk|rk|xai|gsk|pplx|fw|nvapi|csk)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\bya29\.[\w.-]{8,}|\bAKIA[A-Z0-9]{8,}|\bBearer\s+[\w.~+/=-]{8,}|\borg-[A-Za-z0-9]{6,}|\bproj_[A-Za-z0-9]{6,}|\buser-[A-Za-z0-9]{16,}|\bproject(?:s\/|_number:|[ #:]+)\d{6,}/g;
 
@@ -21,8 +23,9 @@ const STARS = /\*{3,}|•{2,}/;
 const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
 
 /**
- * Takes a provider's key out of its words, whole, in pieces and masked (`sk-…abcd`, `xa***9Q`), and other secrets that can be known by their
- * shape. To be called before a text is cut: of a key across the cut the front would be left.
+ * Takes a provider's key out of its words, whole, in pieces and masked (`sk-…abcd`, `xa***9Q`), and
+ * other secrets that can be known by their shape. To be called before a text is cut: of a key
+ * across the cut the front would be left.
  */
 export function redactSecrets(text: string, key: string | undefined): string {
   const withoutKey = key === undefined || key === '' ? text : withoutPieces(text.replaceAll(key, REDACTED), key);
@@ -33,8 +36,8 @@ export function redactSecrets(text: string, key: string | undefined): string {
 }
 
 /**
- * Every run of characters that the key has too, with the word around it: `sk-proj-` is a piece of two keys, and what follows it may be
- * the other one.
+ * Every run of characters that the key has too, with the word around it: `sk-proj-` is a piece of
+ * two keys, and what follows it may be the other one.
  */
 function withoutPieces(text: string, key: string): string {
   if (key.length < PIECE_CHARACTERS || text.length < PIECE_CHARACTERS) return text;

@@ -5,7 +5,10 @@ export interface Completion extends JsonObject {
   readonly choices: readonly unknown[];
 }
 
-/** A chunk may be without choices when it only brings the usage; everything else must have the array. */
+/**
+ * A chunk may be without choices when it only brings the usage; everything else must have the
+ * array.
+ */
 export function asCompletion(value: JsonObject): Completion | undefined {
   if (hasChoices(value)) return value;
   return isObject(value.usage) ? { ...value, choices: [] } : undefined;
@@ -15,7 +18,10 @@ function hasChoices(value: JsonObject): value is Completion {
   return Array.isArray(value.choices);
 }
 
-/** An error that the provider put into a 200: the field, or the finish reason of gateways such as this one. */
+/**
+ * An error that the provider put into a 200: the field, or the finish reason of gateways such as
+ * this one.
+ */
 export function hasError(value: JsonObject): boolean {
   if (value.error !== undefined && value.error !== null) return true;
   return (

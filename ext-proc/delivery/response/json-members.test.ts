@@ -5,8 +5,8 @@ import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
 import { editObject, membersOf } from './json-members.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
-// Names have no quotes here: JSON.parse of Node 24.21 takes the name `"` for `\` if it has seen that one in the same place before,
-// in any test of this process.
+// Names have no quotes here: JSON.parse of Node 24.21 takes the name `"` for `\` if it has seen
+// that one in the same place before, in any test of this process.
 const name = fc
   .oneof(fc.constantFrom('id', 'model', 'usage', '__proto__', '\\', 'é\n'), fc.string())
   .filter((one) => !one.includes('"'));

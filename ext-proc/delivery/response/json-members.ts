@@ -1,6 +1,7 @@
 /**
- * A member of a JSON object in its text, top level only. Edits keep all other members byte for byte: to parse and serialize the object would
- * change integers above 2^53, the order of numeric keys, and how numbers and escapes are written.
+ * A member of a JSON object in its text, top level only. Edits keep all other members byte for
+ * byte: to parse and serialize the object would change integers above 2^53, the order of numeric
+ * keys, and how numbers and escapes are written.
  */
 export interface Member {
   readonly name: string;
@@ -22,8 +23,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * The members of an object that JSON.parse has accepted; the scan does not check the grammar again. Throws an Error if the text
- * ends within a member, which is a bug of the caller.
+ * The members of an object that JSON.parse has accepted; the scan does not check the grammar again.
+ * Throws an Error if the text ends within a member, which is a bug of the caller.
  */
 export function membersOf(text: string): Member[] {
   const members: Member[] = [];
@@ -39,7 +40,10 @@ export function membersOf(text: string): Member[] {
   return members;
 }
 
-/** Adds members that the object lacks at its end. Edits every member of a repeated name: readers disagree on which one counts. */
+/**
+ * Adds members that the object lacks at its end. Edits every member of a repeated name: readers
+ * disagree on which one counts.
+ */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
   const names = Object.keys(edits);
   const missing = new Set(names);

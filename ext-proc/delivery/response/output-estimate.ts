@@ -1,10 +1,16 @@
 import type { EstimateTokens } from '../../../core/tokenizer.ts';
 import type { ProducedText } from './produced-text.ts';
 
-/** Text that has come since the last look, in UTF-16 units, before it is looked at: what an estimate of some 30 tokens costs is paid for 30 tokens. */
+/**
+ * Text that has come since the last look, in UTF-16 units, before it is looked at: what an estimate
+ * of some 30 tokens costs is paid for 30 tokens.
+ */
 const LOOK_EVERY_CHARACTERS = 128;
 
-/** About how many tokens a model has produced so far: cheap enough to be asked for ten times a second. */
+/**
+ * About how many tokens a model has produced so far: cheap enough to be asked for ten times a
+ * second.
+ */
 export class OutputEstimate {
   readonly #text: ProducedText;
   readonly #estimateTokens: EstimateTokens;

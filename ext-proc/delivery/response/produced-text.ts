@@ -1,9 +1,13 @@
-/** Pieces that are held one by one keep the chunks alive that they were cut from, 20 times their size; joined ones do not. */
+/**
+ * Pieces that are held one by one keep the chunks alive that they were cut from, 20 times their
+ * size; joined ones do not.
+ */
 const PIECES_TO_JOIN = 256;
 
 /**
- * Text that is kept, in UTF-16 units: some 32,000 tokens. Of a longer answer the rest is only measured, and taken to have as many tokens
- * for each byte as the kept part: 100 streams of 50 MB held 480 MB of text for a count that is hardly ever asked for.
+ * Text that is kept, in UTF-16 units: some 32,000 tokens. Of a longer answer the rest is only
+ * measured, and taken to have as many tokens for each byte as the kept part: 100 streams of 50 MB
+ * held 480 MB of text for a count that is hardly ever asked for.
  */
 export const KEPT_CHARACTERS = 128 * 1024;
 

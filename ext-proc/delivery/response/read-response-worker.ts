@@ -5,7 +5,10 @@ import { type Completion, textOf } from './completion.ts';
 import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 
-/** Reads large answers beside the event loop: 50 MB take 0.2 s of CPU, and made of small values a second. */
+/**
+ * Reads large answers beside the event loop: 50 MB take 0.2 s of CPU, and made of small values a
+ * second.
+ */
 export interface ReadJob {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly names: ResponseNames;
@@ -13,7 +16,10 @@ export interface ReadJob {
 
 export type ReadResult = ProviderResponse | ProviderFailure;
 
-/** Objects and arrays of an answer. Logprobs of 64 MiB have two million. More of them need gigabytes, and a heap that is full ends the process. */
+/**
+ * Objects and arrays of an answer. Logprobs of 64 MiB have two million. More of them need
+ * gigabytes, and a heap that is full ends the process.
+ */
 const MOST_COMPOSITES = 4_000_000;
 
 const QUOTE = 0x22;

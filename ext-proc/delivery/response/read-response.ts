@@ -6,7 +6,10 @@ import type { MeasuredText } from './produced-text.ts';
 import { hidingEdits } from './shown-members.ts';
 import { errorListIn } from './stream-event.ts';
 
-/** A provider's JSON answer as its client gets it, but for its usage, which is known only when it was charged. */
+/**
+ * A provider's JSON answer as its client gets it, but for its usage, which is known only when it
+ * was charged.
+ */
 export interface ProviderResponse {
   readonly kind: 'response';
   readonly completion: Completion;

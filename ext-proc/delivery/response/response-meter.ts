@@ -103,8 +103,9 @@ export class ResponseMeter {
   }
 
   /**
-   * The provider's own numbers if they cover all of the output; missing parts are counted, not free. `clientLeft`:
-   * only the provider can count images, so a client that leaves before the usage must not pay less.
+   * The provider's own numbers if they cover all of the output; missing parts are counted, not
+   * free. `clientLeft`: only the provider can count images, so a client that leaves before the
+   * usage must not pay less.
    */
   async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
@@ -135,7 +136,10 @@ export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRe
   return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
 }
 
-/** The same with images at their ceiling, which is held. Estimates of dear models' images are up to 33 times below what these bill. */
+/**
+ * The same with images at their ceiling, which is held. Estimates of dear models' images are up to
+ * 33 times below what these bill.
+ */
 function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
   const text = counted + chat.tokensLeftOut();
   return Math.max(promptTokensOf(chat, counted), text + (chat.inputTokens.imageCeiling ?? 0));

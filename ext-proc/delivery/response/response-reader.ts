@@ -16,7 +16,10 @@ interface Waiting extends ReadJob {
   readonly resolve: (result: ReadResult) => void;
 }
 
-/** Reads whole JSON answers: small ones at once, large ones one by one in a thread, where organizations take turns. */
+/**
+ * Reads whole JSON answers: small ones at once, large ones one by one in a thread, where
+ * organizations take turns.
+ */
 export class ResponseReader {
   /** By organization, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();

@@ -3,8 +3,9 @@ import type { Completion } from './completion.ts';
 import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
 
 /**
- * The parts of a provider's answer that its client may see. Prices, accounts and routes of the operator are nobody else's.
- * Only known members of a usage are shown, because providers add their prices there; elsewhere what is known to tell of the operator is hidden.
+ * The parts of a provider's answer that its client may see. Prices, accounts and routes of the
+ * operator are nobody else's. Only known members of a usage are shown, because providers add their
+ * prices there; elsewhere what is known to tell of the operator is hidden.
  */
 const OFFICIAL: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint', 'obfuscation'],
@@ -29,7 +30,10 @@ const DETAILS: ReadonlySet<string> = new Set([
   ...['prompt_tokens_details', 'completion_tokens_details', 'input_tokens_details', 'output_tokens_details'],
 ]);
 
-/** Edits that leave out what is not shown; `undefined`, nearly always: there is nothing of the kind. Takes 0.15 us, where parsing the chunk takes 1. */
+/**
+ * Edits that leave out what is not shown; `undefined`, nearly always: there is nothing of the kind.
+ * Takes 0.15 us, where parsing the chunk takes 1.
+ */
 export function hidingEdits(completion: Completion): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;
   for (const name in completion) {

@@ -1,6 +1,9 @@
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 
-/** Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work is linear in the bytes. */
+/**
+ * Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work
+ * is linear in the bytes.
+ */
 export interface SseEvent {
   /** Value of the `event:` field; empty if there is none. */
   readonly type: string;
@@ -24,7 +27,10 @@ export class SseSplitter {
   readonly #maxEventBytes: number;
   /** The line that has begun but not ended. */
   readonly #line = new GrowingBytes();
-  /** Whole lines, each ended by LF: decoding all that came at once costs a fraction of decoding line by line. */
+  /**
+   * Whole lines, each ended by LF: decoding all that came at once costs a fraction of decoding line
+   * by line.
+   */
   #text = '';
   #at = 0;
   #data: string | undefined;
@@ -42,7 +48,8 @@ export class SseSplitter {
   push(bytes: Buffer): void {
     const start = this.#skipLf && bytes[0] === LF ? 1 : 0;
     if (bytes.length > 0) this.#skipLf = false;
-    // Providers end lines with LF, nearly all of them: one native search says so for the whole piece.
+    // Providers end lines with LF, nearly all of them: one native search says so for the whole
+    // piece.
     const hasCr = bytes.includes(CR, start);
     const lastLf = bytes.lastIndexOf(LF);
     const last = hasCr ? Math.max(lastLf, bytes.lastIndexOf(CR)) : lastLf;
@@ -108,7 +115,8 @@ export class SseSplitter {
 
   #takeLine(start: number, end: number): void {
     const text = this.#text;
-    // Comments, `id` and `retry` mean nothing to a chat completion and are not passed on: some clients choke on them.
+    // Comments, `id` and `retry` mean nothing to a chat completion and are not passed on: some
+    // clients choke on them.
     const first = text.charCodeAt(start);
     if (first === LETTER_D && isField(text, start, end, 'data')) {
       const value = fieldValue(text, start + 4, end);

@@ -13,7 +13,10 @@ export interface ChunkEvent {
 
 const DONE = '[DONE]';
 
-/** `undefined`: neither a chunk nor an error, such as a ping or an event without data. It is dropped: clients could not read it either. */
+/**
+ * `undefined`: neither a chunk nor an error, such as a ping or an event without data. It is
+ * dropped: clients could not read it either.
+ */
 export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   if (data === DONE) return { kind: 'done' };
   const value = parseObject(data);

@@ -12,7 +12,10 @@ export interface ReadChunk {
   readonly completion: Completion;
 }
 
-/** Reads a provider's stream as events: `read` waits, then all that came is taken out, then `read` again unless the stream has ended. */
+/**
+ * Reads a provider's stream as events: `read` waits, then all that came is taken out, then `read`
+ * again unless the stream has ended.
+ */
 export class StreamSource {
   readonly #call: ProviderCall;
   readonly #maxBytes: number;

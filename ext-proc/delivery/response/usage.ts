@@ -4,7 +4,10 @@ import { isObject } from '../provider/json-object.ts';
 import { editObject, type Member, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 
-/** Upper bounds of a plausible usage: far above a model's real maximum, far below the numbers of a broken counter. */
+/**
+ * Upper bounds of a plausible usage: far above a model's real maximum, far below the numbers of a
+ * broken counter.
+ */
 export interface UsageBounds {
   readonly contextWindow: number;
   readonly completions: number;
@@ -23,7 +26,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
-  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it is part of them (docs/interface.md, "Decisions on open points").
+  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it
+  // is part of them (docs/interface.md, "Decisions on open points").
   const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
   const usage = {
     promptTokens,
@@ -52,7 +56,10 @@ function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBo
   );
 }
 
-/** The usage that the client is shown is the usage that was charged; what else the provider counted stays as it came, its prices do not. */
+/**
+ * The usage that the client is shown is the usage that was charged; what else the provider counted
+ * stays as it came, its prices do not.
+ */
 export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
   const text = shownUsage(providerText ?? '{}');
   const members = membersOf(text);

@@ -3,8 +3,9 @@ import { editObject, type MemberEdits, membersOf } from '../response/json-member
 import { hidingEdits } from '../response/shown-members.ts';
 
 /**
- * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is not the client's. Providers begin each chunk of a stream with the same
- * members up to the model's name: that beginning is edited once, and recognized afterwards by comparing it.
+ * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is
+ * not the client's. Providers begin each chunk of a stream with the same members up to the model's
+ * name: that beginning is edited once, and recognized afterwards by comparing it.
  */
 export class ChunkRewriter {
   readonly #edits: MemberEdits;

@@ -11,7 +11,10 @@ import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
 
-/** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
+/**
+ * Relays a stream, charges what was delivered, and only then writes its end (docs/design.md,
+ * "Invariants", 4 and 5).
+ */
 export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStream): Promise<DeliveryOutcome> {
   const { admitted, exchange } = delivery;
   const { provider, model } = opened.target;
@@ -45,7 +48,8 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
         provider: provider.name,
         providerModel: model,
         ...relayed.meter.facts(),
-        // The finish reason in the final event. A client that left did not read it: its generation is `cancelled` instead.
+        // The finish reason in the final event. A client that left did not read it: its generation
+        // is `cancelled` instead.
         ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
         usage: metered.usage,
         usageCounted: metered.counted,
@@ -65,14 +69,16 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
     };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;
-    // Without a charge there is no usage to report, and the hold is released before the client knows.
+    // Without a charge there is no usage to report, and the hold is released before the client
+    // knows.
     if (refused) await delivery.hold.release();
     const end = refused ? failureEvent(admitted, broken ?? refused) + DONE_EVENT : last;
     begun = undefined;
     const inTime = await endClient(delivery, relayed.client, end);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } catch (error) {
-    // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off without a word (DESIGN invariant 5).
+    // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off
+    // without a word (docs/design.md, "Invariants", 5).
     if (begun) await endClient(delivery, begun, failureEvent(admitted, refuse('internal_error')) + DONE_EVENT);
     throw error;
   } finally {

@@ -4,8 +4,9 @@ import type { AdmittedRequest } from '../provider/admitted-request.ts';
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
- * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its exact shape is measured: `error` first and the role `error` make every client
- * library that was tried report it, where an ordinary delta is swallowed by some.
+ * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its exact shape
+ * is measured: `error` first and the role `error` make every client library that was tried report
+ * it, where an ordinary delta is swallowed by some.
  */
 export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): string {
   return dataEvent(
@@ -20,7 +21,10 @@ export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): strin
   );
 }
 
-/** `text` is JSON, in which a line break can only stand between tokens: a space there means the same and keeps the event on one line. */
+/**
+ * `text` is JSON, in which a line break can only stand between tokens: a space there means the same
+ * and keeps the event on one line.
+ */
 export function dataEvent(text: string): string {
   return text.includes('\n') ? `data: ${text.replaceAll('\n', ' ')}\n\n` : `data: ${text}\n\n`;
 }

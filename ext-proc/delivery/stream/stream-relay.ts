@@ -29,7 +29,10 @@ export interface RelayedStream {
 /** How a read ended the stream, if it did. */
 type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 
-/** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
+/**
+ * Passes a provider's events on as they come, at the client's pace, until the stream ends one way
+ * or another.
+ */
 export async function relayStream(
   delivery: ActiveDelivery,
   opened: OpenedStream,
@@ -117,7 +120,9 @@ class StreamRelay {
     }
   }
 
-  /** Writes the events of one read as one piece: nothing is held back, and nothing is written twice. */
+  /**
+   * Writes the events of one read as one piece: nothing is held back, and nothing is written twice.
+   */
   #pass(): StreamEnd {
     const { source } = this.#opened;
     const first = source.takeFirst();
@@ -140,7 +145,8 @@ class StreamRelay {
       const meaning = meaningOf(event);
       if (meaning === undefined) continue;
       if (meaning.kind !== 'chunk') {
-        // A stream that ends within an event: the cut event does not decide how the events before it are judged.
+        // A stream that ends within an event: the cut event does not decide how the events before
+        // it are judged.
         if (meaning !== FAILURES.malformed || source.end === undefined)
           end = meaning.kind === 'done' ? 'done' : meaning;
         break;
@@ -171,14 +177,17 @@ class StreamRelay {
       this.#usageFrame.keep(text, alone ? completion : undefined);
       return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     }
-    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The client sees it only if it requested
-    // the usage itself; other values are invalid and removed.
+    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The
+    // client sees it only if it requested the usage itself; other values are invalid and removed.
     const isExpected = usage === undefined || (usage === null && this.#includeUsage);
     if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 
-  /** Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this wait too. */
+  /**
+   * Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this
+   * wait too.
+   */
   async #awaitClient(): Promise<void> {
     const { mustEnd } = this.#delivery.admitted;
     if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#delivery), mustEnd);
@@ -198,7 +207,8 @@ class StreamRelay {
 
   #failureOf(end: 'done' | typeof END | ProviderFailure): ProviderFailure | undefined {
     if (end === 'done') return undefined;
-    // Some providers leave out `[DONE]`: the answer is whole when every choice has said why it ended.
+    // Some providers leave out `[DONE]`: the answer is whole when every choice has said why it
+    // ended.
     const couldBeWhole = end.kind === 'end' || end === FAILURES.reset || end === FAILURES.stall;
     if (couldBeWhole && this.#meter.allFinished()) return undefined;
     return end.kind === 'end' ? FAILURES.incomplete : end;

@@ -7,8 +7,9 @@ import { usageJson } from '../response/usage.ts';
 import { dataEvent } from './final-event.ts';
 
 /**
- * Keeps back the chunk that carries the usage until its cost is known: it is the one before `[DONE]`, whether the provider sent it so, put
- * the usage on its last content chunk, on every chunk, or nowhere.
+ * Keeps back the chunk that carries the usage until its cost is known: it is the one before
+ * `[DONE]`, whether the provider sent it so, put the usage on its last content chunk, on every
+ * chunk, or nowhere.
  */
 export class UsageFrame {
   readonly #admitted: AdmittedRequest;
@@ -21,7 +22,9 @@ export class UsageFrame {
     this.#admitted = admitted;
   }
 
-  /** `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known. */
+  /**
+   * `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known.
+   */
   keep(text: string, alone: Completion | undefined): void {
     this.#text = text;
     this.#alone = alone;

@@ -7,8 +7,9 @@ export interface HasDeadline {
 }
 
 /**
- * Ends calls that take too long, with one timer for all: a timer for each was set and cleared three times a request. It is set for the
- * call that ends first, and looks again when that one is over or has got more time.
+ * Ends calls that take too long, with one timer for all: a timer for each was set and cleared three
+ * times a request. It is set for the call that ends first, and looks again when that one is over or
+ * has got more time.
  */
 export class DeadlineTimer {
   readonly #calls = new Set<HasDeadline>();

@@ -3,7 +3,10 @@ import { DeadlineTimer } from './deadline-timer.ts';
 /** Shared by all waits: a timer for each would be set and cleared with every request. */
 const limits = new DeadlineTimer();
 
-/** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */
+/**
+ * Waits for a promise, but not longer than this or than the signal. True: it settled in time. A
+ * rejection passes through.
+ */
 export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = () => {

@@ -6,19 +6,20 @@ import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 /**
  * State of an organization or key in the store, and the rules by which it trusts a snapshot.
  *
- * Claim: at each admission the stored balance includes every charge of a hold that is no longer held
- * here. Proof, for an organization (a key's spend follows the same rules with its own state):
+ * Claim: at each admission the stored balance includes every charge of a hold that is no longer
+ * held here. Proof, for an organization (a key's spend follows the same rules with its own state):
  * 1. A state begins untrusted. The first snapshot may have been read long ago, before charges whose
  *    holds were released under a state that was evicted since. So the store replies "read again".
- *    Only a caller with that reply can make the state trusted: it reads after the state began, so its
- *    snapshot has every charge that was committed before.
- * 2. A charge committed after the state began belongs to a hold of this state: no other store admits
- *    on this database (database/limits-ownership/memory-mode-lock.ts), and a state with holds is
- *    never evicted. The release of the hold brings a snapshot that includes the charge, in the same
- *    call that frees the hold. A hold may be freed without one: its process died, its release was
- *    lost and its quarantine is over, or a process released it that does not know of the charge. Then
- *    the state is untrusted again, and only later reads are trusted. (A charge later than all of that
- *    is the exception: it takes at most what is left, see docs/design.md, "Holds are leases".)
+ *    Only a caller with that reply can make the state trusted: it reads after the state began, so
+ *    its snapshot has every charge that was committed before.
+ * 2. A charge committed after the state began belongs to a hold of this state: no other store
+ *    admits on this database (database/limits-ownership/memory-mode-lock.ts), and a state with
+ *    holds is never evicted. The release of the hold brings a snapshot that includes the charge, in
+ *    the same call that frees the hold. A hold may be freed without one: its process died, its
+ *    release was lost and its quarantine is over, or a process released it that does not know of
+ *    the charge. Then the state is untrusted again, and only later reads are trusted. (A charge
+ *    later than all of that is the exception: it takes at most what is left, see docs/design.md,
+ *    "Holds are leases".)
  * 3. Snapshots are ordered by sequence, and the newest stays. So from (1) and (2) on the state only
  *    gets newer: a late, repeated or reordered snapshot changes nothing.
  * 4. Another epoch means that the database may have gone back in time, and sequences cannot be
@@ -110,8 +111,8 @@ export function believe(
 }
 
 /**
- * Takes in the snapshot of a settlement. A snapshot of another epoch cannot be kept, and its hold is
- * freed all the same: a caller that was asked to read may have read before that charge.
+ * Takes in the snapshot of a settlement. A snapshot of another epoch cannot be kept, and its hold
+ * is freed all the same: a caller that was asked to read may have read before that charge.
  */
 export function learn(organization: OrganizationState, key: KeyState | undefined, snapshot: AccountSnapshot): void {
   if (organization.epoch === snapshot.ledgerEpoch) remember(organization, key, snapshot);

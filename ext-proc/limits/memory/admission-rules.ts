@@ -5,7 +5,10 @@ import { type WindowUse, windowsLeft } from '../windows-left.ts';
 import type { KeyState, OrganizationState } from './account-state.ts';
 import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
-/** The first rule that stands in the way, in the documented order. The windows are those of the request's minute already. */
+/**
+ * The first rule that stands in the way, in the documented order. The windows are those of the
+ * request's minute already.
+ */
 export function failingRule(
   request: AdmissionRequest,
   day: UtcDay,

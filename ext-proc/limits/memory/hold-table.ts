@@ -3,7 +3,10 @@ import type { NanoUsd } from '../../../core/money.ts';
 import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/** Hold of an admitted request: a slot while it is live, and money of its organization's balance and of both budgets of its day. */
+/**
+ * Hold of an admitted request: a slot while it is live, and money of its organization's balance and
+ * of both budgets of its day.
+ */
 export interface StoredHold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
@@ -27,14 +30,18 @@ export interface HoldTable {
   /** True if it was still held, in quarantine or not. */
   renew(holdId: string, nowMs: number): boolean;
   /**
-   * Puts holds that were not renewed in time into quarantine, and frees those whose quarantine is over. In production it does
-   * neither: leases in memory are infinite, because the store and its holds end with the same process.
+   * Puts holds that were not renewed in time into quarantine, and frees those whose quarantine is
+   * over. In production it does neither: leases in memory are infinite, because the store and its
+   * holds end with the same process.
    */
   expire(nowMs: number): void;
 }
 
 export function createHoldTable(leaseMs: number): HoldTable {
-  /** In the order of expiry, because every lease is as long as the others and a renewed one moves to the end. */
+  /**
+   * In the order of expiry, because every lease is as long as the others and a renewed one moves to
+   * the end.
+   */
   const live = new Map<string, StoredHold>();
   const quarantined = new Map<string, StoredHold>();
 

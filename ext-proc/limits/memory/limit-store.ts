@@ -43,8 +43,8 @@ const IDLE_MS = 600_000;
 const SWEEP_EVERY_MS = MINUTE_MS;
 
 /**
- * Windows, slots and holds of the one gateway process that uses this database. Every method runs to its end without yielding, which makes
- * it atomic; the promises are the interface's.
+ * Windows, slots and holds of the one gateway process that uses this database. Every method runs to
+ * its end without yielding, which makes it atomic; the promises are the interface's.
  */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
   const { leaseMs, idleMs = IDLE_MS } = options;

@@ -12,8 +12,9 @@ export function emptyWindow(): MinuteWindow {
 }
 
 /**
- * The minute that a call counts in. Calls read the clock before they get here, so one can arrive after another of the next minute: it counts
- * in that one. A clock that was set back further starts over.
+ * The minute that a call counts in. Calls read the clock before they get here, so one can arrive
+ * after another of the next minute: it counts in that one. A clock that was set back further starts
+ * over.
  */
 export function createMinuteClock(): (nowMs: number) => number {
   let current = -1;
@@ -40,7 +41,10 @@ export function endOf(window: MinuteWindow): number {
   return (window.minute + 1) * MINUTE_MS;
 }
 
-/** A request larger than the whole limit is admitted when nothing is counted yet (docs/interface.md, "Limits and holds"). */
+/**
+ * A request larger than the whole limit is admitted when nothing is counted yet (docs/interface.md,
+ * "Limits and holds").
+ */
 export function hasTokens(window: MinuteWindow, limit: number | undefined, tokens: number): boolean {
   return limit === undefined || window.tokens === 0 || window.tokens + tokens <= limit;
 }

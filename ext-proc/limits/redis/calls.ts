@@ -14,7 +14,10 @@ export interface RedisCalls {
 
 export const CLOSE_MS = 500;
 
-/** Calls of the same moment, as renewals of many organizations are, leave in one write. The nodes of a cluster have connections of their own. */
+/**
+ * Calls of the same moment, as renewals of many organizations are, leave in one write. The nodes of
+ * a cluster have connections of their own.
+ */
 function writeTogether(client: Redis | Cluster): void {
   if (client instanceof Cluster) return;
   const { stream } = client;

@@ -18,16 +18,25 @@ export interface StoreLog {
 export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
-  /** Silence of Redis for this long is an outage. More only where a test is about something else, and its machine busy. */
+  /**
+   * Silence of Redis for this long is an outage. More only where a test is about something else,
+   * and its machine busy.
+   */
   readonly answerMs?: number;
 }
 
-/** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
+/**
+ * Redis answers a script in far less than a millisecond; when it has been silent for this long the
+ * connection is given up.
+ */
 const ANSWER_MS = 1_000;
 const CONNECT_MS = 2_000;
 const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
-/** Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this Redis must not keep limits. */
+/**
+ * Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this
+ * Redis must not keep limits.
+ */
 export async function connectRedis(options: ConnectionOptions): Promise<RedisCalls> {
   const address = parseRedisUrl(options.url);
   const node = await connectToAny(address, options);
@@ -47,8 +56,8 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCal
 }
 
 /**
- * Eviction takes single keys: holds without their sum, or a sum without its holds, and then money is spent twice. Where the server does not
- * say, it is taken to be right.
+ * Eviction takes single keys: holds without their sum, or a sum without its holds, and then money
+ * is spent twice. Where the server does not say, it is taken to be right.
  */
 function refuseEviction(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
@@ -60,7 +69,10 @@ function refuseEviction(info: string): void {
   }
 }
 
-/** A proxy in front of several servers may look like one server, and take no call for keys of two slots. */
+/**
+ * A proxy in front of several servers may look like one server, and take no call for keys of two
+ * slots.
+ */
 async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
   const [one, other] = allShardKeys();
   try {
@@ -113,8 +125,9 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
     slotsRefreshTimeout: CONNECT_MS,
-    // A call that a node no longer serves is tried where the cluster says, twice while slots move; longer nobody waits for a fail-over. The
-    // client counts every error, also that the node it came to does not know the script yet, which it mends by sending it.
+    // A call that a node no longer serves is tried where the cluster says, twice while slots move;
+    // longer nobody waits for a fail-over. The client counts every error, also that the node it
+    // came to does not know the script yet, which it mends by sending it.
     maxRedirections: 4,
     retryDelayOnFailover: 100,
     retryDelayOnClusterDown: 100,
@@ -151,7 +164,10 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
   };
 }
 
-/** Read when a process starts: a certificate that is renewed under the same authority needs nothing here. */
+/**
+ * Read when a process starts: a certificate that is renewed under the same authority needs nothing
+ * here.
+ */
 function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
   return {
     ...(authority === undefined ? {} : { ca: readPem(authority) }),

@@ -32,7 +32,10 @@ export interface RedisDiagnosis {
 const PINGS = 5;
 const QUIET = { info: () => {}, warn: () => {} };
 
-/** Reads one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or RedisRefused if the URL is invalid or its user lacks rights. */
+/**
+ * Reads one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or RedisRefused if
+ * the URL is invalid or its user lacks rights.
+ */
 export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
   const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
   try {

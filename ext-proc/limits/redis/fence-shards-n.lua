@@ -1,8 +1,10 @@
--- Gives shards their fences, and returns those without one. The lease for which a new incarnation admits nothing begins here: every call that another master
--- got from a process without the new fence has ended when it is over.
+-- Gives shards their fences, and returns those without one. The lease for which a new incarnation
+-- admits nothing begins here: every call that another master got from a process without the new
+-- fence has ended when it is over.
 --
 -- KEYS  the shards
--- ARGV  1 clock (shared.lua)   2 lease in ms   3… for each shard: the incarnation that had no fence before it was raised, the fence; or '', ''
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3… for each shard: the incarnation that had no fence
+--       before it was raised, the fence; or '', ''
 -- Returns  for each shard its incarnation if it has no fence, else ''
 
 local lease_ms, run, unfenced = tonumber(ARGV[2]), run_id(), {}

@@ -1,6 +1,7 @@
 -- Gives an attempt with an Idempotency-Key up, unless it has ended in a spool.
 --
--- KEYS  1 texts of the shard's copies of spooled charges   2 hash that is there when the attempt was given up
+-- KEYS  1 texts of the shard's copies of spooled charges   2 hash that is there when the attempt
+--       was given up
 -- ARGV  1 organization|generation id   2 ms for which it is remembered
 -- Returns  1: it was given up; 0: it has ended
 

@@ -1,7 +1,8 @@
 -- Sum of the holds against an organization's balance now, quarantine included.
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases  5 quarantine
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of key hashes
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of
+--       key hashes
 -- Returns  the amount as text
 
 local shard, org = KEYS[1], KEYS[2]

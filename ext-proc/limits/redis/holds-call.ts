@@ -159,7 +159,8 @@ function admissionResult(
   const number = (offset: number): number => reply[at + 1 + offset] as number;
   const day = number(0);
   if (verdict === 'read_again') return { kind: verdict, day };
-  // Times are converted to the caller's clock, so that the rest of a window is right for any difference between the clocks.
+  // Times are converted to the caller's clock, so that the rest of a window is right for any
+  // difference between the clocks.
   const aheadMs = request.nowMs - serverNowMs;
   const minuteEndsMs = (number(1) + 1) * MINUTE_MS + aheadMs;
   const windows = windowsLeft(

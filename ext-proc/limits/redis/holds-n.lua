@@ -1,16 +1,22 @@
 -- Admissions and releases of one moment, each by itself, those of an organization in their order.
 --
 -- KEYS  for each organization its shard
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
---       after the other (as arguments they cost both sides more): for each organization its id, the number n of its requests, where the next
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 there are
+--       admissions: 1 or 0   5 as JSON, one
+--       after the other (as arguments they cost both sides more): for each organization its id, the
+--         number n of its requests, where the next
 --       organization begins, the newest fence that is known of its shard, n hold ids, n requests:
---         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's rpm, tpm, daily budget, the key's, snapshot
+--         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's
+--           rpm, tpm, daily budget, the key's, snapshot
 --         free, key id, tokens used, snapshot
---         disown, key id, tokens used, '': released by a process that does not know whether it was charged
---       tokens, concurrency, quarantine, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
+--         disown, key id, tokens used, '': released by a process that does not know whether it was
+--           charged
+--       tokens, concurrency, quarantine, rpm and tpm are numbers, everything else is text; a limit
+--         or snapshot that there is not is ''
 -- Returns  now, then for each request one of
 --         done | closed | fenced_off | failed, error | read_again, day
---         admitted | concurrency | requests | tokens | daily_budget | balance, each with day, minute, what is available (as text, '' when
+--         admitted | concurrency | requests | tokens | daily_budget | balance, each with day,
+--           minute, what is available (as text, '' when
 --           admitted), requests and tokens of the organization's window, of the key's
 -- Amounts are at most 2^53 in magnitude (amounts.ts), where doubles are exact.
 
@@ -26,7 +32,8 @@ local function open_shard(name, newest)
   if turn.has_admissions then
     shard.incarnation, shard.open, shard.at, shard.fenced_off = incarnation_of(name, run, now, steps, turn.lease_ms, newest)
   else
-    -- Only admissions and renewals detect the end of an incarnation: a release to an ended one is lost with it.
+    -- Only admissions and renewals detect the end of an incarnation: a release to an ended one is
+    -- lost with it.
     local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
     shard.incarnation, shard.at = marker[1], shard_clock(name, now, steps and marker[1], marker[2], marker[3], 0, turn.lease_ms, false)
   end
@@ -66,7 +73,8 @@ for i = 1, #KEYS do
     end
   else
     local message = type(answers) == 'table' and answers.err or answers
-    -- Damage to the keys of one organization concerns no other; every other error does, for example full memory.
+    -- Damage to the keys of one organization concerns no other; every other error does, for example
+    -- full memory.
     if not (string.find(message, '^WRONGTYPE') or string.find(message, '^user_script:')) then
       return redis.error_reply(message)
     end

@@ -33,11 +33,15 @@ import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './s
 import { createSpoolMirror } from './spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
-  /** A hold that is not renewed for this long goes into quarantine; a store that forgot admits nothing for as long. */
+  /**
+   * A hold that is not renewed for this long goes into quarantine; a store that forgot admits
+   * nothing for as long.
+   */
   readonly leaseMs: number;
   /**
-   * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and `nowMs` is only the caller's clock at
-   * that moment. `caller`: by `nowMs`, for tests. A function: the clock of Redis as a test sets it, Unix milliseconds.
+   * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and
+   * `nowMs` is only the caller's clock at that moment. `caller`: by `nowMs`, for tests. A function:
+   * the clock of Redis as a test sets it, Unix milliseconds.
    */
   readonly clock: 'server' | 'caller' | (() => number);
   readonly fences: ShardFences;
@@ -59,7 +63,10 @@ const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about a millisecond. */
 const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 
-/** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
+/**
+ * Windows, slots and holds in Redis, shared by every gateway process. The promises are the
+ * interface's; memory/limit-store.ts shows them plainly.
+ */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
   const { leaseMs, fences } = options;
   // Keys of holds never expire before their release. The store renews their expiry once a minute.

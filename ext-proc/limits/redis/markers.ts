@@ -13,7 +13,10 @@ export interface Markers extends SharedStore {
   opensInMs(): Promise<number>;
   /** Puts back soon what is gone. Never rejects. */
   touchAll(): void;
-  /** Opens shards that have no fence yet with one, after a lease. `clock`: as a script takes it. Rejects with StoreUnavailable. */
+  /**
+   * Opens shards that have no fence yet with one, after a lease. `clock`: as a script takes it.
+   * Rejects with StoreUnavailable.
+   */
   fence(clock: string): Promise<void>;
 }
 
@@ -26,7 +29,10 @@ export interface MarkersOptions {
   readonly log: StoreLog;
 }
 
-/** A loss is noticed by touching what was lost: all shards soon, so that the lease they wait is over for all of them at about the same time. */
+/**
+ * A loss is noticed by touching what was lost: all shards soon, so that the lease they wait is over
+ * for all of them at about the same time.
+ */
 export const TOUCH_EVERY_MS = 5_000;
 /** Until a touch is done, and a connection that was lost is made again. */
 const ANSWERED_MS = 3_000;
@@ -57,17 +63,23 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     for (const [, policy] of touched) tellOfEviction(policy);
     noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
     const closedMs = Math.max(...touched.map(([ms]) => ms));
-    // A fence shuts every other server out: a process that was given another Redis by mistake must not raise one.
+    // A fence shuts every other server out: a process that was given another Redis by mistake must
+    // not raise one.
     if (closedMs > 0 && (anew || (await isOurs()))) await opening.fence(clock());
     return closedMs;
   }
 
-  /** True: this server has the name of the store that counts. An empty server is given that name. */
+  /**
+   * True: this server has the name of the store that counts. An empty server is given that name.
+   */
   async function isOurs(): Promise<boolean> {
     return kept !== undefined && (await name(kept.name)) === kept.name;
   }
 
-  /** A raised fence reaches Redis a moment later; a longer difference means another server. The address may lead to the right one. */
+  /**
+   * A raised fence reaches Redis a moment later; a longer difference means another server. The
+   * address may lead to the right one.
+   */
   function noteFencedOff(isFencedOff: boolean): void {
     const nowMs = performance.now();
     if (!isFencedOff) fencedOffSinceMs = undefined;
@@ -79,7 +91,10 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     }
   }
 
-  /** The policy was right when the process connected. Evictions are detected, but the holds of dead processes are lost with them. */
+  /**
+   * The policy was right when the process connected. Evictions are detected, but the holds of dead
+   * processes are lost with them.
+   */
   function tellOfEviction(policy: string): void {
     if (policy !== '' && policy !== evictsBy) {
       log.warn(

@@ -1,8 +1,10 @@
 -- Keeps a copy of a spooled charge.
 --
--- KEYS  1 index of the shard's copies: organization|generation id, scored by the time when they came   2 their texts   3 hash that is there when
+-- KEYS  1 index of the shard's copies: organization|generation id, scored by the time when they
+--       came   2 their texts   3 hash that is there when
 --       the attempt was given up
--- ARGV  1 organization id   2 generation id   3 text   4 most copies of a shard   5 ms until they are forgotten
+-- ARGV  1 organization id   2 generation id   3 text   4 most copies of a shard   5 ms until they
+--       are forgotten
 -- Returns  kept | given_up | full
 
 if redis.call('HEXISTS', KEYS[3], 'given_up') == 1 then

@@ -1,4 +1,5 @@
--- Opens shards to admissions at once, where their incarnation is still the one that the caller began.
+-- Opens shards to admissions at once, where their incarnation is still the one that the caller
+-- began.
 --
 -- KEYS  the shards
 -- ARGV  1 nonce

@@ -14,8 +14,9 @@ export interface OpeningOptions {
 }
 
 /**
- * Opens new incarnations: finds those without a fence, raises their fences in PostgreSQL, and gives them their fence. A fence goes to the very incarnation that
- * was found before it was raised; what has begun since gets one of its own. So no two servers ever open a shard with the same fence.
+ * Opens new incarnations: finds those without a fence, raises their fences in PostgreSQL, and gives
+ * them their fence. A fence goes to the very incarnation that was found before it was raised; what
+ * has begun since gets one of its own. So no two servers ever open a shard with the same fence.
  */
 export function createOpening(connection: RedisCalls, { shardGroups, leaseMs, fences }: OpeningOptions) {
   let under: Promise<void> | undefined;
@@ -38,7 +39,8 @@ export function createOpening(connection: RedisCalls, { shardGroups, leaseMs, fe
       shards.filter((_, index) => incarnations[index] !== ''),
     );
     if (without.length === 0) return;
-    // Another process was quicker and gives them their fences; otherwise the next touch finds them again.
+    // Another process was quicker and gives them their fences; otherwise the next touch finds them
+    // again.
     if (!(await fences.raise(without.map(({ number }) => number)))) return;
     await Promise.all(found.map(({ shards, incarnations }) => tell(shards, clock, incarnations)));
   }

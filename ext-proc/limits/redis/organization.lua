@@ -1,6 +1,7 @@
--- An organization, or a key of it, as one call works on it: read when it is opened, written when it is saved. Functions are few, and take what
--- they need from `turn`: a script makes its functions again for each call, and forty of them cost 27 us. Numbers become text here, with %d: where
--- Redis does it, it takes 2 us each.
+-- An organization, or a key of it, as one call works on it: read when it is opened, written when it
+-- is saved. Functions are few, and take what they need from `turn`: a script makes its functions
+-- again for each call, and forty of them cost 27 us. Numbers become text here, with %d: where Redis
+-- does it, it takes 2 us each.
 
 local function text(number)
   return string.format('%d', number)
@@ -72,7 +73,8 @@ local function begin_key(key)
   key.held_today, key.spent, key.begins, key.counts = 0, false, true, true
 end
 
--- Before anything else of a release: when memory is full a script may write on only if it has begun with what takes none.
+-- Before anything else of a release: when memory is full a script may write on only if it has begun
+-- with what takes none.
 local function save_freed(org)
   if #org.freed > 0 then
     redis.call('HDEL', org.holds, unpack(org.freed))
@@ -89,7 +91,8 @@ local function put(fields, name, value)
   fields[n + 1], fields[n + 2] = name, value
 end
 
--- Both kinds have these. Of a day on which nothing is held, or nothing is known to be spent, there is no field.
+-- Both kinds have these. Of a day on which nothing is held, or nothing is known to be spent, there
+-- is no field.
 local function save_common(turn, hash, fields)
   if hash.counts then
     put(fields, 'requests', text(hash.requests))

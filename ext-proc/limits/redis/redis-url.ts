@@ -1,8 +1,9 @@
 import { RedisRefused } from './refused.ts';
 
 /**
- * `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by commas, are the first nodes of a cluster. With
- * TLS the files have the names that they have in PostgreSQL's URLs: `?sslrootcert=…&sslcert=…&sslkey=…`.
+ * `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by
+ * commas, are the first nodes of a cluster. With TLS the files have the names that they have in
+ * PostgreSQL's URLs: `?sslrootcert=…&sslcert=…&sslkey=…`.
  */
 export interface RedisAddress {
   readonly nodes: readonly { readonly host: string; readonly port: number }[];

@@ -1,4 +1,7 @@
-/** This Redis, or what its URL says, cannot keep limits until the operator changes it. Not an outage. */
+/**
+ * This Redis, or what its URL says, cannot keep limits until the operator changes it. Not an
+ * outage.
+ */
 export class RedisRefused extends Error {
   override readonly name = 'RedisRefused';
 }

@@ -1,5 +1,5 @@
--- The end of a hold, live or in quarantine: frees slot and money, corrects the token windows of the admission's minute, learns the snapshot.
--- Repeating it changes nothing.
+-- The end of a hold, live or in quarantine: frees slot and money, corrects the token windows of the
+-- admission's minute, learns the snapshot. Repeating it changes nothing.
 
 local function free_on(turn, org, hash, day, amount)
   if day == turn.TODAY then
@@ -43,7 +43,8 @@ local function release(turn, org, hold_id, may_be_charged)
   if epoch ~= '' and epoch == org.epoch then
     learn(turn, org, org.keys[key_id] or open_key(turn, org, key_id), at)
   elseif epoch ~= '' or may_be_charged then
-    -- The charge is unknown here, and the hold is freed all the same: a caller that was asked to read may have read before that charge.
+    -- The charge is unknown here, and the hold is freed all the same: a caller that was asked to
+    -- read may have read before that charge.
     distrust(org)
   end
   return { 'done' }

@@ -1,10 +1,13 @@
--- Extends the leases of one organization's live holds, also of those that are in quarantine. What is not known is taken back in: without its
--- tokens, because the windows were forgotten too.
+-- Extends the leases of one organization's live holds, also of those that are in quarantine. What
+-- is not known is taken back in: without its tokens, because the windows were forgotten too.
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases  5 quarantine
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of key hashes
---       5 id of the organization   6 the newest fence that is known of the shard   7… for each hold: its id, key id, day, amount, ms of quarantine
--- Returns  whether the shard admits: 1 or 0, -1 when it is fenced off and nothing was done   then the ids that were not known
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of
+--       key hashes
+--       5 id of the organization ; 6 the newest fence that is known of the shard ; 7… for each
+--         hold: its id, key id, day, amount, ms of quarantine
+-- Returns  whether the shard admits: 1 or 0, -1 when it is fenced off and nothing was done   then
+--          the ids that were not known
 
 local shard, org, holds, leases, quarantine = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local lease_ms, ttl_ms, key_prefix = tonumber(ARGV[2]), ARGV[3], ARGV[4]

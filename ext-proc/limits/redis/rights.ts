@@ -1,7 +1,9 @@
 import type { Redis } from 'ioredis';
 import { RedisRefused } from './refused.ts';
 
-/** A key as ours are named (shards.ts), of a shard that there is not: nothing is ever done to it. */
+/**
+ * A key as ours are named (shards.ts), of a shard that there is not: nothing is ever done to it.
+ */
 const KEY = 'gateway:{rights}:none';
 /** Every command that runs scripts, or that they call. */
 const CALLS: readonly (readonly string[])[] = [
@@ -37,8 +39,9 @@ end
 return missing`;
 
 /**
- * A right that is missing would show itself in the middle of some script, as an error of that script. docs/stores.md has the rights that
- * suffice, and test/contract/redis-access.test.ts takes them from there.
+ * A right that is missing would show itself in the middle of some script, as an error of that
+ * script. docs/stores.md has the rights that suffice, and test/contract/redis-access.test.ts takes
+ * them from there.
  */
 export async function refuseMissingRights(redis: Redis): Promise<void> {
   const missing = (await redis.call('EVAL', ASK, 0, JSON.stringify(CALLS))) as string[];

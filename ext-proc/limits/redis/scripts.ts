@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** The number in a script's file name is that of its KEYS, where it is always the same; its header says what they are, what ARGV is and what it returns. */
+/**
+ * The number in a script's file name is that of its KEYS, where it is always the same; its header
+ * says what they are, what ARGV is and what it returns.
+ */
 const FILES = {
   holds: ['organization.lua', 'belief.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
   renew: ['renew-5.lua'],

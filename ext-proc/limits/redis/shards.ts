@@ -38,7 +38,9 @@ export function shardKeyOf(organizationId: string): string {
   return SHARD_KEYS[shardOf(organizationId)] as string;
 }
 
-/** Index and texts of the copies of spooled charges, of an organization's shard or of that number. */
+/**
+ * Index and texts of the copies of spooled charges, of an organization's shard or of that number.
+ */
 export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
   const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
   return [`${tag}:spooled`, `${tag}:spooled-charges`];

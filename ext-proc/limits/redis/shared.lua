@@ -1,25 +1,38 @@
 -- Stands in front of every script that works on holds (scripts.ts).
 --
--- One organization shard is one hash slot: the tag {n} is in every key of a call. The fields of the hashes:
---   shard  run, incarnation, opens, nonce, generations, touched (when, by this server's clock), skipped (ms by which the shard's own clock is behind
---          that), listed (since when `known` counts), fence (the one with which this incarnation was opened, '' before; the former release wrote none)
---   known  organization -> incarnation|when its hash was last kept from expiring. A hash for each span of time (known_of)
---   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY, spent:DAY, day, minute, requests, tokens, ends (no
+-- One organization shard is one hash slot: the tag {n} is in every key of a call. The fields of the
+-- hashes:
+--   shard  run, incarnation, opens, nonce, generations, touched (when, by this server's clock),
+--          skipped (ms by which the shard's own clock is behind
+--          that), listed (since when `known` counts), fence (the one with which this incarnation
+--            was opened, '' before; the former release wrote none)
+--   known  organization -> incarnation|when its hash was last kept from expiring. A hash for each
+--          span of time (known_of)
+--   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY,
+--          spent:DAY, day, minute, requests, tokens, ends (no
 --          quarantine ends before), opens (after keys of it were lost)
---   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute, requests, tokens
---   holds  hold id -> until/span|key id|day|minute|tokens|amount, with a q in front while it is in quarantine: no living request of this hold is
+--   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute,
+--          requests, tokens
+--   holds  hold id -> until/span|key id|day|minute|tokens|amount, with a q in front while it is in
+--          quarantine: no living request of this hold is
 --          older than `until`, which is `span` ms after the admission
---   leases live hold ids, scored by the ms of their expiry       quarantine  hold ids, scored by the ms of its end
+--   leases live hold ids, scored by the ms of their expiry       quarantine  hold ids, scored by
+--          the ms of its end
 --   `told` incarnation/generation/round/hold id of callers that were asked to read again
--- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in quarantine (limit-store.ts says when that ends).
--- Leases, quarantines, `opens` and `known` are of the shard's own clock (shard_clock); minutes, days and `touched` of this server's.
--- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
--- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in quarantine (limit-store.ts says when that ends).
--- Key hashes of holds are not among KEYS: their names are made from a prefix with the same tag. So are `known` and `quarantine`.
+-- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in
+-- quarantine (limit-store.ts says when that ends). Leases, quarantines, `opens` and `known` are of
+-- the shard's own clock (shard_clock); minutes, days and `touched` of this server's. A `spent:DAY`
+-- is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts
+-- has the rules and their proof. The money of a hold is in `held` and `held:DAY` for as long as it
+-- is in `holds`, live or in quarantine (limit-store.ts says when that ends). Key hashes of holds
+-- are not among KEYS: their names are made from a prefix with the same tag. So are `known` and
+-- `quarantine`.
 
--- Most holds that one call puts into quarantine or frees from it. What is left over errs low until the next call.
+-- Most holds that one call puts into quarantine or frees from it. What is left over errs low until
+-- the next call.
 local MOST_LAPSED = '1000'
--- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every few seconds.
+-- A shard that was not touched for this long is as good as forgotten. The gateway processes touch
+-- all of them every few seconds.
 local SHARD_TTL_MS = 30 * 86400000
 -- Twice what may pass between two touches.
 local LONGEST_GAP_MS = 10000
@@ -28,8 +41,8 @@ local EXPIRING_GAP_MS = 300000
 -- Span of a hold of the former release: the default `timeouts.total`, and a minute.
 local FORMER_SPAN_MS = '960000'
 
--- Unix milliseconds, and whether they are of a clock that may step: this server's, which every process shares, or one that a test steps (~ms).
--- Else they are the caller's own.
+-- Unix milliseconds, and whether they are of a clock that may step: this server's, which every
+-- process shares, or one that a test steps (~ms). Else they are the caller's own.
 local function clock(given)
   if given ~= '' then
     local steps = string.sub(given, 1, 1) == '~'
@@ -55,10 +68,12 @@ local function begin_incarnation(shard, run, now, steps, opens, nonce)
   return incarnation
 end
 
--- The shard's own clock. Every process touches the shard every five seconds; over a longer gap, and over a step back, this clock stands: this
--- server's clock was set, or it stood still, or no process could reach it, and nothing expires because of that. After a long one keys may have expired
--- before their time: for one lease live holds are taken back in. A call that only releases does not keep what it found (`keeps`): it has to work
--- when memory is full. Returns the clock, and when the shard opens.
+-- The shard's own clock. Every process touches the shard every five seconds; over a longer gap, and
+-- over a step back, this clock stands: this server's clock was set, or it stood still, or no
+-- process could reach it, and nothing expires because of that. After a long one keys may have
+-- expired before their time: for one lease live holds are taken back in. A call that only releases
+-- does not keep what it found (`keeps`): it has to work when memory is full. Returns the clock, and
+-- when the shard opens.
 local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms, keeps)
   if not steps then
     return now, opens
@@ -78,8 +93,9 @@ local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms,
   return now - behind, opens
 end
 
--- Ms until a shard that forgot is open. A clock that went back keeps it closed for no more than another lease, and one that was open before
--- not at all: every hold has expired or is known by then, by either clock.
+-- Ms until a shard that forgot is open. A clock that went back keeps it closed for no more than
+-- another lease, and one that was open before not at all: every hold has expired or is known by
+-- then, by either clock.
 local function opens_in(shard, opens, now, lease_ms)
   local left = opens - now
   if opens == 0 or (left > 0 and left <= lease_ms) then
@@ -90,15 +106,18 @@ local function opens_in(shard, opens, now, lease_ms)
   return left
 end
 
--- Id of this server process. Reading it costs 4 us, and only it shows at once a restart, failover or restore.
+-- Id of this server process. Reading it costs 4 us, and only it shows at once a restart, failover
+-- or restore.
 local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- State here belongs to one incarnation of the shard. The incarnation ends when the shard's marker is gone (flushed) or was made by another server
--- process. A new incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew; that lease begins when
--- it gets its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest fence of this shard that the caller has read
--- there. Where it is newer, another server was made master in this one's place, and this one must not admit or renew anything.
+-- State here belongs to one incarnation of the shard. The incarnation ends when the shard's marker
+-- is gone (flushed) or was made by another server process. A new incarnation knows no holds, so for
+-- one lease it only takes back in the live ones that their processes renew; that lease begins when
+-- it gets its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest
+-- fence of this shard that the caller has read there. Where it is newer, another server was made
+-- master in this one's place, and this one must not admit or renew anything.
 -- Returns it, whether it admits, the shard's clock, and whether it is fenced off.
 local function incarnation_of(shard, run, now, steps, lease_ms, newest)
   local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens', 'touched', 'skipped', 'fence')
@@ -129,7 +148,8 @@ local function negative(amount)
   return amount == '0' and '0' or '-' .. amount
 end
 
--- The parts of a hold, as text, and whether it is in quarantine. The former release wrote no until/span.
+-- The parts of a hold, as text, and whether it is in quarantine. The former release wrote no
+-- until/span.
 local function parts(record)
   local quarantined, ends, span, key_id, day, minute, tokens, amount =
     string.match(record, '^(q?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
@@ -140,8 +160,9 @@ local function parts(record)
   return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
 end
 
--- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. A hold that is freed here may have been charged, by a process
--- whose release never came: snapshots read before now are not trusted. Returns whether the organization has to be read again.
+-- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. A
+-- hold that is freed here may have been charged, by a process whose release never came: snapshots
+-- read before now are not trusted. Returns whether the organization has to be read again.
 local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_ms)
   local over = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', at), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
   if #over == 0 and not (ends and ends <= at) then
@@ -196,8 +217,9 @@ local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_m
   return true
 end
 
--- An organization whose hash, holds or leases were lost. What of its holds is left stays held, in quarantine until their processes renew them; and
--- for one lease nothing is admitted, in which live holds that were lost are taken back in. Too much may be held of its keys' budgets then.
+-- An organization whose hash, holds or leases were lost. What of its holds is left stays held, in
+-- quarantine until their processes renew them; and for one lease nothing is admitted, in which live
+-- holds that were lost are taken back in. Too much may be held of its keys' budgets then.
 local function recover(shard, incarnation, org, holds, leases, quarantine, at, lease_ms, ttl_ms)
   local left, sum = {}, 0
   for _, zset in ipairs({ leases, quarantine }) do

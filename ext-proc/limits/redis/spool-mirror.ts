@@ -3,12 +3,17 @@ import type { MirroredCharge, SpoolMirror } from '../../billing/spool/spool-mirr
 import type { RedisCalls } from './calls.ts';
 import { givenUpKey, mirrorKeys } from './shards.ts';
 
-/** A charge is some 900 bytes: at most some 60 MB in all, on a day on which everything that is under way is spooled. */
+/**
+ * A charge is some 900 bytes: at most some 60 MB in all, on a day on which everything that is under
+ * way is spooled.
+ */
 const MOST_OF_A_SHARD = 1_000;
 const MOST_BYTES = 8 * 1024;
 /** In one list, so that no call keeps the server from the others for long. */
 const LISTED_OF_A_SHARD = 20;
-/** Longer than PostgreSQL is away; a charge of a volume that is not lost is in its spool for ever. */
+/**
+ * Longer than PostgreSQL is away; a charge of a volume that is not lost is in its spool for ever.
+ */
 const KEPT_MS = 7 * 86_400_000;
 /** Longer than any request lives. */
 const GIVEN_UP_MS = 86_400_000;

@@ -1,10 +1,12 @@
--- Keeps the markers of shards from expiring and their clocks going, begins a new incarnation if the present one is over, or if `anew` says
--- that its state must not be trusted any more.
+-- Keeps the markers of shards from expiring and their clocks going, begins a new incarnation if the
+-- present one is over, or if `anew` says that its state must not be trusted any more.
 --
 -- KEYS  the shards
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the incarnation   4 `anew`: 1 or 0
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the
+--       incarnation   4 `anew`: 1 or 0
 --       5… the newest fence that is known of each
--- Returns  ms until all of them admit, a lease while one has no fence   the maxmemory-policy by which this server may evict keys, '' where it
+-- Returns  ms until all of them admit, a lease while one has no fence   the maxmemory-policy by
+--          which this server may evict keys, '' where it
 --       does not   how many shards are fenced off
 
 local lease_ms, run, closed_ms, fenced_off = tonumber(ARGV[2]), run_id(), 0, 0
@@ -20,7 +22,8 @@ for i, shard in ipairs(KEYS) do
     closed_ms = math.max(closed_ms, opens_in(shard, opens, at, lease_ms))
     local fence = marker[5]
     if not fence then
-      -- The former release began it: before any fence was raised it goes on, later it has to be opened as any other.
+      -- The former release began it: before any fence was raised it goes on, later it has to be
+      -- opened as any other.
       fence = newest == 0 and '0' or ''
       redis.call('HSET', shard, 'fence', fence)
     end

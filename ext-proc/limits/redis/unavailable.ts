@@ -2,13 +2,16 @@ import { tlsProblem } from '../../../core/net/tls-problem.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 import { RedisRefused } from './refused.ts';
 
-/** Replies of a server that cannot serve now, or no longer serves this slot. Every other refusal is a bug. */
+/**
+ * Replies of a server that cannot serve now, or no longer serves this slot. Every other refusal is
+ * a bug.
+ */
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 
 /**
- * Everything that is not an answer of a script means that Redis is away. Only the message goes on: the error itself carries the command, which
- * may be an AUTH with its password.
+ * Everything that is not an answer of a script means that Redis is away. Only the message goes on:
+ * the error itself carries the command, which may be an AUTH with its password.
  */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

@@ -68,7 +68,10 @@ async function leaveAfter(client: GatewayClient, model: string, events: number, 
   return id;
 }
 
-/** Asks, and hangs up as soon as the provider has the call. Resolves with what `act` makes wait until then. */
+/**
+ * Asks, and hangs up as soon as the provider has the call. Resolves with what `act` makes wait
+ * until then.
+ */
 async function leaveBefore(client: GatewayClient, model: string, act: Act, stream = false): Promise<() => void> {
   const gate = createGate();
   gateway.provider.script(model, gate.before(act));

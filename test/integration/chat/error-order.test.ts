@@ -49,7 +49,10 @@ interface Defective {
   text?: string;
 }
 
-/** In the order of docs/interface.md, "Order of checks": of two, the upper one is answered. `client` defects exclude each other. */
+/**
+ * In the order of docs/interface.md, "Order of checks": of two, the upper one is answered. `client`
+ * defects exclude each other.
+ */
 const DEFECTS: ReadonlyArray<{ code: string; apply: (request: Defective) => void }> = [
   { code: '404 route_not_found', apply: (request) => (request.path = '/v1/chat/completion') },
   { code: '401 invalid_api_key', apply: (request) => (request.client = 'unknown') },

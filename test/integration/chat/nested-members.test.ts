@@ -2,7 +2,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { errorOf, type GatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** The gateway must judge what a provider's parser reads: some compare names without case, and the last counts. */
+/**
+ * The gateway must judge what a provider's parser reads: some compare names without case, and the
+ * last counts.
+ */
 let client: GatewayClient;
 
 const gateway = withGateway({

@@ -34,7 +34,10 @@ afterAll(async () => {
 const CODE = /"code":"(\w+)"/;
 const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
 
-/** Envoy answers, and closes, while bytes are still coming; then a reset may be quicker than the answer. */
+/**
+ * Envoy answers, and closes, while bytes are still coming; then a reset may be quicker than the
+ * answer.
+ */
 async function answerTo(bytes: string | Buffer): Promise<string> {
   for (let left = 20; ; left--) {
     try {

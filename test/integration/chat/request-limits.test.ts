@@ -69,7 +69,8 @@ function uploadChunked(totalBytes: number): Promise<{ status: number; text: stri
         response.on('error', reject);
       },
     );
-    // The gateway closes the connection after its answer; what was still being written is lost, as it should be.
+    // The gateway closes the connection after its answer; what was still being written is lost, as
+    // it should be.
     outgoing.on('error', (error) => (answered ? undefined : reject(error)));
     const chunk = Buffer.alloc(64 * 1024, 'a');
     const step = (): void => {

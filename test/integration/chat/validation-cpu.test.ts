@@ -5,8 +5,9 @@ import { expect, test } from 'vitest';
 import type { BodyCost } from '../../load/validation-cpu.ts';
 
 /**
- * Half as much again as docs/reliability.md promises for a quiet machine: beside other work the same code takes up to 1.5 times the CPU. The
- * code before took 298 to 760 ms for the bodies of the review, in one step.
+ * Half as much again as docs/reliability.md promises for a quiet machine: beside other work the
+ * same code takes up to 1.5 times the CPU. The code before took 298 to 760 ms for the bodies of the
+ * review, in one step.
  */
 const MOST_CPU_MS = 1.5 * 150;
 const MOST_STEP_MS = 1.5 * 50;

@@ -4,11 +4,17 @@ import { expect, test } from 'vitest';
 import { gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** One organization sends bodies that take long to judge; another one's requests are served beside them. */
+/**
+ * One organization sends bodies that take long to judge; another one's requests are served beside
+ * them.
+ */
 const ROUNDS = 6;
 const BODIES = 8;
 const EVERY_MS = 50;
-/** Above what it is without. Eight such bodies kept everybody for 5,587 ms when they were judged in one go. */
+/**
+ * Above what it is without. Eight such bodies kept everybody for 5,587 ms when they were judged in
+ * one go.
+ */
 const MOST_GROWTH_MS = 500;
 
 const gateway = withGateway({
@@ -45,8 +51,9 @@ async function sendTogether(key: string): Promise<string[]> {
 }
 
 /**
- * Requests of 1 KB at a steady rate, until `work` is over: outcomes, and the latency that 95 of 100 do not exceed. The last few may be late for
- * what else the machine does; judged in one go, eight bodies delayed half of all requests by seconds.
+ * Requests of 1 KB at a steady rate, until `work` is over: outcomes, and the latency that 95 of 100
+ * do not exceed. The last few may be late for what else the machine does; judged in one go, eight
+ * bodies delayed half of all requests by seconds.
  */
 async function servedDuring(key: string, work: Promise<unknown>) {
   const client = gatewayClient(gateway.stack.origin, key);

@@ -5,7 +5,10 @@ import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
 import { activeClusters, clusterOf, configOf } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 
-/** One of several gateway processes writes Envoy's clusters; the others only switch when Envoy has them. */
+/**
+ * One of several gateway processes writes Envoy's clusters; the others only switch when Envoy has
+ * them.
+ */
 let envoy: EnvoyProcess;
 let leader: ClusterPublisher;
 let follower: ClusterPublisher;

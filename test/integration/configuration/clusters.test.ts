@@ -13,7 +13,9 @@ import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-/** The configuration's providers as clusters of a real Envoy: added, changed, removed and refused. */
+/**
+ * The configuration's providers as clusters of a real Envoy: added, changed, removed and refused.
+ */
 
 let envoy: EnvoyProcess;
 let publisher: ClusterPublisher;

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { COMPILE_CACHE, type Deployment, REPOSITORY } from '../../harness/deployment.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** The dashboard's process beside a stack, with the stack's configuration. Resolves when it listens. */
+/**
+ * The dashboard's process beside a stack, with the stack's configuration. Resolves when it listens.
+ */
 export async function startDashboardProcess(
   { env }: Pick<Deployment, 'env'>,
   more: Readonly<Record<string, string>> = {},

@@ -1,7 +1,10 @@
 import type { Endpoint } from '../../../dashboard/contract/api.ts';
 import type { Access } from '../../../dashboard/server/http/route.ts';
 
-/** The decision about one route, made here a second time and independently: who may ask, and what a good request of theirs looks like. */
+/**
+ * The decision about one route, made here a second time and independently: who may ask, and what a
+ * good request of theirs looks like.
+ */
 export interface Decision {
   readonly access: Access;
   /** Body or query of a request that is served; none is needed where it is absent. */

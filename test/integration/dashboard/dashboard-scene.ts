@@ -9,7 +9,9 @@ import type { Browser, Reply } from './dashboard-browser.ts';
 import type { Decision } from './dashboard-routes.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/** Two organizations with their people, and an operator. What is asked for is always of the first. */
+/**
+ * Two organizations with their people, and an operator. What is asked for is always of the first.
+ */
 export const ACTORS = [
   'nobody',
   'member',
@@ -28,7 +30,10 @@ export interface Scene {
   readonly hashes: readonly string[];
   /** A browser of the actor, signed in again. */
   browserOf(actor: Actor): Promise<Browser>;
-  /** New objects of the first organization for the parameters of a path; a device is one of the actor's own. */
+  /**
+   * New objects of the first organization for the parameters of a path; a device is one of the
+   * actor's own.
+   */
   parametersFor(route: Route, actor: Actor): Promise<Readonly<Record<string, string>>>;
   close(): Promise<void>;
 }

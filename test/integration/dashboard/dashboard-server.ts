@@ -19,7 +19,9 @@ import { BY, createDatabase, openStore } from '../../harness/database.ts';
 import { migratedFor } from '../../harness/database-logins.ts';
 import { type Browser, createBrowser } from './dashboard-browser.ts';
 
-/** The dashboard's server on a database of its own, behind a real listener, without a built page. */
+/**
+ * The dashboard's server on a database of its own, behind a real listener, without a built page.
+ */
 export interface TestDashboard {
   /** As its owner. */
   readonly databaseUrl: string;
@@ -45,7 +47,10 @@ export interface TestUser {
   readonly email?: string;
   readonly operator?: boolean;
   readonly in?: readonly [organizationId: string, role: MemberRole];
-  /** To the organization by its owner; without one by the operator, whose invitation is a user already. */
+  /**
+   * To the organization by its owner; without one by the operator, whose invitation is a user
+   * already.
+   */
   readonly invited?: boolean;
   /** Hash of a known password; default a hash of no known password. */
   readonly passwordHash?: string;

@@ -6,7 +6,10 @@ import { REPOSITORY } from '../../harness/deployment.ts';
 import { type Home, makeHome, statusOfModels } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
 
-/** The key and the password of a first start go to the person who started it, but not into systemd's journal. */
+/**
+ * The key and the password of a first start go to the person who started it, but not into systemd's
+ * journal.
+ */
 let home: Home | undefined;
 afterEach(() => home?.remove());
 

@@ -131,7 +131,8 @@ describe('a body', () => {
     const slow = request(url, { method: 'POST', headers });
     const answered = once(slow, 'response');
     slow.write(good.slice(0, 1));
-    // Reading a page on another connection lasts as long as the server needs to have begun with this one.
+    // Reading a page on another connection lasts as long as the server needs to have begun with
+    // this one.
     expect((await leaving.get(keysPath)).status).toBe(200);
     await setDisabled(dashboard.database, user.id, true, BY);
     slow.end(good.slice(1));

@@ -16,7 +16,10 @@ interface Invited {
 const PASSWORD = 'correct horse battery';
 const OTHER = 'a completely different one';
 
-/** An invitation is a pair of organization and address: it claims nothing, reveals nothing, and gives no access to an existing account. */
+/**
+ * An invitation is a pair of organization and address: it claims nothing, reveals nothing, and
+ * gives no access to an existing account.
+ */
 describe('invitations', () => {
   let dashboard: TestDashboard;
   let passwordHash: string;

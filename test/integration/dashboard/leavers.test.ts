@@ -101,7 +101,8 @@ it('are revoked in every organization when the user is disabled, unless they are
   ];
   expect((await states()).map(([state]) => state)).toEqual(['usable', 'usable', 'revoked', 'revoked']);
   expect(await eventsOf(keys[1])).toEqual([expect.stringMatching(/^key\.revoked by user-/)]);
-  // Once more, for who was disabled before and whose keys are to go now; enabling brings no key back.
+  // Once more, for who was disabled before and whose keys are to go now; enabling brings no key
+  // back.
   await disable(kept.user.id, {});
   await operator.send('DELETE', `/api/users/${kept.user.id}/disablement`);
   expect(new Set((await states()).map(([state]) => state))).toEqual(new Set(['revoked']));

@@ -21,7 +21,9 @@ beforeAll(async () => {
 afterAll(() => dashboard.close());
 
 const addUser = () => dashboard.addUser({ passwordHash });
-/** From an address that has not tried anything yet, so that tests do not count against each other. */
+/**
+ * From an address that has not tried anything yet, so that tests do not count against each other.
+ */
 const elsewhere = () => ({ 'x-forwarded-for': `198.51.100.${++proxied}` });
 const session = (browser: Browser) => browser.get<SessionView>('/api/session');
 
@@ -160,7 +162,8 @@ describe('signing in', () => {
     const cheapestMs = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
     for (let round = 0; round < 8; round++) {
       for (const who of ['known', 'unknown'] as const) {
-        // The comparison is all that takes long, and computes: by the clock it would take as long as the machine is busy.
+        // The comparison is all that takes long, and computes: by the clock it would take as long
+        // as the machine is busy.
         const before = process.cpuUsage();
         await signIn(dashboard.browser(), who === 'known' ? email : 'nobody-at-all@example.com', 'wrong');
         const { user, system } = process.cpuUsage(before);

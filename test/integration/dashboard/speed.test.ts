@@ -13,7 +13,10 @@ import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
 /** Delay that a person notices. */
 const PROMPT_MS = 300;
-/** A fifth for a contributor who waits for the result; CI and LOG_ROWS=1000000 (or more) run the full size. */
+/**
+ * A fifth for a contributor who waits for the result; CI and LOG_ROWS=1000000 (or more) run the
+ * full size.
+ */
 const LOG_ROWS = Number(process.env.LOG_ROWS ?? (process.env.CI === 'true' ? 1_000_000 : 200_000));
 const LEDGER_ROWS = 100_000;
 const DAYS = 30;

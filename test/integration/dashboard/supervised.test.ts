@@ -108,7 +108,9 @@ test('one that cannot start is told, and everything else starts without it', asy
   expect(await service.exited).toBe(0);
 });
 
-/** The killed process may have it for a moment longer; its successor needs far more to get there. */
+/**
+ * The killed process may have it for a moment longer; its successor needs far more to get there.
+ */
 async function takePort(taker: ReturnType<typeof createServer>, port: number): Promise<void> {
   for (;;) {
     taker.listen(port, '127.0.0.1');

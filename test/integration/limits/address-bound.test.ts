@@ -7,7 +7,10 @@ import { expect, test } from 'vitest';
 import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../../harness/raw-http2.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
+/**
+ * Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of
+ * 127.0.0.0/8 is another client.
+ */
 
 const PER_SECOND = 5;
 const MOST_OPEN = 150;

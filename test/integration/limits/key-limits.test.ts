@@ -15,7 +15,8 @@ const gateway = withGateway(() => {
   return {
     env: clock.env,
     config: {
-      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+      // per million.
       models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
       limits: { read_rpm: 5 },
@@ -30,7 +31,9 @@ afterAll(async () => {
 const LIMIT = 100;
 const COST_NANO_USD = 100_000n;
 
-/** So far into a minute of tomorrow's noon that nothing but the test moves the clock over its end. */
+/**
+ * So far into a minute of tomorrow's noon that nothing but the test moves the clock over its end.
+ */
 async function toSecond(second: number): Promise<void> {
   const noon = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS + DAY_MS / 2;
   minutes += 2;
@@ -56,7 +59,10 @@ function count(outcomes: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** Within a second of what the wall clock said was left until that moment when the request was decided: after it was sent, before now. */
+/**
+ * Within a second of what the wall clock said was left until that moment when the request was
+ * decided: after it was sent, before now.
+ */
 function expectRetryAfter(received: Received, untilMs: number, sentAtMs: number): void {
   const told = Number(received.headers['retry-after']);
   expect(told).toBeGreaterThanOrEqual((untilMs - clock.nowMs()) / 1000 - 1);
@@ -222,7 +228,8 @@ test('a daily budget counts what was used once it is known', async () => {
     '429 daily_budget_exceeded': 50,
   });
   await untilNothingHeld(client);
-  // Spent: half of it. Nine more fit, at half of their hold each: the last of them stands on 95 % and holds the rest.
+  // Spent: half of it. Nine more fit, at half of their hold each: the last of them stands on 95 %
+  // and holds the rest.
   const outcomes = [];
   for (let i = 0; i < 10; i++) outcomes.push(outcome(await ask(client)));
   expect(count(outcomes)).toEqual({ '200': 9, '429 daily_budget_exceeded': 1 });

@@ -4,7 +4,10 @@ import { errorOf, gatewayClient, outcome, untilNothingHeld } from '../../harness
 import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
 
-/** Windows below the provider's, as an operator sets them to cap cost: the provider reads, and bills, what it is sent. */
+/**
+ * Windows below the provider's, as an operator sets them to cap cost: the provider reads, and
+ * bills, what it is sent.
+ */
 const WINDOW = 8192;
 const PRICE = { input: 1.25, output: 10 };
 const usdOf = (input: number, output: number) => (input * PRICE.input + output * PRICE.output) / 1e6;

@@ -63,7 +63,10 @@ function dice(seed: number): (sides: number) => number {
   };
 }
 
-/** Impossible usages: negative, not whole, not a number, far beyond any model, more cached than read. */
+/**
+ * Impossible usages: negative, not whole, not a number, far beyond any model, more cached than
+ * read.
+ */
 const ABSURD = [
   { prompt_tokens: -5, completion_tokens: 7 },
   { prompt_tokens: 12.5, completion_tokens: 7 },
@@ -136,7 +139,10 @@ async function send(client: GatewayClient, plan: Plan): Promise<string | undefin
   return id;
 }
 
-/** The whole of the pricing, said once more: cached tokens at their price, one rounding up to the next nano-dollar. */
+/**
+ * The whole of the pricing, said once more: cached tokens at their price, one rounding up to the
+ * next nano-dollar.
+ */
 function costOf(model: ModelName, prompt: number, cached: number, completion: number): bigint {
   const { input, cached: cachedInput, output } = PRICES[model];
   const pico = BigInt(prompt - cached) * input + BigInt(cached) * cachedInput + BigInt(completion) * output;

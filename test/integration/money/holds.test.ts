@@ -16,7 +16,8 @@ import { createGate } from '../../provider/gate.ts';
 
 const gateway = withGateway({
   config: {
-    // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+    // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+    // per million.
     models: {
       exact: { usd_per_million_tokens: { input: 0, output: 1 } },
       priced: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
@@ -160,7 +161,8 @@ test('usage that the provider does not send is counted, not free', async () => {
     const before = await balanceOf(client);
     const received = await client.chat({ model: 'priced', stream });
     const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
-    // "Hello from the provider." is five tokens in the encoding that counts, give or take the rest of the message.
+    // "Hello from the provider." is five tokens in the encoding that counts, give or take the rest
+    // of the message.
     expect(generation.tokens_completion).toBeGreaterThanOrEqual(4);
     expect(generation.tokens_completion).toBeLessThanOrEqual(12);
     expect(generation.tokens_prompt).toBeGreaterThan(0);

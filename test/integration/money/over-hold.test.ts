@@ -9,7 +9,8 @@ import { createGate } from '../../provider/gate.ts';
 const gateway = withGateway({
   config: {
     models: {
-      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD
+      // per million.
       exact: { usd_per_million_tokens: { input: 0, output: 1 } },
       plain: {},
     },

@@ -24,7 +24,8 @@ requirement(missingPrometheus(), () => {
     stack = await startStack({
       postgresSocketDir: inject('postgresSocketDir'),
       config: {
-        // Envoy has no figures of leaving a provider on the loopback alone. Nobody asks the one far away.
+        // Envoy has no figures of leaving a provider on the loopback alone. Nobody asks the one far
+        // away.
         providers: { fake: { base_url: provider.baseUrl }, far: { base_url: 'https://192.0.2.1/v1' } },
         models: { plain: {}, broken: {}, far: { targets: [{ provider: 'far', model: 'far' }] } },
       },
@@ -56,7 +57,10 @@ requirement(missingPrometheus(), () => {
     await expect.poll(emptyOnes, SOON).toEqual([]);
   });
 
-  /** Traffic of every kind that a panel shows: responses of both forms, failures, refusals, keyed requests, reads. */
+  /**
+   * Traffic of every kind that a panel shows: responses of both forms, failures, refusals, keyed
+   * requests, reads.
+   */
   async function someTraffic(): Promise<void> {
     await client.chat({ model: 'plain' });
     await client.chat({ model: 'plain', stream: true });

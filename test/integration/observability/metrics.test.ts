@@ -10,7 +10,10 @@ import { createGate } from '../../provider/gate.ts';
 
 /** Two reports of a process, and time for a busy machine. */
 const SOON = { interval: 200 };
-/** Envoy leaves providers on the loopback alone in no case, and has no figures of it. Nobody asks this one. */
+/**
+ * Envoy leaves providers on the loopback alone in no case, and has no figures of it. Nobody asks
+ * this one.
+ */
 const FAR = {
   providers: { far: { base_url: 'https://192.0.2.1/v1' } },
   models: { far: { targets: [{ provider: 'far', model: 'far' }] } },

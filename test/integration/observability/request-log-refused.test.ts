@@ -111,7 +111,8 @@ test('requests of nobody share their lines', async () => {
   const client = gatewayClient(gateway.stack.origin, 'sk-gw-nobody');
   const startedAtMs = Date.now();
   await flood(client, 300, async () => outcome(await client.get('/v1/models')));
-  // The process writes its lines in batches and in order: the line of a later request proves that all of the flood are there.
+  // The process writes its lines in batches and in order: the line of a later request proves that
+  // all of the flood are there.
   const last = await gateway.stack.operator.customer();
   const later = gatewayClient(gateway.stack.origin, last.key);
   expect(outcome(await later.get('/v1/models'))).toBe('200');

@@ -11,7 +11,10 @@ import { createGate } from '../../provider/gate.ts';
 let provider: FakeProvider;
 let stack: SupervisedStack;
 let client: GatewayClient;
-/** Two seconds; on a machine that is busy, what the whole start took there, of which coming back is a part. */
+/**
+ * Two seconds; on a machine that is busy, what the whole start took there, of which coming back is
+ * a part.
+ */
 let backWithinMs = 2_000;
 
 beforeAll(async () => {
@@ -47,7 +50,10 @@ function childOf(supervisorPid: number, part: string): number {
   throw new Error(`the supervisor has no child ${part}`);
 }
 
-/** Asks every few milliseconds; resolves with what came until the first success after a failure, and how long that took. */
+/**
+ * Asks every few milliseconds; resolves with what came until the first success after a failure, and
+ * how long that took.
+ */
 async function outcomesUntilServed(): Promise<{ outcomes: Set<string>; backAfterMs: number }> {
   const began = performance.now();
   const outcomes = new Set<string>();

@@ -12,7 +12,10 @@ import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
-/** DESIGN invariants 4 to 6: what had begun ends well and is charged, nothing new is admitted unchecked, and nothing has to be repaired by hand. */
+/**
+ * docs/design.md, "Invariants", 4 to 6: what had begun ends well and is charged, nothing new is
+ * admitted unchecked, and nothing has to be repaired by hand.
+ */
 let customer: Customer;
 let client: GatewayClient;
 

@@ -18,8 +18,9 @@ import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
 import { startFakeProvider } from '../../provider/fake-provider.ts';
 
 /**
- * A release is rolled out over a database that is migrated already, so for a while the code before the newest migration works on the schema
- * after it. Its processes run on: this is that code, given the new migrations as done, with every statement that requests need.
+ * A release is rolled out over a database that is migrated already, so for a while the code before
+ * the newest migration works on the schema after it. Its processes run on: this is that code, given
+ * the new migrations as done, with every statement that requests need.
  */
 const MIGRATIONS = 'database/migrations';
 /** The folder of the migrations until November 2026. Releases in the history still have it. */

@@ -3,7 +3,10 @@ import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { loadJob, withSilentClients } from '../../load/checks.ts';
 import { type LoadStack, startLoadStack } from '../../load/load-stack.ts';
 
-/** Sizes that still show the traps (rapid reset comes after about 1,000 requests on a connection); test/load/main.ts runs the full ones. */
+/**
+ * Sizes that still show the traps (rapid reset comes after about 1,000 requests on a connection);
+ * test/load/main.ts runs the full ones.
+ */
 const REQUESTS = process.env.CI === 'true' ? 4_000 : 2_000;
 const STREAM_CLIENTS = process.env.CI === 'true' ? 30 : 10;
 
@@ -31,7 +34,8 @@ const MIB = 1024 * 1024;
 
 test.each([
   { model: 'big-stream', clients: STREAM_CLIENTS, gatewayBound: 200 * MIB },
-  // Whole answers are kept until they are taken: those that find no room are refused, the process stays within its bound.
+  // Whole answers are kept until they are taken: those that find no room are refused, the process
+  // stays within its bound.
   { model: 'big-json', clients: 30, gatewayBound: 1024 * MIB },
 ] as const)(
   '$clients clients that never read 50 MB ($model): memory stays bounded',

@@ -4,7 +4,10 @@ import { untilSettled } from '../../harness/serving.ts';
 import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-/** Between the first request that is served and the banner, which waits for the dashboard, the supervisor asks the database itself. */
+/**
+ * Between the first request that is served and the banner, which waits for the dashboard, the
+ * supervisor asks the database itself.
+ */
 const AGAIN_MS = 40_000;
 
 let postgres: TestPostgres;

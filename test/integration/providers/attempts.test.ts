@@ -12,8 +12,8 @@ import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from 
 import type { Act, Call } from '../../provider/call.ts';
 
 /**
- * A provider that counts for itself what it was given and made, as the bill of a real one does: everything that becomes of a request has to
- * be found in the gateway's books, charged or not.
+ * A provider that counts for itself what it was given and made, as the bill of a real one does:
+ * everything that becomes of a request has to be found in the gateway's books, charged or not.
  */
 let client: GatewayClient;
 let organizationId = '';

@@ -12,8 +12,8 @@ import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /**
- * How a real Envoy connects to providers by the clusters made of the configuration: TLS, HTTP versions, names, failures. `URX,UF`: no
- * connection, after the retries; `UH`: no healthy host.
+ * How a real Envoy connects to providers by the clusters made of the configuration: TLS, HTTP
+ * versions, names, failures. `URX,UF`: no connection, after the retries; `UH`: no healthy host.
  */
 
 let envoy: EnvoyProcess;
@@ -110,7 +110,8 @@ describe('a provider that refuses connections', () => {
   });
 
   test('elsewhere is left alone after 20 failures, and tried again within seconds', async () => {
-    // Linux connects 0.0.0.0 to this machine, yet it is no loopback address: it stands for a provider elsewhere.
+    // Linux connects 0.0.0.0 to this machine, yet it is no loopback address: it stands for a
+    // provider elsewhere.
     const port = await freePort();
     const config = await configOf(envoy, { p: `http://0.0.0.0:${port}/v1` });
     await publisher.publish(config);
@@ -144,7 +145,8 @@ test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 5
   expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
   server.script('m', errorAnswer(503, 'overloaded'));
   expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
-  // Envoy's main thread notifies its workers, for which a busy machine takes a few more requests; far fewer than twice the 20.
+  // Envoy's main thread notifies its workers, for which a busy machine takes a few more requests;
+  // far fewer than twice the 20.
   let seen: string[] = [];
   for (let i = 0; i < 15 && seen.at(-1) !== '503 UH'; i++) {
     await sleep(i * 20);

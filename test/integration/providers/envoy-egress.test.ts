@@ -11,7 +11,10 @@ import { providerCluster } from '../../../core/config/provider-cluster.ts';
 import { ProviderClient } from '../../../ext-proc/delivery/provider/provider-client.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
-/** Provider calls through Envoy's egress socket: what providers see, and how Envoy's own responses are recognized. */
+/**
+ * Provider calls through Envoy's egress socket: what providers see, and how Envoy's own responses
+ * are recognized.
+ */
 let provider: Server;
 /** A provider that answers before it has read the request, and reads on. */
 let hasty: NetServer;
@@ -118,7 +121,8 @@ test('an answer that comes before the request was written to its end arrives', a
     call.release(false);
     return 'status' in answer ? String(answer.status) : answer.result;
   };
-  // One in ten was lost while Envoy closed the connection at once: it may be closed before the answer is read.
+  // One in ten was lost while Envoy closed the connection at once: it may be closed before the
+  // answer is read.
   for (let round = 0; round < 40; round++) {
     expect(await Promise.all([refused(), refused(), refused(), refused()])).toEqual(['429', '429', '429', '429']);
   }

@@ -62,7 +62,10 @@ async function newClient(protocol: Protocol): Promise<GatewayClient> {
   return gatewayClient(gateway.stack.origin, key, { protocol });
 }
 
-/** Runs `model` once against the acts: what came, how often the provider was asked, and whether anything was charged. */
+/**
+ * Runs `model` once against the acts: what came, how often the provider was asked, and whether
+ * anything was charged.
+ */
 async function once(
   client: GatewayClient,
   stream: boolean,
@@ -186,7 +189,10 @@ const FINAL_TEXTS: Readonly<Record<string, { message: string; type: string }>> =
   request_timeout: { message: 'The model did not answer in time.', type: 'timeout_error' },
 };
 
-/** docs/interface.md, "Completions and streams", to the byte: `error` first, compact, no `event:` line, then `[DONE]`. */
+/**
+ * docs/interface.md, "Completions and streams", to the byte: `error` first, compact, no `event:`
+ * line, then `[DONE]`.
+ */
 function expectFinalEvent(received: Received, code: string, model = 'a'): void {
   const id = String(received.headers['x-generation-id']);
   const created = /"created":(\d+)/.exec(received.text.slice(received.text.lastIndexOf('data: {"error"')))?.[1];

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
-/** Customers share the operator's account at a provider, and no cache namespace or identity there. */
+/**
+ * Customers share the operator's account at a provider, and no cache namespace or identity there.
+ */
 const FIELDS = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 const VALUE = 'value-sentinel-3a9c';
 

@@ -24,13 +24,15 @@ const command = (env: NodeJS.ProcessEnv, program: string, ...args: string[]) =>
 requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another user too', () => {
   test('where PostgreSQL runs as another user, that user cannot replace a socket of ours', async () => {
     home = await makeHome();
-    // Folders that this user gets through, on a machine that withholds the capability for closed ones.
+    // Folders that this user gets through, on a machine that withholds the capability for closed
+    // ones.
     chmodSync(home.folder, 0o711);
     mkdirSync(join(home.folder, 'bin'));
     const setpriv = `#!/bin/sh\ncase "$*" in *+dac_read_search*) exit 1;; esac\nexec /usr/bin/setpriv "$@"\n`;
     writeFileSync(join(home.folder, 'bin/setpriv'), setpriv, { mode: 0o755 });
     const env = { PATH: `${join(home.folder, 'bin')}:${process.env.PATH}` };
-    // A former release left this: the folder of all sockets belongs to that user, who put something into it.
+    // A former release left this: the folder of all sockets belongs to that user, who put something
+    // into it.
     const { dataDir, socketDir, egressSocket } = runtimePaths(home.env);
     mkdirSync(socketDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(socketDir, 'theirs'), '');

@@ -7,7 +7,10 @@ import { findInMemory, MARK } from '../../harness/process-memory.ts';
 import { type Home, makeHome, startService } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
 
-/** The gateway process has the secrets that the configuration names, and no process that can do without them. */
+/**
+ * The gateway process has the secrets that the configuration names, and no process that can do
+ * without them.
+ */
 const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
 const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
 const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];

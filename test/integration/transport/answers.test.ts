@@ -70,7 +70,8 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
       await exchange.readBody(BOUNDS);
       const stream = await exchange.openStream({ status: 200, headers: { 'content-type': 'text/event-stream' } });
       for (const piece of ['one', 'two', 'three']) {
-        // The next is written only after the client has this one: anything held back would stop here.
+        // The next is written only after the client has this one: anything held back would stop
+        // here.
         const seen = new Promise<void>((resolve) => {
           pieceSeen = resolve;
         });

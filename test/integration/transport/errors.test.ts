@@ -11,7 +11,10 @@ import { httpClient, type Received } from '../../harness/http-client.ts';
 import { eventually, exchangeRaw } from '../../harness/transport-fixture.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** Errors that Envoy makes: malformed HTTP, limits of Envoy, a gateway process that is unavailable or wrong (docs/interface.md, "Errors"). */
+/**
+ * Errors that Envoy makes: malformed HTTP, limits of Envoy, a gateway process that is unavailable
+ * or wrong (docs/interface.md, "Errors").
+ */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
 let child: TestProcess;
@@ -220,7 +223,10 @@ async function eventuallyAsync(condition: () => Promise<boolean>, what: string):
   await poll;
 }
 
-/** A processor on grpc-js, reading the .proto with proto-loader, that ends every stream with one status. */
+/**
+ * A processor on grpc-js, reading the .proto with proto-loader, that ends every stream with one
+ * status.
+ */
 async function wrongProcessor(code: number): Promise<{ server: Server; calls(): number }> {
   let calls = 0;
   const definition = loadSync(fileURLToPath(new URL('../../../proto/ext_proc.proto', import.meta.url)));

@@ -126,7 +126,10 @@ test('a client that never reads is broken off by the handler', async () => {
   client.leave();
 });
 
-/** Sets the handler; `began` when it was called, `done` when it has settled: rejects with whatever it threw. */
+/**
+ * Sets the handler; `began` when it was called, `done` when it has settled: rejects with whatever
+ * it threw.
+ */
 function onExchange(work: (exchange: Exchange) => Promise<void>): { began: Promise<void>; done: Promise<void> } {
   const began = Promise.withResolvers<void>();
   const done = Promise.withResolvers<void>();

@@ -95,7 +95,8 @@ test.skipIf(process.platform !== 'linux')(
     const mostMs = tookMs.sort((a, b) => a - b)[40];
     console.log(JSON.stringify({ before, after, mostMs: Math.round(mostMs ?? 0) }));
     expect(after.envoy - before.envoy).toBeLessThan(100);
-    // 108 to 177 were seen in 20 runs, and more requests change nothing in them. Without back-pressure it would be 5,000.
+    // 108 to 177 were seen in 20 runs, and more requests change nothing in them. Without
+    // back-pressure it would be 5,000.
     expect(after.process - before.process).toBeLessThan(220);
     expect(mostMs).toBeLessThan(250);
   },

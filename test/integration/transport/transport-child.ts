@@ -5,7 +5,10 @@ import { streamClusterName } from '../../../ext-proc/envoy-config/bootstrap.ts';
 import type { Exchange } from '../../../ext-proc/transport/exchange.ts';
 import { startTransport } from '../../../ext-proc/transport/start.ts';
 
-/** The transport in a process of its own, to be killed and measured. What a request wants stands in its path. */
+/**
+ * The transport in a process of its own, to be killed and measured. What a request wants stands in
+ * its path.
+ */
 const index = Number(process.env.WORKER ?? 0);
 const paths = runtimePaths(process.env);
 mkdirSync(paths.socketDir, { recursive: true });
