@@ -38,7 +38,7 @@ const tlsSettings = (port: number): string[] => [
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../docs/stores.md'), 'utf8');
 const rights = (/^ACL SETUSER gateway (.*)$/m.exec(docs)?.[1] ?? '').replace('PASSWORD', 'hush-hush').split(' ');
-const clusterRights = (/^On a cluster also `(.*?)`/m.exec(docs)?.[1] ?? '').split(' ');
+const clusterRights = (/^A cluster also needs `(.*?)`/m.exec(docs)?.[1] ?? '').split(' ');
 
 async function setUser({ admin }: TestRedis, words: readonly string[]): Promise<void> {
   await admin.call('ACL', 'SETUSER', 'gateway', 'reset', ...words);
