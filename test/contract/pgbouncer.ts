@@ -16,6 +16,7 @@ export interface PgBouncer {
 }
 
 const START_MS = 30_000;
+const NOBODY = 65_534;
 
 /** Debian keeps it out of the path of ordinary users. */
 const PATH = `${process.env.PATH}:/usr/sbin`;
@@ -43,9 +44,10 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
   const sockets = dirname(realpathSync(join(socketDir, '.s.PGSQL.5432')));
   writeFileSync(ini, `[databases]\n* = host=${sockets} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
   // PgBouncer refuses to run as root, as PostgreSQL does, and has to reach its socket.
-  const { uid, gid } = statSync(sockets);
+  // The socket folder of a container belongs to root.
+  const uid = statSync(sockets).uid || NOBODY;
   const user = process.getuid?.() === 0 ? { uid, searchesAll: true } : undefined;
-  for (const path of [folder, ini]) chownSync(path, uid, gid);
+  for (const path of [folder, ini]) chownSync(path, uid, uid);
   const { file, args } = endingWithUs('KILL', 'pgbouncer', ['--quiet', ini], user);
   const child = spawn(file, args, { cwd: folder, env: { PATH }, stdio: 'ignore' });
   const bouncer = { urlOf: (url: string) => throughPort(url, port), stop: () => end(child, folder) };
