@@ -98,7 +98,8 @@ describe('editing an object in its text', () => {
             expect(valueEnd).toBeLessThanOrEqual(text.length);
           }
         } catch (error) {
-          // A name with an escape that JSON lacks is a SyntaxError; an endless loop would be another error.
+          // A name with an escape that JSON lacks is a SyntaxError; an endless loop would be
+          // another error.
           expect(String(error)).toMatch(/no JSON object|SyntaxError/);
         }
       }),
