@@ -1,7 +1,7 @@
 /**
- * What nobody sees: controls, spaces without width, and marks that turn the order of the text after
- * them, also outside of a name. Joiners and marks of direction stay, because scripts and emoji need
- * them. Half a character is taken by neither jsonb nor a CSV.
+ * Invisible characters: controls, spaces without width, and marks that turn the order of the text
+ * after them, also outside of a name. Joiners and marks of direction stay, because scripts and
+ * emoji need them. Half a character is taken by neither jsonb nor a CSV.
  */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;

@@ -11,6 +11,9 @@ describe('comments', () => {
       '3: begins with "Of": begin with a noun or a verb',
     ]);
     expect(problems('a.ts', '/**\n * Detects data loss.\n * Of two marks the newer wins.\n */\n')).toEqual([]);
+    expect(problems('a.ts', '/**\n * Where lines go.\n */\n')).toEqual([
+      '2: begins with "Where": begin with a noun or a verb',
+    ]);
     expect(problems('a.lua', '-- Whether it is open.\nlocal a = 1\n')).toHaveLength(1);
     expect(problems('a.css', '/* They stay. */\n')).toHaveLength(1);
   });

@@ -85,12 +85,15 @@ function proseOfComments(path: string, source: string): Prose[] {
   const extension = path.slice(path.lastIndexOf('.') + 1);
   const pattern = LINE_COMMENT[extension] ?? SCRIPT_COMMENT;
   let wasComment = false;
+  // The text of a block comment may begin on the line after its opening.
+  let isEmptySoFar = false;
   return source.split('\n').flatMap((line, index) => {
     const text = pattern.exec(line)?.[1];
     const begins = /^\s*(?:\{?\/\*)/.test(line);
     const isComment =
       text !== undefined && (pattern !== SCRIPT_COMMENT || begins || wasComment || /^\s*\/\//.test(line));
-    const isOpening = isComment && (begins || !wasComment);
+    const isOpening = isComment && (begins || !wasComment || isEmptySoFar);
+    isEmptySoFar = isOpening && text === '';
     wasComment = isComment && !/\*\/\}?\s*$/.test(line);
     if (!isComment || text === '' || /^(?:https?:|@|biome-ignore|\/ <)/.test(text)) return [];
     const columns = isExample(extension, text) ? 0 : line.length;

@@ -18,7 +18,7 @@ export type TrustedCa =
   | { readonly ok: false; readonly reason: string; readonly path?: string };
 
 /**
- * What the certificates of https providers are checked against: `SSL_CERT_FILE` as everywhere (it
+ * Authorities for the certificates of https providers: `SSL_CERT_FILE` as everywhere (it
  * replaces the system's bundle; an operator with a private CA appends it to a copy), else the
  * system's.
  */

@@ -1,7 +1,7 @@
 import { write, writeSync } from 'node:fs';
 
 /**
- * Where log lines go: a file descriptor that may be a full disk, or a pipe that nobody reads.
+ * Destination of log lines: a file descriptor that may be a full disk, or a pipe that nobody reads.
  * Neither ends the process, holds a request up or fills the memory, and neither keeps the process
  * from ending. pino's own destination does all four (sonic-boom 4.2, run).
  */

@@ -19,9 +19,9 @@ const ROUNDS = 5;
 const SETTING = 'inference_gateway.session';
 
 /**
- * Whether a connection is a session of PostgreSQL's own, which keeps its settings and its backend
- * while another connection is in the middle of a transaction. Rejects with TransactionPooler, or
- * with StoreUnavailable when PostgreSQL is away.
+ * Checks that a connection is a session of PostgreSQL's own, which keeps its settings and its
+ * backend while another connection is in the middle of a transaction. Rejects with
+ * TransactionPooler, or with StoreUnavailable when PostgreSQL is away.
  */
 export async function refuseTransactionPooler(url: string): Promise<void> {
   if (await hasTransactionPooler(url)) throw new TransactionPooler(TRANSACTION_POOLER);

@@ -4,7 +4,7 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import { loggedHours, loggedSums, moment } from '../request-log/logged-sums.ts';
 
 /**
- * Where each figure comes from. Requests, failures and percentiles: the hourly sums of the request
+ * Sources of the figures. Requests, failures and percentiles: the hourly sums of the request
  * log, which may lack lines after a crash or under overload, but knows refused requests too. Money
  * and tokens: by UTC day from `daily_usage`, which is the ledger's truth and what the usage page
  * shows; by hours, for which the ledger has no sums, from the request log.

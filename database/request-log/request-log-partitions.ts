@@ -127,7 +127,7 @@ const LIST_PARTITIONS: Statement = {
 };
 
 /**
- * They lock the whole log for a moment, and give up before anybody queues behind them
+ * Both lock the whole log for a moment, and fail before others queue behind them
  * (migrations/0012_rights.sql). Processes that start together take turns: two that make the same
  * table at once are an error to PostgreSQL, in its log too.
  */

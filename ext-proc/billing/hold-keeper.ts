@@ -11,7 +11,7 @@ export interface HoldKeeper {
   drop(holdId: string): void;
   /**
    * The store that renewals reached may not be the one that counts since then (monotonic clock).
-   * What cannot be renewed soon at the one that does is known to nobody else.
+   * Holds that cannot be renewed there soon are known to no other server.
    */
   distrust(sinceMs: number): void;
   /** Everything that is held now. */

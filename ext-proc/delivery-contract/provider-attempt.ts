@@ -38,7 +38,7 @@ export interface UnchargedAttempt {
 }
 
 /**
- * What a provider did for an attempt that failed: it was not sent the request, it answered that it
+ * Work of a provider for a failed attempt: it was not sent the request, it answered that it
  * had failed or refused, or it worked, at least on the prompt, for what is known.
  */
 export type ProviderWork = 'none' | 'refused' | 'some';

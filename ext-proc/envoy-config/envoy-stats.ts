@@ -1,7 +1,7 @@
 import { adminGet } from './envoy-admin.ts';
 
 /**
- * What an operator needs of Envoy's own figures, under their own names: its admin is a private
+ * Envoy's own figures for operators, under their own names: its admin is a private
  * socket, which nobody can scrape. Envoy has about 700 series for one provider; these are 61, and
  * 18 for each provider more.
  */

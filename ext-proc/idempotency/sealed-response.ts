@@ -2,7 +2,7 @@ import { createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
 import { type DeriveKey, isInSegments, type OpenSegments, sealSegments, segmentOpener } from './sealed-segments.ts';
 
 /**
- * What the database sees of a request with an Idempotency-Key (docs/design.md, "Invariants", 9):
+ * View of the database on a request with an Idempotency-Key (docs/design.md, "Invariants", 9):
  * whether key and body are the same, and an answer that only those two open. A reader of the
  * database without key and body learns nothing of prompt and completion.
  */

@@ -5,7 +5,7 @@ import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
- * Where no supervisor ends the processes in order, Envoy's container says by a file that it is
+ * If no supervisor ends the processes in order, Envoy's container says by a file that it is
  * asked to end, because nothing in Envoy's image can speak to the admin socket. This process then
  * lets Envoy drain, and says by another file when Envoy has handed out everything. Both files are
  * removed by Envoy's container when it starts.

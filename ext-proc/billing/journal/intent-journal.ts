@@ -14,9 +14,9 @@ import {
 } from './intent-lines.ts';
 
 /**
- * What this process has asked of providers and not settled yet, on disk without a sync: it outlives
- * a kill of the process, and its successor charges what clients had been sent. At most one write in
- * each turn of the event loop, for any number of requests.
+ * Requests that this process has sent to providers and not settled, on disk without a sync: it
+ * outlives a kill of the process, and its successor charges what clients had been sent. At most one
+ * write in each turn of the event loop, for any number of requests.
  */
 export interface IntentJournal {
   open(intent: Intent): JournalledRequest;

@@ -3,7 +3,7 @@ import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
 
 /**
- * What stands in the journal: a line is a batch of entries, an entry a letter, the request's number
+ * Format of the journal: a line is a batch of entries, an entry a letter, the request's number
  * in base 36 and what it is about. Written by hand, because JSON.stringify with a replacer for
  * bigint takes four times as long, and every request pays for it.
  */

@@ -8,7 +8,7 @@ import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
 /**
- * What was charged in the last minutes, on disk without a sync. A database that went back in time
+ * Charges of the last minutes, on disk without a sync. A database that went back in time
  * (a standby that had not seen the last commits, a restore) lacks some of it: then it is charged
  * again, by generation id, so that nothing is charged twice.
  */

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import type { Spool } from './spool.ts';
 
 /**
- * Whether the spool would take the charges of what is admitted. It is asked before a provider is,
+ * Checks that the spool would take the charges of admitted requests, before a provider is called,
  * because a charge that neither PostgreSQL nor the spool takes is an answer that the customer does
  * not get and the provider is paid for.
  */

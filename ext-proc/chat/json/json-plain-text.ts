@@ -54,7 +54,7 @@ const WORD_BYTES = 4;
 const NEAR = 32;
 
 /**
- * Whether none of four bytes ends plain text. A byte less than n, from 1 to 128, borrows into its
+ * True if none of four bytes ends plain text. A byte less than n, from 1 to 128, borrows into its
  * highest bit when n is subtracted from it. With their second bit turned a quote and all control
  * characters are less than 0x21, and nothing else is; a backslash differs from a backslash by less
  * than 1. Numbers stand here as such: with names the loop takes five times as long.

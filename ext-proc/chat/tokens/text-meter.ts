@@ -233,7 +233,7 @@ function weights(weigh: (length: number) => number): Uint32Array {
 }
 
 /**
- * What a byte of a kind does after what stood before it: the state it leads to, and above that by
+ * Step of a byte of a kind after the state before it: the state it leads to, and above that by
  * how much the weight grows. A state is a run's kind and length, 0 the beginning, as the place
  * where its steps stand: eight to a state.
  */

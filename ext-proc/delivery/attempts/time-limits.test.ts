@@ -16,9 +16,9 @@ import {
 } from '../egress.fixture.ts';
 
 /**
- * What is cut off in time, and what is not. A process that stands still on a busy machine is over a
- * short limit before the test has done its part; with this one it may stand still for three
- * seconds. The tests wait for it side by side, each with an egress of its own.
+ * Requests that are cut off in time, and others that are not. A process that stands still on a busy
+ * machine is over a short limit before the test has done its part; with this one it may stand still
+ * for three seconds. The tests wait for it side by side, each with an egress of its own.
  */
 const LIMIT_MS = 4_000;
 

@@ -5,10 +5,11 @@ import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
- * What may be counted for the record alone, by the ceilings of prompts, which are near their bytes:
- * so many at once, and so many more each second. A million take the tokenizer 70 ms of English or
- * code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond it prompts are
- * estimated: a provider that fails must not cost a core, and charges wait for the same thread.
+ * Bound of counts for uncharged attempts alone, by the ceilings of prompts, which are near their
+ * bytes: so many at once, and so many more each second. A million take the tokenizer 70 ms of
+ * English or code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond it
+ * prompts are estimated: a provider that fails must not cost a core, and charges wait for the same
+ * thread.
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;

@@ -14,7 +14,7 @@ export interface ProviderRequest {
 }
 
 /**
- * What a provider is sent: only what it needs, nothing of the client's headers. Envoy takes the
+ * The request to a provider: only what it needs, nothing of the client's headers. Envoy takes the
  * cluster's name off, and sends Host and path on as they are here. `span`: of the attempt, where
  * the request is traced.
  */
