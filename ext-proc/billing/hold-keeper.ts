@@ -11,7 +11,7 @@ export interface HoldKeeper {
   drop(holdId: string): void;
   /**
    * The store that renewals reached may not be the one that counts since then (monotonic clock).
-   * Holds that cannot be renewed there soon are known to no other server.
+   * The counting store does not know holds that cannot be renewed there soon.
    */
   distrust(sinceMs: number): void;
   /** Everything that is held now. */
