@@ -37,11 +37,16 @@ beforeAll(async () => {
     chownSync(path, uid, gid);
   }
   const access = join(dataFolder, 'pg_hba.conf');
-  writeFileSync(
-    access,
-    `hostssl all app all scram-sha-256\nhostnossl all app all reject\n${readFileSync(access, 'utf8')}`,
-  );
-  const admin = `postgres://gateway@/postgres?host=${encodeURIComponent(postgres.socketDir)}&port=${port}&sslmode=disable`;
+  // The folder of its socket depends on the user that it runs as, so its owner comes over TCP too.
+  const rules = [
+    'hostnossl all gateway 127.0.0.1/32 trust',
+    'hostssl all app all scram-sha-256',
+    'hostnossl all app all reject',
+  ];
+  writeFileSync(access, [...rules, readFileSync(access, 'utf8')].join('\n'));
+  process.kill(postgres.pid, 'SIGHUP');
+  const admin = `postgres://gateway@127.0.0.1:${port}/postgres?sslmode=disable`;
+  await vi.waitFor(() => sql(admin, 'select 1'), { timeout: 30_000 });
   await sql(admin, "create role app login superuser password 'hush-hush'");
   await sql(admin, 'alter system set ssl = on');
   await sql(admin, 'select pg_reload_conf()');
