@@ -155,7 +155,7 @@ function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<Endpoint
 /** `read_rpm`: the GET endpoints cost no money, but each is a query. */
 async function takeRead(deps: GatewayDeps, principal: Principal, config: GatewayConfig) {
   const { limits, clock } = deps;
-  if (deps.turns.ledger.isCrowded(principal.organization.id)) return tooManyAtOnce(deps);
+  if (deps.turns.ledger.isCrowded({ organizationId: principal.organization.id })) return tooManyAtOnce(deps);
   const nowMs = clock.nowMs();
   const read = await limits.takeRead(principal.key.id, config.limits.readRequestsPerMinute, nowMs);
   if (read.allowed) return undefined;

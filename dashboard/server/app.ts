@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { NoTurn } from '../../core/turns/turns.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
@@ -11,7 +12,6 @@ import { securityHeaders } from './http/security-headers.ts';
 import type { StaticFiles } from './http/static-files.ts';
 import { serveFile } from './http/static-files.ts';
 import { serveRoute } from './serve-route.ts';
-import { NoTurn } from './turns/turns.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 

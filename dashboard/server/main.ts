@@ -18,8 +18,8 @@ import { loadStaticFiles } from './http/static-files.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
+import { DashboardTurns } from './turns/dashboard-turns.ts';
 import { openDatabase, openEntry } from './turns/stores.ts';
-import { Turns } from './turns/turns.ts';
 
 /**
  * The dashboard process: configuration, database, page, listener, in this order; then `{type:
@@ -66,7 +66,7 @@ async function serve(
   const deps = {
     database,
     entry,
-    turns: new Turns(),
+    turns: new DashboardTurns(),
     changeLimits: CHANGE_LIMITS,
     administration: stores.administration,
     settings: () => settingsOf(config.current()),

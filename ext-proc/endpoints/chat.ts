@@ -72,7 +72,7 @@ async function completeOnce(
   body: Buffer,
 ): Promise<EndpointResult> {
   call.trace?.step('claim');
-  if (deps.turns.idempotency.isCrowded(call.principal.organization.id)) return tooManyAtOnce(deps);
+  if (deps.turns.idempotency.isCrowded({ organizationId: call.principal.organization.id })) return tooManyAtOnce(deps);
   const claimed = await deps.claims.claim({
     organizationId: call.principal.organization.id,
     idempotencyKey,

@@ -1,19 +1,19 @@
+import { Turns } from '../../core/turns/turns.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
-import { createDatabaseTurns, type DatabaseTurns } from './database-turns.ts';
 
 /** Customers' reads of the ledger. */
 export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
 
 export interface ReadTurns {
-  readonly ledger: DatabaseTurns;
+  readonly ledger: Turns;
   /**
    * Sums of usage, which take longer than other reads: one of an organization, and on half of the
    * connections only.
    */
-  readonly sums: DatabaseTurns;
+  readonly sums: Turns;
   /** Claims of Idempotency-Keys, and pieces of answers that are replayed. */
-  readonly idempotency: DatabaseTurns;
+  readonly idempotency: Turns;
 }
 
 /**
@@ -31,20 +31,14 @@ export function createReadTurns(pool: { readonly administration: number; readonl
   // One connection is left for what the process itself does there.
   const reads = Math.max(1, pool.administration - 1);
   return {
-    ledger: createDatabaseTurns({
-      atOnce: reads,
-      eachAtOnce: halfOf(reads),
-      eachWaiting: EACH_WAITING,
-      waitMs: WAIT_MS,
-    }),
-    sums: createDatabaseTurns({ atOnce: halfOf(reads), eachAtOnce: 1, eachWaiting: EACH_WAITING, waitMs: WAIT_MS }),
-    idempotency: createDatabaseTurns({
-      atOnce: pool.idempotency,
-      eachAtOnce: halfOf(pool.idempotency),
-      eachWaiting: CLAIMS_WAITING,
-      waitMs: WAIT_MS,
-    }),
+    ledger: turnsOf(reads, halfOf(reads), EACH_WAITING),
+    sums: turnsOf(halfOf(reads), 1, EACH_WAITING),
+    idempotency: turnsOf(pool.idempotency, halfOf(pool.idempotency), CLAIMS_WAITING),
   };
+}
+
+function turnsOf(atOnce: number, each: number, waiting: number): Turns {
+  return new Turns({ atOnce, perOrganization: { atOnce: each, waiting }, waitMs: WAIT_MS });
 }
 
 function halfOf(connections: number): number {
@@ -58,12 +52,9 @@ function halfOf(connections: number): number {
 export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
   return {
     findGeneration: (organizationId, generationId) =>
-      turns.ledger.run(organizationId, () => ledger.findGeneration(organizationId, generationId)),
-    credits: (organizationId) => turns.ledger.run(organizationId, () => ledger.credits(organizationId)),
-    usage: (query, onPage) =>
-      turns.sums.run(query.organizationId, () =>
-        turns.ledger.run(query.organizationId, () => ledger.usage(query, onPage)),
-      ),
+      turns.ledger.run({ organizationId }, () => ledger.findGeneration(organizationId, generationId)),
+    credits: (organizationId) => turns.ledger.run({ organizationId }, () => ledger.credits(organizationId)),
+    usage: (query, onPage) => turns.sums.run(query, () => turns.ledger.run(query, () => ledger.usage(query, onPage))),
   };
 }
 
@@ -71,7 +62,7 @@ export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerRead
 export function idempotencyInTurns(store: IdempotencyStore, { idempotency }: ReadTurns): IdempotencyStore {
   return {
     ...store,
-    claim: (request) => idempotency.run(request.organizationId, () => store.claim(request)),
-    piece: (claim, from, bytes) => idempotency.run(claim.organizationId, () => store.piece(claim, from, bytes)),
+    claim: (request) => idempotency.run(request, () => store.claim(request)),
+    piece: (claim, from, bytes) => idempotency.run(claim, () => store.piece(claim, from, bytes)),
   };
 }

@@ -18,7 +18,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },
   { path: 'packages', uses: [], folders: ['http2-server', 'http2-server/h2spec'] },
-  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'errors', 'log', 'batching', 'config'] },
+  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'turns', 'errors', 'log', 'batching', 'config'] },
   { path: 'dashboard/contract', uses: [], folders: [''] },
   {
     path: 'database',

@@ -5,8 +5,8 @@ import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
 import type { SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '../../contract/api.ts';
 import type { Role } from '../../contract/session.ts';
+import type { DashboardTurns } from '../turns/dashboard-turns.ts';
 import type { Database } from '../turns/stores.ts';
-import type { Turns } from '../turns/turns.ts';
 import type { Caller } from './caller.ts';
 import type { Cookies } from './cookies.ts';
 import type { Problem } from './problem.ts';
@@ -27,7 +27,7 @@ export interface Deps {
    * Connections for sessions and for routes without a session. Signed-in users cannot exhaust them.
    */
   readonly entry: Database;
-  readonly turns: Turns;
+  readonly turns: DashboardTurns;
   readonly changeLimits: ChangeLimits;
   readonly administration: Administration;
   readonly settings: () => Settings;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
+import type { Turns, TurnTaker } from '../../../core/turns/turns.ts';
 import type { Administration } from '../../../database/administration/administration.ts';
 import type { Database } from './stores.ts';
-import type { Turns, TurnTaker } from './turns.ts';
 
 interface Stores {
   readonly turns: Turns;
@@ -10,23 +10,23 @@ interface Stores {
 }
 
 /** The same stores, except that every statement and transaction waits for a turn. */
-export function storesInTurn({ turns, database, administration }: Stores, who: TurnTaker) {
+export function storesInTurn({ turns, database, administration }: Stores, taker: TurnTaker) {
   return {
-    database: databaseInTurn(database, turns, who),
-    administration: administrationInTurn(administration, turns, who),
+    database: databaseInTurn(database, turns, taker),
+    administration: administrationInTurn(administration, turns, taker),
   };
 }
 
-function databaseInTurn(database: Database, turns: Turns, who: TurnTaker): Database {
+function databaseInTurn(database: Database, turns: Turns, taker: TurnTaker): Database {
   const inherited: Database = Object.create(database);
   return Object.assign(inherited, {
-    query: (config: pg.QueryConfig) => turns.within(who, () => database.query(config)),
-    connect: () => connectInTurn(database, turns, who),
+    query: (config: pg.QueryConfig) => turns.run(taker, () => database.query(config)),
+    connect: () => connectInTurn(database, turns, taker),
   });
 }
 
-async function connectInTurn(database: Database, turns: Turns, who: TurnTaker): Promise<pg.PoolClient> {
-  const end = await turns.take(who);
+async function connectInTurn(database: Database, turns: Turns, taker: TurnTaker): Promise<pg.PoolClient> {
+  const end = await turns.take(taker);
   try {
     const client = await database.connect();
     // The pool gives each checkout its own `release`.
@@ -42,11 +42,11 @@ async function connectInTurn(database: Database, turns: Turns, who: TurnTaker): 
   }
 }
 
-function administrationInTurn(administration: Administration, turns: Turns, who: TurnTaker): Administration {
+function administrationInTurn(administration: Administration, turns: Turns, taker: TurnTaker): Administration {
   return new Proxy(administration, {
     get(target, name) {
       const method = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>;
-      return (...given: unknown[]) => turns.within(who, () => method.apply(target, given));
+      return (...given: unknown[]) => turns.run(taker, () => method.apply(target, given));
     },
   });
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { createPool, type StoreLog } from '../../../database/connection/connection-pool.ts';
-import { TURN_LIMITS } from './turns.ts';
+import { TURN_LIMITS } from './dashboard-turns.ts';
 
 /** A pool of the dashboard's own, so that its long reads do not delay the gateway. */
 export type Database = pg.Pool;
@@ -13,7 +13,7 @@ const ENTRY_CONNECTIONS = 3;
 const ENTRY_STATEMENT_MS = 3_000;
 
 export function openDatabase(url: string, log: StoreLog): Database {
-  return createPool(url, TURN_LIMITS.all, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
+  return createPool(url, TURN_LIMITS.atOnce, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
     plans: 'by_values',
   });
 }

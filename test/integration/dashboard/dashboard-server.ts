@@ -6,8 +6,8 @@ import { watchProxies } from '../../../dashboard/server/http/untrusted-proxies.t
 import { listenOn } from '../../../dashboard/server/listen.ts';
 import { ROUTES } from '../../../dashboard/server/routes.ts';
 import { newToken } from '../../../dashboard/server/sign-in/session-token.ts';
+import { DashboardTurns } from '../../../dashboard/server/turns/dashboard-turns.ts';
 import { openDatabase, openEntry } from '../../../dashboard/server/turns/stores.ts';
-import { Turns } from '../../../dashboard/server/turns/turns.ts';
 import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
 import { invite } from '../../../database/members/invitations.ts';
 import { recordProxy } from '../../../database/process-reports/seen-proxies.ts';
@@ -86,7 +86,7 @@ export async function startDashboard(
   const { administration } = stores;
   const nowMs = () => now ?? Date.now();
   const untrustedProxies = watchProxies(log, nowMs, (address) => recordProxy(database, address));
-  const turns = new Turns();
+  const turns = new DashboardTurns();
   const deps = {
     ...{ database, entry, administration, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies },
