@@ -21,7 +21,7 @@ const LONG = named(
   'faults/soak',
   'faults/never-reading-clients',
   'faults/stops-under-load',
-  'deploy/envoy-leaving',
+  'deploy/envoy-drain',
   'integration/transport/load',
   'integration/processes/storm',
   'integration/processes/kill-under-load',

@@ -11,6 +11,8 @@ export interface RuntimePaths {
   /** Generated bootstrap and xDS files; Envoy watches it. */
   readonly envoyDir: string;
   readonly postgresDir: string;
+  /** Files of money that PostgreSQL has not taken yet: spools, journals, recent charges. */
+  readonly spoolDir: string;
   /** Mode 0700. Also where the embedded PostgreSQL's socket is found. */
   readonly socketDir: string;
   /**
@@ -46,6 +48,7 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
     dataDir,
     envoyDir: join(dataDir, 'envoy'),
     postgresDir: join(dataDir, 'postgres'),
+    spoolDir: join(dataDir, 'spool'),
     socketDir,
     extProcSocket: (index) => join(socketDir, `ext-proc-${index}.sock`),
     streamSocket: (index) => join(socketDir, `stream-${index}.sock`),

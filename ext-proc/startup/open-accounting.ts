@@ -1,10 +1,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
-import type { Postgres } from '../../database/open.ts';
 import { type Accounting, createAccounting } from '../billing/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from '../billing/hold-keeper.ts';
 import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
@@ -13,12 +11,11 @@ import { openRecentCharges, type RecentCharges } from '../billing/journal/recent
 import type { Spool } from '../billing/spool/spool.ts';
 import { openWorkerSpool } from '../billing/spool/spool-files.ts';
 import { countDamagedFiles } from '../billing/spool/spool-lines.ts';
-import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import { freeBytesAt, watchSpoolRoom } from '../billing/spool/spool-room.ts';
 import { eachOrphan, lockWorker } from '../billing/spool/worker-lock.ts';
 import { type Claims, createClaims } from '../idempotency/claims.ts';
-import type { LimitStore } from '../limits/limit-store.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
+import type { OpenStores } from './open-stores.ts';
 
 const RENEW_EVERY_MS = 4_000;
 /**
@@ -30,19 +27,9 @@ const RETRY_MS = 1_000;
 /** Other processes look every second, and send then. */
 const OTHERS_TAKE_MS = 3_000;
 
-export interface OpeningOptions {
-  readonly database: Pick<Postgres, 'ledger' | 'idempotency' | 'fences'>;
-  readonly limits: LimitStore;
+export interface OpenAccountingOptions extends GatewayContext {
+  readonly stores: Pick<OpenStores, 'database' | 'limits' | 'mirror'>;
   readonly attempts: ProviderAttempts;
-  /** Absent: no other process shares the limits. */
-  readonly mirror?: SpoolMirror | undefined;
-  /** Lease of claims on idempotency keys. */
-  readonly claimLeaseMs: number;
-  readonly spoolFolder: string;
-  readonly workerIndex: number;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
 }
 
 /** Parts that hold money while a request runs, and charge it: leases, spool, accounting, claims. */
@@ -63,45 +50,47 @@ export interface OpenAccounting {
  * Resolves when the charges that a crash left in the spool are in the balances, before any request
  * is admitted against them (docs/design.md, "The journal").
  */
-export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
-  const { database, limits, claimLeaseMs, clock, metrics, log } = options;
+export async function openAccounting(options: OpenAccountingOptions): Promise<OpenAccounting> {
+  const { stores, attempts, paths, workerIndex, clock, metrics, log } = options;
+  const { database, limits, mirror } = stores;
+  const folder = paths.spoolDir;
   const holds = keepHolds(options, () => accounting.cut());
   database.fences.onNewer(holds.distrust);
-  await mkdir(options.spoolFolder, { recursive: true, mode: 0o700 });
-  const lock = await lockWorker(options.spoolFolder, options.workerIndex);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const lock = await lockWorker(folder, workerIndex);
   const spool = await openWorkerSpool({
-    folder: options.spoolFolder,
-    workerIndex: options.workerIndex,
+    folder,
+    workerIndex,
     onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
     onNotAdopted: (path, error) =>
       log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
   });
-  const room = await watchSpoolRoom(options.spoolFolder, spool);
+  const room = await watchSpoolRoom(folder, spool);
   metrics.watchSpool({
     pending: spool.pending,
-    freeBytes: () => freeBytesAt(options.spoolFolder),
-    damagedFiles: () => countDamagedFiles(options.spoolFolder),
+    freeBytes: () => freeBytesAt(folder),
+    damagedFiles: () => countDamagedFiles(folder),
   });
   metrics.watchHolds(holds.live);
   const recent = openRecentCharges({
-    folder: options.spoolFolder,
-    workerIndex: options.workerIndex,
+    folder,
+    workerIndex,
     clock,
     onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
   });
   const accounting = createAccounting({
     ...database,
     limits,
-    attempts: options.attempts,
-    mirror: options.mirror,
+    attempts,
+    mirror,
     holds,
     spool,
     room,
     journal: () => journal,
     recent,
     // In a memory of its own a process is alone.
-    othersTakeMs: options.mirror === undefined ? 0 : OTHERS_TAKE_MS,
+    othersTakeMs: mirror === undefined ? 0 : OTHERS_TAKE_MS,
     clock,
     metrics,
     log,
@@ -112,9 +101,9 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
   await untilDone(accounting.catchUp, 'charges that the ledger may lack cannot be made again yet', log);
   const claims = createClaims({
     store: database.idempotency,
-    leaseMs: claimLeaseMs,
+    leaseMs: LEASE_MS,
     renewEveryMs: RENEW_EVERY_MS,
-    mirror: options.mirror,
+    mirror,
     log,
   });
   return {
@@ -141,13 +130,9 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
   };
 }
 
-export function spoolFolder(dataDir: string): string {
-  return join(dataDir, 'spool');
-}
-
-function keepHolds({ limits, clock, metrics, log }: OpeningOptions, cut: () => void): HoldKeeper {
+function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: () => void): HoldKeeper {
   return createHoldKeeper({
-    limits,
+    limits: stores.limits,
     clock,
     renewEveryMs: RENEW_EVERY_MS,
     renewWithinMs: RENEW_WITHIN_MS,
@@ -172,11 +157,12 @@ function keepHolds({ limits, clock, metrics, log }: OpeningOptions, cut: () => v
  * are settled.
  */
 async function settleFormer(
-  options: OpeningOptions,
+  options: OpenAccountingOptions,
   accounting: Accounting,
   recent: RecentCharges,
 ): Promise<IntentJournal> {
-  const { spoolFolder: folder, workerIndex, clock, log } = options;
+  const { paths, workerIndex, clock, log } = options;
+  const folder = paths.spoolDir;
   const settle = async (path: string): Promise<void> => {
     const left = await readLeftIntents(path);
     if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);

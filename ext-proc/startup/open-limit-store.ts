@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoresConfig } from '../../core/config/gateway-config.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Postgres } from '../../database/open.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
@@ -9,7 +10,6 @@ import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/limit-store.ts';
 import { RedisRefused } from '../limits/redis/refused.ts';
-import { spoolFolder } from './open-accounting.ts';
 
 export type OpenedLimitStore =
   | {
@@ -25,13 +25,13 @@ export type OpenedLimitStore =
       /** To be called when nothing is held and nothing is left to be charged, before the end. */
       readonly leave: () => Promise<void>;
     }
-  /** For the operator; another attempt would end the same way. */
+  /** The message is for the operator; another attempt would end the same way. */
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface OpenLimitStoreOptions {
   readonly redis: StoresConfig['redis'];
   readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock' | 'fences'>;
-  readonly dataDir: string;
+  readonly paths: Pick<RuntimePaths, 'spoolDir'>;
   readonly workerIndex: number;
   readonly leaseMs: number;
   readonly log: StoreLog;
@@ -51,7 +51,7 @@ export async function openLimitStore(options: OpenLimitStoreOptions): Promise<Op
 
 async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
   const { database, log, onTakenOver } = options;
-  const marksPath = join(spoolFolder(options.dataDir), `memory-owner-${options.workerIndex}.json`);
+  const marksPath = join(options.paths.spoolDir, `memory-owner-${options.workerIndex}.json`);
   const lock = await database.memoryModeLock(marksPath, onTakenOver);
   if (lock.kind === 'refused') return lock;
   const { opensAtMs, leave } = lock;

@@ -1,30 +1,12 @@
-import type { Clock } from '../../core/clock.ts';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import type { Log } from '../../core/log/log.ts';
 import { openPostgres, type Postgres } from '../../database/open.ts';
 import { sealMirror } from '../billing/spool/sealed-mirror.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import { watchLimitStore } from '../telemetry/watch-limit-store.ts';
 import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../turns/reads-in-turns.ts';
-import { openLimitStore } from './open-limit-store.ts';
-
-/** The configuration in force, for what is opened before it is followed. */
-export interface Settings {
-  current: () => GatewayConfig;
-}
-
-export interface StoreOptions {
-  readonly settings: Settings;
-  readonly dataDir: string;
-  readonly workerIndex: number;
-  readonly leaseMs: number;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
+import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
+import { type OpenedLimitStore, openLimitStore } from './open-limit-store.ts';
 
 export interface OpenStores {
   readonly kind: 'opened';
@@ -42,20 +24,13 @@ export interface OpenStores {
   readonly mirror: SpoolMirror | undefined;
 }
 
-/**
- * PostgreSQL, and the store of limits on it. `refused`: says why this process cannot start. Rejects
- * as openPostgres().
- */
-export async function openStores({
-  settings,
-  dataDir,
-  workerIndex,
-  leaseMs,
-  clock,
-  metrics,
-  log,
-}: StoreOptions): Promise<OpenStores | { readonly kind: 'refused'; readonly message: string }> {
-  const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = settings.current().stores;
+/** This process cannot start with its stores: for the operator. */
+export type StoreRefused = Extract<OpenedLimitStore, { kind: 'refused' }>;
+
+/** Opens PostgreSQL and the limit store. Rejects as openPostgres() and openLimitStore(). */
+export async function openStores(context: GatewayContext): Promise<OpenStores | StoreRefused> {
+  const { paths, workerIndex, config, clock, metrics, log } = context;
+  const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = config().stores;
   if (postgres.kind === 'embedded') {
     const message = 'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.';
     return { kind: 'refused', message };
@@ -70,7 +45,7 @@ export async function openStores({
     onLoss: metrics.lost,
     onAuditLogBytes: metrics.auditLogMeasured,
     answers: {
-      boundBytes: () => settings.current().idempotencyBytesPerOrganization,
+      boundBytes: () => config().idempotencyBytesPerOrganization,
       onEvicted: metrics.answersEvicted,
     },
   });
@@ -78,7 +53,10 @@ export async function openStores({
   const turns = createReadTurns(pool);
   const takenOver = Promise.withResolvers<void>();
   const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
-  const opened = await openLimitStore({ redis, database, dataDir, workerIndex, leaseMs, log, onTakenOver });
+  const opened = await openLimitStore({
+    ...{ redis, database, paths, workerIndex, log, onTakenOver },
+    leaseMs: LEASE_MS,
+  });
   if (opened.kind === 'refused') return opened;
   return {
     ...opened,

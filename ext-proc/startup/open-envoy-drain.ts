@@ -10,7 +10,7 @@ import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
  * lets Envoy drain, and says by another file when Envoy has handed out everything. Both files are
  * removed by Envoy's container when it starts.
  */
-export interface EnvoyLeaving {
+export interface EnvoyDrain {
   /** Why no request should come here any more; `undefined` while Envoy stays. */
   notReady(): string | undefined;
   /** Resolves when Envoy has handed out everything, or the time is up; at once when Envoy stays. */
@@ -19,7 +19,7 @@ export interface EnvoyLeaving {
   close(): Promise<void>;
 }
 
-export interface EnvoyLeavingOptions {
+export interface EnvoyDrainOptions {
   readonly paths: Pick<RuntimePaths, 'socketDir' | 'envoyAdminSocket'>;
   readonly log: { info(message: string): void; error(fields: object, message: string): void };
   readonly pollMs?: number;
@@ -27,7 +27,7 @@ export interface EnvoyLeavingOptions {
 
 const POLL_MS = 200;
 
-export function followEnvoyLeaving({ paths, log, pollMs = POLL_MS }: EnvoyLeavingOptions): EnvoyLeaving {
+export function openEnvoyDrain({ paths, log, pollMs = POLL_MS }: EnvoyDrainOptions): EnvoyDrain {
   const asked = join(paths.socketDir, 'envoy-ends');
   const idle = join(paths.socketDir, 'envoy-idle');
   let leaving: { readonly listensUntilMs: number; idle: boolean } | undefined;
@@ -73,7 +73,7 @@ export function followEnvoyLeaving({ paths, log, pollMs = POLL_MS }: EnvoyLeavin
 }
 
 /** For deployments in which a supervisor drains Envoy. */
-export const ENVOY_STAYS: EnvoyLeaving = {
+export const NO_ENVOY_DRAIN: EnvoyDrain = {
   notReady: () => undefined,
   handedOut: async () => {},
   close: async () => {},

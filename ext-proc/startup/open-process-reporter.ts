@@ -9,7 +9,7 @@ import type { ReportSources } from '../process-reports/process-report.ts';
 import { createMachineMeter } from '../process-reports/process-report-machine.ts';
 import { type ProcessReporter, startProcessReports } from '../process-reports/process-reporter.ts';
 
-export interface ReportingOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
+export interface OpenProcessReporterOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
   readonly databaseUrl: string;
   /** The first process of a host speaks for Envoy. */
   readonly workerIndex: number;
@@ -18,7 +18,7 @@ export interface ReportingOptions extends Omit<ReportSources, 'gatewayVersion' |
 }
 
 /** Reports this process in `gateway_processes`, until it ends. */
-export function reportProcess(options: ReportingOptions): ProcessReporter {
+export function openProcessReporter(options: OpenProcessReporterOptions): ProcessReporter {
   const { databaseUrl, workerIndex, paths, log, clock } = options;
   const startedAtMs = Math.round(clock.nowMs() - process.uptime() * 1000);
   return startProcessReports({

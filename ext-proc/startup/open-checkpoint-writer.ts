@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 5 * MINUTE_MS;
  * Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is
  * stopped. Returns how to stop.
  */
-export function keepCheckpoints(
+export function openCheckpointWriter(
   store: Pick<CheckpointStore, 'write'>,
   dataDir: string,
   log: Pick<Log, 'warn'>,

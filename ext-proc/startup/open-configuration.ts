@@ -1,11 +1,8 @@
 import { resolve } from 'node:path';
-import type { Clock } from '../../core/clock.ts';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from '../../core/config/load.ts';
 import { formatProblem } from '../../core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import type { Log } from '../../core/log/log.ts';
 import type { ReportedConfiguration } from '../../database/process-reports/report.ts';
 import { writeBootstrap } from '../envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../envoy-config/publish.ts';
@@ -13,23 +10,14 @@ import {
   type ConfigurationReport,
   createConfigurationReport,
 } from '../process-reports/process-report-configuration.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import type { GatewayContext } from './gateway-context.ts';
 
-export interface FollowingOptions {
+export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'> {
   readonly path: string;
   readonly initial: LoadedConfig;
-  readonly paths: RuntimePaths;
-  /**
-   * True for the one process that writes Envoy's files; the others wait until Envoy has their
-   * clusters.
-   */
-  readonly writes: boolean;
-  readonly clock: Clock;
-  readonly metrics: Pick<Metrics, 'configurationRead' | 'watchConfiguration'>;
-  readonly log: Log;
 }
 
-export interface FollowedConfiguration {
+export interface OpenConfiguration {
   current(): GatewayConfig;
   /** As this process reports it. */
   reported(): ReportedConfiguration;
@@ -37,11 +25,13 @@ export interface FollowedConfiguration {
 }
 
 /**
- * The configuration in force: the file as it changes, once Envoy has the clusters for it. SIGHUP
- * asks for it at once.
+ * Follows the file of the configuration. A change is in force once Envoy has the clusters for it.
+ * The first process writes Envoy's files, and the others wait until Envoy has read them. SIGHUP
+ * reads the file at once.
  */
-export async function followConfiguration(options: FollowingOptions): Promise<FollowedConfiguration> {
-  const { path, initial, paths, writes, clock, metrics, log } = options;
+export async function openConfiguration(options: OpenConfigurationOptions): Promise<OpenConfiguration> {
+  const { path, initial, paths, workerIndex, clock, metrics, log } = options;
+  const writes = workerIndex === 0;
   if (writes) await writeBootstrap(initial.config, paths);
   const clusters = new ClusterPublisher({ paths, follows: !writes, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial.config);
@@ -61,7 +51,7 @@ export async function followConfiguration(options: FollowingOptions): Promise<Fo
 }
 
 function watchFile(
-  { path, initial, metrics, log }: FollowingOptions,
+  { path, initial, metrics, log }: OpenConfigurationOptions,
   clusters: ClusterPublisher,
   report: ConfigurationReport,
 ): ConfigWatch<GatewayConfig> {

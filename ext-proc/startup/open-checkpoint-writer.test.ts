@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CheckpointRun } from '../../database/checkpoints/checkpoints.ts';
-import { keepCheckpoints } from './keep-checkpoints.ts';
+import { openCheckpointWriter } from './open-checkpoint-writer.ts';
 
 test('looks again and again, with one key and for checkpoints an hour apart, also after a look that failed; and no more once stopped', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gw-keep-checkpoints-'));
+  const folder = await mkdtemp(join(tmpdir(), 'gw-open-checkpoint-writer-'));
   const looks: CheckpointRun[] = [];
   const warnings: string[] = [];
   const enough = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ test('looks again and again, with one key and for checkpoints an hour apart, als
     },
   };
   const log = { warn: (_fields: unknown, message?: string) => void warnings.push(message ?? '') };
-  const stop = keepCheckpoints(store, folder, log, 1);
+  const stop = openCheckpointWriter(store, folder, log, 1);
   await enough.promise;
   stop();
   const before = looks.length;

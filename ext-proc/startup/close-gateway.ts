@@ -1,13 +1,13 @@
 import { CUTTING_MS } from '../../core/config/drain-timeout.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Transport } from '../transport/start.ts';
-import type { EnvoyLeaving } from './envoy-leaving.ts';
 import type { OpenAccounting } from './open-accounting.ts';
+import type { EnvoyDrain } from './open-envoy-drain.ts';
 
 /** Parts of a gateway process that have to end. */
-export interface GatewayParts {
+export interface ClosingParts {
   readonly transport: Pick<Transport, 'drain' | 'endUploads' | 'close'>;
-  readonly envoy: Pick<EnvoyLeaving, 'handedOut' | 'close'>;
+  readonly envoy: Pick<EnvoyDrain, 'handedOut' | 'close'>;
   readonly money: Pick<OpenAccounting, 'accounting' | 'openHolds' | 'close' | 'closeSpool' | 'spool'>;
   readonly tokens: { estimateAfter(delayMs: number): void };
   readonly log: Log;
@@ -41,7 +41,7 @@ const CLOSING_MS = 3_500;
  * only then goes what they need, the spool last. Resolves with the exit status: 1 when something is
  * still held that was neither charged nor given back.
  */
-export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<0 | 1> {
+export async function closeGateway(parts: ClosingParts, drainMs: number): Promise<0 | 1> {
   const { transport, envoy, money, tokens, log } = parts;
   parts.refuse();
   const deadlineMs = performance.now() + drainMs;

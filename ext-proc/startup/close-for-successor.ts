@@ -24,7 +24,7 @@ const MOST_LOOKS = 300;
  * spool is taken to the ledger, because a process that starts here again is refused and would leave
  * it. Resolves when that is done, as soon as PostgreSQL takes it.
  */
-export async function leaveToSuccessor({ money, log, refuse }: Leaving): Promise<void> {
+export async function closeForSuccessor({ money, log, refuse }: Leaving): Promise<void> {
   refuse();
   money.accounting.cut();
   for (let looks = 0; money.openHolds() > 0 && looks < MOST_LOOKS; looks++) await sleep(LOOK_EVERY_MS);

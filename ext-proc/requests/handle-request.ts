@@ -1,33 +1,33 @@
-import { utcDay } from '../core/clock.ts';
-import type { GatewayConfig, TracingConfig } from '../core/config/gateway-config.ts';
-import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '../core/errors/refusal.ts';
-import type { Log } from '../core/log/log.ts';
-import { clientAddress } from '../core/net/client-address.ts';
-import { inRanges } from '../core/net/ip-ranges.ts';
-import type { Principal } from '../core/principal.ts';
-import { StoreUnavailable } from '../core/store-unavailable.ts';
-import { authenticate, checkKey } from './access/authenticate.ts';
-import { authorizeCaller } from './access/authorize.ts';
-import { findRoute } from './access/route.ts';
-import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './admission/refused-requests.ts';
-import { type Call, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './endpoints/call.ts';
-import { type ChatDeps, completeChat } from './endpoints/chat.ts';
-import { showCredits } from './endpoints/credits.ts';
-import { showGeneration } from './endpoints/generation.ts';
-import { listModels } from './endpoints/models.ts';
-import { showUsage } from './endpoints/usage.ts';
-import { describeTrace } from './request-log/describe-trace.ts';
-import type { GatewayRequestLog } from './request-log/open-request-logs.ts';
-import { accessLine, isFree, isUnusable, type RequestOutcome, requestLogRow } from './request-log/request-outcome.ts';
-import type { Tracing } from './tracing/tracing.ts';
-import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
-import type { LedgerReads } from './turns/reads-in-turns.ts';
+import { utcDay } from '../../core/clock.ts';
+import type { GatewayConfig, TracingConfig } from '../../core/config/gateway-config.ts';
+import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '../../core/errors/refusal.ts';
+import type { Log } from '../../core/log/log.ts';
+import { clientAddress } from '../../core/net/client-address.ts';
+import { inRanges } from '../../core/net/ip-ranges.ts';
+import type { Principal } from '../../core/principal.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { authenticate, checkKey } from '../access/authenticate.ts';
+import { authorizeCaller } from '../access/authorize.ts';
+import { findRoute } from '../access/route.ts';
+import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from '../admission/refused-requests.ts';
+import { type Call, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from '../endpoints/call.ts';
+import { type ChatDeps, completeChat } from '../endpoints/chat.ts';
+import { showCredits } from '../endpoints/credits.ts';
+import { showGeneration } from '../endpoints/generation.ts';
+import { listModels } from '../endpoints/models.ts';
+import { showUsage } from '../endpoints/usage.ts';
+import { describeTrace } from '../request-log/describe-trace.ts';
+import type { GatewayRequestLog } from '../request-log/open-request-logs.ts';
+import { accessLine, isFree, isUnusable, type RequestOutcome, requestLogRow } from '../request-log/request-outcome.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
+import type { LedgerReads } from '../turns/reads-in-turns.ts';
 
 /**
  * The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize,
  * endpoint, response, access line, row of the request log.
  */
-export interface GatewayDeps extends ChatDeps {
+export interface RequestHandlerDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
   readonly requestLog: Pick<GatewayRequestLog, 'add' | 'addRefused'>;
@@ -38,11 +38,11 @@ export interface GatewayDeps extends ChatDeps {
   readonly isProbe: (authorization: string | undefined) => boolean;
 }
 
-interface Parts extends GatewayDeps {
+interface Parts extends RequestHandlerDeps {
   readonly refused: RefusedRequests;
 }
 
-export function createGateway(given: GatewayDeps): ExchangeHandler {
+export function createRequestHandler(given: RequestHandlerDeps): ExchangeHandler {
   const deps: Parts = { ...given, refused: createRefusedRequests(given.limits) };
   return async (exchange) => {
     const config = deps.config();
@@ -74,7 +74,12 @@ export function createGateway(given: GatewayDeps): ExchangeHandler {
   };
 }
 
-function beginTrace({ tracing }: GatewayDeps, exchange: Exchange, config: GatewayConfig, settings: TracingConfig) {
+function beginTrace(
+  { tracing }: RequestHandlerDeps,
+  exchange: Exchange,
+  config: GatewayConfig,
+  settings: TracingConfig,
+) {
   const isTrusted = () => inRanges(exchange.peerAddress, config.trustedProxies);
   return tracing.begin({ header: (name) => exchange.header(name), isTrusted }, settings);
 }
@@ -135,7 +140,7 @@ function noted({ metrics }: Parts, beyond: Refusal | undefined): Refusal | undef
   return beyond;
 }
 
-function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<EndpointResult> {
+function serve(deps: RequestHandlerDeps, call: Call): EndpointResult | Promise<EndpointResult> {
   if (call.route.name === 'chat') return completeChat(deps, call);
   call.trace?.step('read');
   const tooLarge = checkDeclaredSize(call);
@@ -153,7 +158,7 @@ function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<Endpoint
 }
 
 /** `read_rpm`: the GET endpoints cost no money, but each is a query. */
-async function takeRead(deps: GatewayDeps, principal: Principal, config: GatewayConfig) {
+async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: GatewayConfig) {
   const { limits, clock } = deps;
   if (deps.turns.ledger.isCrowded({ organizationId: principal.organization.id })) return tooManyAtOnce(deps);
   const nowMs = clock.nowMs();
@@ -185,7 +190,7 @@ async function answer(exchange: Exchange, result: EndpointResult, outcome: Reque
 }
 
 function finish(
-  { metrics, log, requestLog, clock, tracing }: GatewayDeps,
+  { metrics, log, requestLog, clock, tracing }: RequestHandlerDeps,
   exchange: Exchange,
   outcome: RequestOutcome,
   probe: boolean,

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Accounting } from '../billing/accounting.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import type { SpooledCharge } from '../billing/spool/spool-lines.ts';
-import { endInOrder, type GatewayParts } from './end-in-order.ts';
+import { type ClosingParts, closeGateway } from './close-gateway.ts';
 
 let done: string[] = [];
 /** Numbers of requests in flight that successive looks find. */
@@ -19,7 +19,7 @@ beforeEach(() => {
 
 const step = (name: string) => async () => void done.push(name);
 
-function parts(over: Partial<GatewayParts> = {}): GatewayParts {
+function parts(over: Partial<ClosingParts> = {}): ClosingParts {
   return {
     transport: {
       drain: async () => {
@@ -51,30 +51,30 @@ const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 
 
 describe('the end of a gateway process', () => {
   it('cuts nobody when all ended in time, and closes what charges need last', async () => {
-    expect(await endInOrder(parts(), 0)).toBe(0);
+    expect(await closeGateway(parts(), 0)).toBe(0);
     expect(done).toEqual(['refuse', 'drain', 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
   });
 
   it('cuts what is left, and waits for it before anything is closed', async () => {
     left = [3];
-    expect(await endInOrder(parts(), 0)).toBe(0);
+    expect(await closeGateway(parts(), 0)).toBe(0);
     const cut = ['cut', 'end uploads', 'drain'];
     expect(done).toEqual(['refuse', 'drain', ...cut, 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
   });
 
   it('is no success while something is held; what waits in the spool is charged', async () => {
     spooled = [{ generationId: 'gen-1', bytes: 1 }];
-    expect(await endInOrder(parts(), 0)).toBe(0);
+    expect(await closeGateway(parts(), 0)).toBe(0);
     openHolds = 1;
-    expect(await endInOrder(parts(), 0)).toBe(1);
+    expect(await closeGateway(parts(), 0)).toBe(1);
     spooled = [];
-    expect(await endInOrder(parts(), 0)).toBe(1);
+    expect(await closeGateway(parts(), 0)).toBe(1);
     // The next owner of the limits has to wait for it.
     expect(done).not.toContain('leave limits');
   });
 
   it('goes on where a part does not close', async () => {
-    expect(await endInOrder(parts({ closeServing: () => new Promise(() => {}) }), 0)).toBe(0);
+    expect(await closeGateway(parts({ closeServing: () => new Promise(() => {}) }), 0)).toBe(0);
     expect(done.at(-1)).toBe('close spool');
   });
 });

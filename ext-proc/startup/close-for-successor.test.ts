@@ -1,12 +1,12 @@
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { leaveToSuccessor } from './leave-to-successor.ts';
+import { closeForSuccessor } from './close-for-successor.ts';
 
 it('refuses, cuts what is under way, and is done when everything is charged and the spool replayed, while PostgreSQL is away too', async () => {
   const seen: string[] = [];
   let open = 2;
   let spooled = 1;
-  await leaveToSuccessor({
+  await closeForSuccessor({
     refuse: () => void seen.push('refuse'),
     money: {
       openHolds: () => open,

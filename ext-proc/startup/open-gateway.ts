@@ -1,0 +1,175 @@
+import { systemClock as clock } from '../../core/clock.ts';
+import type { LoadedConfig } from '../../core/config/load.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Postgres } from '../../database/open.ts';
+import packageFile from '../../package.json' with { type: 'json' };
+import { JudgingTurns } from '../chat/judging-turns.ts';
+import { createTokenCounter, type TokenCounter } from '../chat/tokens/count-tokens.ts';
+import { estimateTokens } from '../chat/tokens/text-meter.ts';
+import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
+import { streamClusterName } from '../envoy-config/bootstrap.ts';
+import { keepDeletingExpired } from '../idempotency/expiry.ts';
+import { watchActivity } from '../process-reports/process-report-activity.ts';
+import { openRequestLogs } from '../request-log/open-request-logs.ts';
+import { createRequestHandler } from '../requests/handle-request.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import { openTracing } from '../tracing/tracing.ts';
+import type { ExchangeHandler } from '../transport/exchange.ts';
+import { startTransport, type Transport } from '../transport/start.ts';
+import { ledgerInTurns } from '../turns/reads-in-turns.ts';
+import { closeForSuccessor } from './close-for-successor.ts';
+import { closeGateway } from './close-gateway.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import { openAccounting } from './open-accounting.ts';
+import { openCheckpointWriter } from './open-checkpoint-writer.ts';
+import { openConfiguration } from './open-configuration.ts';
+import { NO_ENVOY_DRAIN, openEnvoyDrain } from './open-envoy-drain.ts';
+import { openHealthServer, openReadiness } from './open-health-server.ts';
+import { openProcessReporter } from './open-process-reporter.ts';
+import { type OpenStores, openStores, type StoreRefused } from './open-stores.ts';
+
+/*
+ * The composition of a gateway process. In this folder `open-….ts` opens the part of that name and
+ * returns how to close it; `close-….ts` ends the process; `gateway-context.ts` has what each is
+ * given.
+ */
+
+const DRAIN_MARGIN_MS = 5_000;
+/** Time for the last rows of the request log and the last spans. */
+const LOG_FLUSH_MS = 2_000;
+
+export interface OpenGatewayOptions {
+  readonly configPath: string;
+  readonly loaded: LoadedConfig;
+  readonly paths: RuntimePaths;
+  readonly workerIndex: number;
+  /** A supervisor ends all processes in order, Envoy among them. */
+  readonly isSupervised: boolean;
+  /** Envoy's host where it is in another network than this process. */
+  readonly envoyHost: string | undefined;
+  readonly log: Log;
+}
+
+export interface OpenGateway {
+  readonly kind: 'open';
+  /**
+   * Resolves when another process keeps the limits, and everything that this one held is charged.
+   */
+  readonly replaced: Promise<void>;
+  /** Drains, then closes all parts. Resolves with the exit status. */
+  close(drainMs: number): Promise<0 | 1>;
+}
+
+/** Opens all parts, each after those that it needs. Rejects as openStores(). */
+export async function openGateway(options: OpenGatewayOptions): Promise<OpenGateway | StoreRefused> {
+  const { loaded, paths, workerIndex, log } = options;
+  const { version } = packageFile;
+  const { metrics, activity } = watchActivity(createMetrics({ workerIndex, version }), clock);
+  let current = () => loaded.config;
+  const context: GatewayContext = { paths, workerIndex, config: () => current(), clock, metrics, log };
+  const { config } = context;
+  const stores = await openStores(context);
+  if (stores.kind === 'refused') return stores;
+  const { database, databaseUrl, limits } = stores;
+
+  const logs = openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial: loaded.config });
+  const { requestLog, attempts } = logs;
+  const money = await openAccounting({ ...context, stores, attempts });
+  const tokens = createTokenCounter({ log });
+  const delivery = openDelivery(context, stores, tokens);
+  const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
+  const { accounting } = money;
+  const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
+  const configuration = await openConfiguration({ ...context, path: options.configPath, initial: loaded });
+  current = configuration.current;
+  const stopDeleting = deleteExpired(context, database);
+  const stopCheckpoints = openCheckpointWriter(database.checkpoints, paths.dataDir, log);
+  logs.keepTidy(() => config().requestLogRetentionMs);
+  const tracing = await openTracing({ target: () => config().tracing, workerIndex, version, clock, metrics, log });
+
+  const handler = createRequestHandler({
+    ...{ limits, accounting, delivery, clock, metrics, log, requestLog, tracing, config },
+    keys: database.keys,
+    ledger: ledgerInTurns(database.ledger, stores.turns),
+    turns: stores.turns,
+    claims: money.claims,
+    boundTokens: tokens.boundTokens,
+    judging: new JudgingTurns(),
+    isProbe: readiness.isProbe,
+  });
+  const transport = await openTransport(context, handler);
+  metrics.watchMemory(() => [
+    { use: 'request_bodies', held: transport.bodies },
+    { use: 'answers', held: delivery.responseBudget },
+  ]);
+  const health = await openHealthServer(context, readiness);
+  const reporter = openProcessReporter({
+    ...{ databaseUrl, workerIndex, paths, log, clock, activity, config },
+    configuration: configuration.reported,
+    spooled: money.spool.pending,
+    requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
+    liveHolds: money.holds.live,
+    notReady: readiness.notReady,
+  });
+
+  const refuse = readiness.drain;
+  async function closeServing(): Promise<void> {
+    configuration.close();
+    stopDeleting();
+    stopCheckpoints();
+    const flushed = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
+    // The last attempts are recorded when their tokens are counted.
+    const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
+    await Promise.all([...flushed, recorded, reporter.close(), health.close()]);
+  }
+  const parts = {
+    ...{ transport, envoy, money, tokens, log, refuse, closeServing },
+    leaveLimits: stores.leave,
+    closeStores: () => Promise.all([limits.close(), database.close()]),
+  };
+  return {
+    kind: 'open',
+    replaced: stores.takenOver.then(() => closeForSuccessor({ money, log, refuse })),
+    close: (drainMs) => closeGateway(parts, drainMs),
+  };
+}
+
+function openDelivery(
+  { paths, clock, metrics }: GatewayContext,
+  { identify }: OpenStores,
+  { countTokens }: TokenCounter,
+): DeliveryService {
+  return createDeliveryService({
+    ...{ clock, countTokens, estimateTokens, identify },
+    egressSocketPath: paths.egressSocket,
+    onNoRoom: metrics.memoryRefused('answers'),
+  });
+}
+
+/** Returns how to stop. */
+function deleteExpired({ config, metrics, log }: GatewayContext, database: Postgres): () => void {
+  return keepDeletingExpired({
+    store: database.idempotency,
+    retentionMs: () => config().idempotencyRetentionMs,
+    boundBytes: () => config().idempotencyBytesPerOrganization,
+    metrics,
+    log,
+  });
+}
+
+function openTransport(
+  { paths, workerIndex, config, metrics, log }: GatewayContext,
+  handler: ExchangeHandler,
+): Promise<Transport> {
+  return startTransport({
+    extProcSocket: paths.extProcSocket(workerIndex),
+    streamSocket: paths.streamSocket(workerIndex),
+    streamClusterName: streamClusterName(workerIndex),
+    onNoRoom: metrics.memoryRefused('request_bodies'),
+    exchangeDeadlineMs: () => config().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
+    handler,
+    onFault: ({ kind, requestId, error }) =>
+      log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
+  });
+}

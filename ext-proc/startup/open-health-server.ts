@@ -1,0 +1,61 @@
+import type { LoadedConfig } from '../../core/config/load.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { certificateExpiryMs } from '../../core/config/server-certificate.ts';
+import type { Accounting } from '../billing/accounting.ts';
+import { envoyStats } from '../envoy-config/envoy-stats.ts';
+import { type HealthServer, startHealthServer } from '../telemetry/health-server.ts';
+import { createReadiness, type Readiness, sharedProbeKey } from '../telemetry/readiness.ts';
+import { allWorkersMetrics, serveWorkerMetrics } from '../telemetry/worker-metrics.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import type { EnvoyDrain } from './open-envoy-drain.ts';
+
+export interface OpenReadinessOptions {
+  readonly loaded: LoadedConfig;
+  readonly paths: RuntimePaths;
+  readonly envoyHost: string | undefined;
+  readonly envoy: Pick<EnvoyDrain, 'notReady'>;
+  readonly accounting: Pick<Accounting, 'refusesBecause'>;
+  readonly opensInMs: () => Promise<number>;
+}
+
+export async function openReadiness(options: OpenReadinessOptions): Promise<Readiness> {
+  const { loaded, paths, envoyHost, envoy, accounting, opensInMs } = options;
+  return createReadiness({
+    listen: loaded.config.listen,
+    ...(envoyHost ? { envoyHost } : {}),
+    probeKey: await sharedProbeKey(paths.probeKey),
+    completionsRefused: async () =>
+      envoy.notReady() ?? accounting.refusesBecause() ?? (await admissionsClosed(opensInMs)),
+  });
+}
+
+/** Why the limit store would admit nothing now; `undefined` when it would. */
+function admissionsClosed(opensInMs: () => Promise<number>): Promise<string | undefined> {
+  return opensInMs().then(
+    (ms) => (ms > 0 ? `it is not known yet what is held: nothing is admitted for another ${ms} ms` : undefined),
+    () => 'the limit store does not answer',
+  );
+}
+
+/**
+ * The first process has the metrics address, and speaks for Envoy and for all others, which give it
+ * their metrics on sockets.
+ */
+export function openHealthServer(
+  { config, paths, workerIndex, metrics }: GatewayContext,
+  readiness: Readiness,
+): Promise<HealthServer> {
+  const { listen, workers } = config();
+  const { registry } = metrics;
+  if (workerIndex !== 0) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
+  const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
+  metrics.watchReadiness(readiness.notReady);
+  metrics.watchCertificate(async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined));
+  return startHealthServer(listen.metrics, readiness, {
+    contentType: registry.contentType,
+    read: async () => {
+      const parts = await Promise.all([allWorkersMetrics(registry, others), envoyStats(paths.envoyAdminSocket)]);
+      return parts.join('\n');
+    },
+  });
+}
