@@ -3,78 +3,99 @@
 // runs on Node 20 before anything is installed. Prints to standard error only: the output of the
 // command after it stays clean. With --quiet, for commands that serve no page, it prints problems
 // only and builds none.
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lockFile } from '../core/lock/file-lock.mjs';
-import { dependenciesAreCurrent, findNodeProblem, installDependencies } from './setup/dependencies.mjs';
+import { findNodeProblem, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
-import { buildPage, pageIsBuilt } from './setup/page.mjs';
-import { preparePython, pythonIsReady } from './setup/python-tests.mjs';
-import { ownNode, runCommand } from './setup/run-command.mjs';
+import { ownNode, PYTHON_SETTINGS, runCommand } from './setup/run-command.mjs';
+import { digestOf, hasStamp, writeStamp } from './setup/stamp.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const cache = join(root, '.cache');
 const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
 const LONGEST_WAIT_SECONDS = 20 * 60;
+/** Folders that the page may import from (test/architecture/import-order.ts). */
+const PAGE_SOURCES = ['package-lock.json', 'core', 'dashboard/contract', 'dashboard/web'];
 
 /**
- * NODE_COMPILE_CACHE of `npm start` and of the operator's commands: with it a program is loaded at
- * half the CPU (measured).
- */
-const compiled = join(cache, 'compiled');
-/**
- * Each of them ends as soon as it is loaded: there is no such configuration, no such port, and no
- * command.
- */
-const PROGRAMS = [
-  ['supervisor/main.ts'],
-  ['ext-proc/main.ts'],
-  ['dashboard/server/main.ts'],
-  ['demo/provider.ts', '--port', 'none'],
-  ['operator/main.ts'],
-];
-
-/**
- * In their order. `make` returns a problem or undefined; one that is not `needed` is reported, and
- * the rest goes on.
+ * In their order. A step is done when its folder was made from its sources as they are now. `make`
+ * returns a problem or undefined; one that is not `needed` is reported, and the rest goes on.
  */
 const STEPS = [
-  { isDone: dependenciesAreCurrent, make: installDependencies, needed: true },
-  { isDone: () => existsSync(compiled), make: compilePrograms, needed: true },
+  { folder: 'node_modules', sources: ['package-lock.json'], make: installDependencies, needed: true },
+  { folder: '.cache/compiled', sources: ['package-lock.json'], make: compilePrograms, needed: true },
   { isDone: envoyIsReady, make: installEnvoy, needed: true },
-  { isDone: (...of) => quiet || pageIsBuilt(...of), make: buildPage, needed: false },
-  { isDone: (...of) => !forTests || pythonIsReady(...of), make: preparePython, needed: false },
-];
+  { folder: 'dashboard/dist', sources: PAGE_SOURCES, make: buildPage, isLeftOut: quiet },
+  { folder: '.cache/python', sources: ['test/requirements.txt'], make: preparePython, isLeftOut: !forTests },
+].filter(({ isLeftOut }) => !isLeftOut);
 
 function say(text) {
   if (!quiet) process.stderr.write(`${text}\n`);
 }
 
-/** Compiles the programs; later changes are compiled, and kept, by the program that starts next. */
+/**
+ * Fills NODE_COMPILE_CACHE of `npm start` and of the operator's commands: with it a program is
+ * loaded at half the CPU (measured). Each program ends as soon as it is loaded: there is no such
+ * configuration, no such port, and no command.
+ */
 function compilePrograms() {
   say('Compiling …');
+  const compiled = join(root, '.cache/compiled');
   mkdirSync(compiled, { recursive: true });
   const env = { NODE_COMPILE_CACHE: compiled, GATEWAY_CONFIG: join(compiled, 'none.yaml') };
-  for (const [program, ...args] of PROGRAMS)
-    runCommand(ownNode(root), [join(root, program), ...args], { cwd: root, env });
+  for (const program of ['supervisor/main.ts', 'ext-proc/main.ts', 'dashboard/server/main.ts', 'operator/main.ts'])
+    runCommand(ownNode(root), [program], { cwd: root, env });
+  runCommand(ownNode(root), ['demo/provider.ts', '--port', 'none'], { cwd: root, env });
 }
 
+function buildPage() {
+  say("Building the dashboard's page …");
+  const args = ['node_modules/vite/bin/vite.js', 'build', 'dashboard/web', '--logLevel', 'warn'];
+  // With NODE_ENV=test React would be the one for development.
+  const env = { NODE_ENV: 'production', NO_COLOR: '1' };
+  const { ok, output } = runCommand(ownNode(root), args, { cwd: root, env });
+  if (ok) return undefined;
+  return `The dashboard's page could not be built; everything else works without it. vite build said:\n    ${output}`;
+}
+
+function preparePython() {
+  say('Preparing Python for the tests of SDK and manifests …');
+  const folder = join(root, '.cache/python');
+  rmSync(folder, { recursive: true, force: true });
+  const install = ['install', '--quiet', '--disable-pip-version-check', '--requirement', 'test/requirements.txt'];
+  for (const [command, args] of [
+    ['python3', ['-m', 'venv', folder]],
+    [join(folder, 'bin/python'), ['-m', 'pip', ...install]],
+  ]) {
+    const { ok, output } = runCommand(command, args, { cwd: root, alsoPassed: PYTHON_SETTINGS });
+    if (ok) continue;
+    // Tests look for the folder.
+    rmSync(folder, { recursive: true, force: true });
+    return `The tests that need Python will be skipped: ${args[1]} failed.\n    ${output}`;
+  }
+  return undefined;
+}
+
+const isDone = (step) => step.isDone?.(root) ?? hasStamp(root, step.folder, digestOf(root, step.sources));
+
 function setUp() {
-  for (const { isDone, make, needed } of STEPS) {
-    const problem = isDone(root) ? undefined : make(root, say);
-    if (problem === undefined) continue;
-    if (needed) return problem;
-    process.stderr.write(`${problem}\n`);
+  for (const step of STEPS.filter((one) => !isDone(one))) {
+    // Before the work: a source that changes meanwhile is noticed the next time.
+    const digest = step.folder && digestOf(root, step.sources);
+    const problem = step.make(root, say);
+    if (problem !== undefined && step.needed) return problem;
+    if (problem !== undefined) process.stderr.write(`${problem}\n`);
+    else if (step.folder) writeStamp(root, step.folder, digest);
   }
   return undefined;
 }
 
 /** Two at once, from two terminals or a test beside a start, wait for each other. */
 async function setUpAlone() {
-  mkdirSync(cache, { recursive: true });
-  const path = join(cache, 'setup.lock');
+  const path = join(root, '.cache/setup.lock');
+  mkdirSync(join(root, '.cache'), { recursive: true });
   let lock = await lockFile(path, 0);
   if (lock === undefined) {
     say('Another set-up is running, waiting for it …');
@@ -88,7 +109,7 @@ async function setUpAlone() {
   }
 }
 
-const problem = (STEPS.every(({ isDone }) => isDone(root)) ? undefined : await setUpAlone()) ?? findNodeProblem(root);
+const problem = (STEPS.every(isDone) ? undefined : await setUpAlone()) ?? findNodeProblem(root);
 if (problem !== undefined) {
   process.stderr.write(`\n${problem}\n\n`);
   process.exitCode = 1;

@@ -50,6 +50,7 @@ test('set-up runs the code of others without what the gateway is configured with
     mkdirSync('node_modules/.bin', { recursive: true });
     cpSync(${JSON.stringify(vite)}, 'node_modules/vite/bin/vite.js');`,
   );
+  write('bin/npm', `#!/bin/sh\nexec '${process.execPath}' '${npm}' "$@"\n`, 0o755);
   const pip = write('fake-pip.cjs', `${dump('pip')} process.exitCode = 1;`);
   write('bin/python3', `#!/bin/sh\nexec '${process.execPath}' '${pip}' "$@"\n`, 0o755);
   for (const name of ['supervisor', 'core', 'database', 'ext-proc', 'packages', 'dashboard/server', 'operator'])
@@ -60,7 +61,6 @@ test('set-up runs the code of others without what the gateway is configured with
     );
   const settings = {
     PATH: `${join(root, 'bin')}:${process.env.PATH}`,
-    npm_execpath: npm,
     npm_config_registry: 'https://npm.example.com',
     PIP_INDEX_URL: 'https://u:secret-of-pip@pip.example.com',
     HTTPS_PROXY: 'http://proxy.example.com',

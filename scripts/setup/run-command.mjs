@@ -15,34 +15,24 @@ export const PYTHON_SETTINGS = /^(?:PIP_|PYTHON)/;
 
 /** The Node that the dependencies brought, else this one. */
 export function ownNode(root) {
-  const own = join(root, 'node_modules', '.bin', 'node');
+  const own = join(root, 'node_modules/.bin/node');
   return existsSync(own) ? own : process.execPath;
 }
 
 /**
- * Runs to the end without a shell, so that paths with spaces need no care. `output` has both
- * streams, for error messages. The environment is PASSED, variables that match `alsoPassed`, and
- * `env`.
+ * Runs to the end without a shell, so that paths with spaces need no care. The environment is
+ * PASSED, variables that match `alsoPassed`, and `env`. `output` is the end of both streams.
  */
 export function runCommand(command, args, { env = {}, alsoPassed = /^$/, ...options } = {}) {
   const passed = Object.entries(process.env).filter(([name]) => PASSED.test(name) || alsoPassed.test(name));
-  const result = spawnSync(command, args, {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
     env: { ...Object.fromEntries(passed), ...env },
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,
     timeout: 15 * 60_000,
-    stdio: ['ignore', 'pipe', 'pipe'],
     ...options,
   });
-  const output = `${result.stdout ?? ''}${result.stderr ?? ''}`.trim();
-  const missing = result.error !== undefined && result.error.code === 'ENOENT';
-  return { ok: result.status === 0, missing, output: output === '' && result.error ? result.error.message : output };
-}
-
-export function lastLines(text, count = 6) {
-  return text
-    .split('\n')
-    .slice(-count)
-    .map((line) => `    ${line}`)
-    .join('\n');
+  // Stack traces of the tools say nothing about what is missing.
+  const said = `${stdout ?? ''}${stderr ?? ''}`.replace(/^\s+at .*\n?/gm, '').trim() || (error?.message ?? '');
+  return { ok: status === 0, output: said.split('\n').slice(-12).join('\n    ') };
 }
