@@ -11,12 +11,12 @@ export interface AnswerMetrics {
 export function createAnswerMetrics(registers: Registry[]): AnswerMetrics {
   const evicted = new Counter({
     name: 'gateway_idempotency_answers_evicted_total',
-    help: 'Stored answers that gave way, because their organization was above idempotency.bytes_per_organization.',
+    help: 'Stored responses deleted early, because their organization was above idempotency.bytes_per_organization.',
     registers,
   });
   const stored = new Gauge({
     name: 'gateway_idempotency_answers_stored_bytes',
-    help: 'Answers stored for Idempotency-Keys in the database, of all organizations and processes.',
+    help: 'Stored responses of all organizations and processes in the database.',
     registers,
   });
   return {

@@ -46,7 +46,7 @@ export interface WatchedSpool {
 export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   const cost = new Counter({
     name: 'gateway_charged_usd_total',
-    help: 'Charged to organizations, by model.',
+    help: 'Amount charged to organizations, by model.',
     labelNames: ['model'],
     registers,
   });
@@ -58,18 +58,18 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   });
   const counted = new Counter({
     name: 'gateway_usage_counted_total',
-    help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
+    help: 'Responses without plausible usage from the provider. The gateway counted their tokens.',
     registers,
   });
   const mismatches = new Counter({
     name: 'gateway_usage_mismatches_total',
-    help: 'Answers whose usage has a total that is not prompt plus completion, by provider and total: above (the difference was charged as reasoning) or below (not believed).',
+    help: 'Responses whose total of tokens is not prompt plus completion, by provider and total: above (the difference was charged as reasoning), below (the tokens were counted).',
     labelNames: ['provider', 'total'],
     registers,
   });
   const losses = new Counter({
     name: 'gateway_losses_usd_total',
-    help: 'What generations cost and nobody was charged, by reason; ledger losses lists them.',
+    help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
     labelNames: ['reason'],
     registers,
   });
@@ -100,33 +100,33 @@ function failureMetrics(
 > {
   const lost = new Counter({
     name: 'gateway_holds_lost_total',
-    help: 'Holds that the limit store had forgotten while it admitted others: for a time their money could be given away.',
+    help: 'Holds that the limit store lost while it admitted other requests. Their money could be spent twice for that time.',
     registers,
   });
   const unsettled = new Counter({
     name: 'gateway_settlements_failed_total',
-    help: 'Attempts to commit a charge that failed.',
+    help: 'Failed attempts to commit a charge.',
     registers,
   });
   const buried = new Counter({
     name: 'gateway_dead_letters_total',
-    help: 'Charges that the ledger refused and that were put into dead_letters; ledger verify counts what is there.',
+    help: 'Charges that the ledger refused, moved to the table dead_letters.',
     registers,
   });
   const lostCharges = new Counter({
     name: 'gateway_charges_lost_total',
-    help: 'Charges that neither PostgreSQL nor the spool took: their answers ended with an error.',
+    help: 'Charges that neither PostgreSQL nor the spool took. Their responses ended with an error.',
     registers,
   });
   const recovered = new Counter({
     name: 'gateway_recovered_requests_total',
-    help: 'Requests that a killed process left behind, settled by its successor: charged for what was delivered, or uncharged.',
+    help: 'Requests of a killed process, settled by its successor: charged for what was delivered, or uncharged.',
     labelNames: ['as'],
     registers,
   });
   const again = new Counter({
     name: 'gateway_charges_made_again_total',
-    help: 'Charges of the last minutes that the ledger lacked after a failover or a restore, and that were made again.',
+    help: 'Recent charges that the ledger lacked after a failover or a restore, and that were made again.',
     registers,
   });
   return {
@@ -142,7 +142,7 @@ function failureMetrics(
 function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFiles }: WatchedSpool): void {
   new Gauge({
     name: 'gateway_spool_charges',
-    help: 'Charges that wait in the spool for PostgreSQL; completions are refused meanwhile.',
+    help: 'Charges in the spool, waiting for PostgreSQL. Completions are refused meanwhile.',
     registers,
     collect() {
       this.set(pending().length);
@@ -150,7 +150,7 @@ function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFile
   });
   new Gauge({
     name: 'gateway_spool_bytes',
-    help: 'Size of what waits in the spool.',
+    help: 'Size of the spool.',
     registers,
     collect() {
       this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
@@ -158,7 +158,7 @@ function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFile
   });
   new Gauge({
     name: 'gateway_spool_free_bytes',
-    help: 'Free on the disk of the spool; completions are refused below 32 MiB. NaN: it cannot be told.',
+    help: 'Free space on the disk of the spool. Completions are refused below 32 MiB. NaN: unknown.',
     registers,
     async collect() {
       this.set(await freeBytes().catch(() => Number.NaN));
@@ -166,7 +166,7 @@ function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFile
   });
   new Gauge({
     name: 'gateway_spool_damaged_files',
-    help: 'Files beside the spool with lines that could not be read and are not charged. NaN: it cannot be told.',
+    help: 'Files with damaged lines of the spool, which are not charged. NaN: unknown.',
     registers,
     async collect() {
       this.set(await damagedFiles().catch(() => Number.NaN));
@@ -177,7 +177,7 @@ function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFile
 function addJournalGauge(registers: Registry[], isBehind: () => boolean): void {
   new Gauge({
     name: 'gateway_journal_failing',
-    help: '1 while the disk does not take the journal of requests: what a crash cuts off then is not charged.',
+    help: '1 while the journal cannot be written. Streams that a crash cuts then are not charged.',
     registers,
     collect() {
       this.set(isBehind() ? 1 : 0);
@@ -188,7 +188,7 @@ function addJournalGauge(registers: Registry[], isBehind: () => boolean): void {
 function addHoldGauges(registers: Registry[], live: () => readonly Hold[]): void {
   new Gauge({
     name: 'gateway_holds',
-    help: 'Holds of this process: admitted completions that are neither charged nor released yet.',
+    help: 'Holds of this process: admitted completions, neither charged nor released.',
     registers,
     collect() {
       this.set(live().length);
@@ -196,7 +196,7 @@ function addHoldGauges(registers: Registry[], live: () => readonly Hold[]): void
   });
   new Gauge({
     name: 'gateway_held_usd',
-    help: 'What these holds keep of balances: the worst case of every completion under way.',
+    help: 'Money of these holds: the worst-case cost of all completions in progress.',
     registers,
     collect() {
       this.set(usdNumber(live().reduce((sum, { holdNanoUsd }) => sum + holdNanoUsd, 0n)));

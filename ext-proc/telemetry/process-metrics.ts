@@ -36,20 +36,20 @@ export function createProcessMetrics(registers: Registry[], version: string): Pr
     collectDefaultMetrics({ register, eventLoopMonitoringPrecision: LAG_LOOK_EVERY_MS });
   new Gauge({
     name: 'gateway_build_info',
-    help: 'Always 1; the labels say which release runs, on which Node.',
+    help: 'Always 1. The labels have the release and the version of Node.',
     labelNames: ['version', 'node_version'],
     registers,
   }).set({ version, node_version: process.versions.node }, 1);
   const reads = new Counter({
     name: 'gateway_configuration_reads_total',
-    help: 'Configuration files read after the start, by result: applied, refused.',
+    help: 'Reloads of the configuration, by result: applied, refused.',
     labelNames: ['result'],
     registers,
   });
   for (const result of ['applied', 'refused']) reads.inc({ result }, 0);
   const withoutMemory = new Counter({
     name: 'gateway_memory_refused_total',
-    help: 'Bodies and answers without room in memory, by reason: share (its organization holds its share), full (others hold all of it), gave_way (it could be given up, and others wanted the room).',
+    help: 'Request bodies and JSON responses refused for lack of memory, by reason: share (the organization has used its share), full (all memory is used), gave_way (evicted for another one).',
     labelNames: ['use', 'reason'],
     registers,
   });
@@ -63,7 +63,7 @@ export function createProcessMetrics(registers: Registry[], version: string): Pr
     watchReadiness(notReady) {
       new Gauge({
         name: 'gateway_ready',
-        help: '1 when a request through Envoy would be served now, as /ready says; asked anew for each reading.',
+        help: '1 if a request through Envoy would be served, as /ready reports. Checked at each scrape.',
         registers,
         async collect() {
           this.set((await notReady()) === undefined ? 1 : 0);
@@ -73,7 +73,7 @@ export function createProcessMetrics(registers: Registry[], version: string): Pr
     watchCertificate(expiresAtMs) {
       new Gauge({
         name: 'gateway_certificate_expiry_timestamp_seconds',
-        help: 'When the certificate of the API ends, as its file has it; nothing where there is none.',
+        help: 'When the certificate of the API expires, read from its file. Absent without TLS.',
         labelNames: ['listener'],
         registers,
         async collect() {
@@ -90,22 +90,22 @@ function addConfigurationGauges(registers: Registry[], current: () => ReportedCo
   const gauges: readonly [name: string, help: string, value: (of: ReportedConfiguration) => number][] = [
     [
       'gateway_configuration_refused',
-      '1 while the configuration file as it is now is not in force, because it was refused.',
+      '1 while the configuration file is refused and an older configuration is active.',
       ({ refused }) => (refused === null ? 0 : 1),
     ],
     [
       'gateway_configuration_loaded_timestamp_seconds',
-      'When the configuration in force was loaded.',
+      'When the active configuration was loaded.',
       ({ loadedAtMs }) => loadedAtMs / 1000,
     ],
     [
       'gateway_configuration_warnings',
-      'What is well formed in the configuration in force and cannot work: a secret that is missing, an unknown provider.',
+      'Parts of the active configuration that cannot work: a missing secret, an unknown provider.',
       ({ warnings }) => warnings.length,
     ],
     [
       'gateway_configuration_restart_needed',
-      'Fields that were changed in the file and stay as they were until a restart.',
+      'Changed fields of the file that need a restart.',
       ({ restartNeeded }) => restartNeeded.length,
     ],
   ];
@@ -124,7 +124,7 @@ function addConfigurationGauges(registers: Registry[], current: () => ReportedCo
 function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBudget[]): void {
   new Gauge({
     name: 'gateway_memory_held_bytes',
-    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; at its limit what can be had again or stands still gives way, first that of the organization with the most.',
+    help: 'Memory used by request bodies (request_bodies) and JSON responses (answers). At the limit stalled and repeatable ones are evicted, first those of the organization that uses most.',
     labelNames: ['use'],
     registers,
     collect() {
@@ -133,7 +133,7 @@ function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBu
   });
   new Gauge({
     name: 'gateway_memory_limit_bytes',
-    help: 'The most that may be held in memory for a use.',
+    help: 'Limit of gateway_memory_held_bytes.',
     labelNames: ['use'],
     registers,
     collect() {

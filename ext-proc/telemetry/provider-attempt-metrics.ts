@@ -11,19 +11,19 @@ export interface ProviderAttemptMetrics {
 export function createProviderAttemptMetrics(registers: Registry[]): ProviderAttemptMetrics {
   const tokens = new Counter({
     name: 'gateway_uncharged_provider_tokens_total',
-    help: `Tokens that providers were given or made and nobody was charged for, by reason: ${UNCHARGED_REASONS.join(', ')}.`,
+    help: `Tokens of provider calls that no customer was charged for, by reason: ${UNCHARGED_REASONS.join(', ')}.`,
     labelNames: ['reason'],
     registers,
   });
   for (const reason of UNCHARGED_REASONS) tokens.inc({ reason }, 0);
   const written = new Counter({
     name: 'gateway_provider_attempts_written_total',
-    help: 'Attempts at providers that nobody was charged for, written to provider_attempts.',
+    help: 'Uncharged attempts written to the table provider_attempts.',
     registers,
   });
   const dropped = new Counter({
     name: 'gateway_provider_attempts_dropped_total',
-    help: 'Those that were not: too many were waiting, or PostgreSQL refused them.',
+    help: 'Uncharged attempts that were not written: the queue was full, or PostgreSQL refused them.',
     registers,
   });
   return {

@@ -30,7 +30,7 @@ const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 export function createRequestMetrics(registers: Registry[]): RequestMetrics {
   const requests = new Counter({
     name: 'gateway_requests_total',
-    help: 'Requests answered, by route, HTTP status and error code (empty: none). A stream that broke has status 200 and a code; 499 is a client that left.',
+    help: 'Requests that have ended, by route, HTTP status and error code (empty: no error). A broken stream has status 200 and a code. Status 499: the client left.',
     labelNames: ['route', 'status', 'code'],
     registers,
   });
@@ -38,7 +38,7 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
   for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
   const duration = new Histogram({
     name: 'gateway_request_duration_seconds',
-    help: 'From the request headers to the end of the answer.',
+    help: 'From the request headers to the end of the response.',
     labelNames: ['route'],
     buckets: DURATION_BUCKETS_S,
     registers,
@@ -46,7 +46,7 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
   let inFlight = 0;
   new Gauge({
     name: 'gateway_requests_in_flight',
-    help: 'Requests being served now.',
+    help: 'Requests in progress.',
     registers,
     collect() {
       this.set(inFlight);
@@ -70,13 +70,13 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
 function streamMetrics(registers: Registry[]): Pick<RequestMetrics, 'streamStarted' | 'streamEnded'> {
   const firstEvent = new Histogram({
     name: 'gateway_time_to_first_event_seconds',
-    help: 'From the admission of a streamed completion to its first event, attempts that failed before it included.',
+    help: 'From the admission of a streamed completion to its first event, including failed attempts.',
     buckets: DURATION_BUCKETS_S,
     registers,
   });
   const streams = new Gauge({
     name: 'gateway_streams_in_flight',
-    help: 'Streamed completions between their admission and their end.',
+    help: 'Admitted streamed completions in progress.',
     registers,
   });
   return {
@@ -97,21 +97,21 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
   });
   const total = new Histogram({
     name: 'gateway_upstream_duration_seconds',
-    help: 'From asking a provider to the end of its answer, or to its failure.',
+    help: 'From the call of a provider to the end of its response, or to its failure.',
     labelNames: ['provider'],
     buckets: DURATION_BUCKETS_S,
     registers,
   });
   const first = new Histogram({
     name: 'gateway_upstream_time_to_first_event_seconds',
-    help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
+    help: 'From the call of a provider to the first event of its stream, or to the headers of a JSON response.',
     labelNames: ['provider'],
     buckets: DURATION_BUCKETS_S,
     registers,
   });
   const account = new Counter({
     name: 'gateway_provider_account_errors_total',
-    help: "Provider calls that failed for the operator's own account there, by provider and kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
+    help: "Provider calls that failed because of the operator's account at the provider, by kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
     labelNames: ['provider', 'kind'],
     registers,
   });

@@ -45,28 +45,28 @@ function batchMetrics(registers: Registry[]): StoreMetrics['databaseBatch'] {
   const labelNames = ['batch'];
   const items = new Histogram({
     name: 'gateway_database_batch_items',
-    help: 'Calls that shared one round trip to PostgreSQL, by batch: key_lookup, settlement, claimed_settlement (with an Idempotency-Key).',
+    help: 'Calls in one round trip to PostgreSQL, by batch: key_lookup, settlement, claimed_settlement (with an Idempotency-Key).',
     labelNames,
     buckets: BATCH_BUCKETS,
     registers,
   });
   const wait = new Histogram({
     name: 'gateway_database_batch_wait_seconds',
-    help: 'How long the first call of a batch waited until the batch was sent.',
+    help: 'Time that the first call of a batch waited until the batch was sent.',
     labelNames,
     buckets: CALL_BUCKETS_S,
     registers,
   });
   const duration = new Histogram({
     name: 'gateway_database_batch_duration_seconds',
-    help: 'From sending a batch to its answer; of a settlement, to its commit.',
+    help: 'From sending a batch to its reply; for a settlement, to its commit.',
     labelNames,
     buckets: CALL_BUCKETS_S,
     registers,
   });
   const failures = new Counter({
     name: 'gateway_database_batch_failures_total',
-    help: 'Batches of which nothing succeeded.',
+    help: 'Batches that failed whole.',
     labelNames,
     registers,
   });
@@ -91,7 +91,7 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
   });
   const failures = new Counter({
     name: 'gateway_limit_store_failures_total',
-    help: 'Calls that the limit store did not answer; a completion is refused with no_capacity then.',
+    help: 'Failed calls of the limit store. The completion was refused with no_capacity.',
     labelNames,
     registers,
   });
@@ -138,7 +138,7 @@ function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[
   });
   new Gauge({
     name: 'gateway_database_connections_limit',
-    help: 'Most connections that a pool opens.',
+    help: 'Largest number of connections of a pool.',
     labelNames: ['pool'],
     registers,
     collect() {
@@ -147,7 +147,7 @@ function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[
   });
   new Gauge({
     name: 'gateway_database_statements_waiting',
-    help: 'Statements that wait for a connection of their pool.',
+    help: 'Statements waiting for a connection of their pool.',
     labelNames: ['pool'],
     registers,
     collect() {
@@ -159,7 +159,7 @@ function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[
 function auditLogMetrics(registers: Registry[]): StoreMetrics['auditLogMeasured'] {
   const size = new Gauge({
     name: 'gateway_audit_log_bytes',
-    help: 'Size of the audit log in the database, with its indexes and all of its months; every process tells the same.',
+    help: 'Size of the audit log in the database, with indexes and all months. The same from every process.',
     registers,
   });
   // No series until the first measurement: a size of 0 would look like growth afterwards.
@@ -177,7 +177,7 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
   });
   const dropped = new Counter({
     name: 'gateway_request_log_dropped_total',
-    help: 'Rows that never came into the request log: too many were waiting, or PostgreSQL refused them.',
+    help: 'Rows lost from the request log: the queue was full, or PostgreSQL refused them.',
     registers,
   });
   return {
@@ -186,7 +186,7 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
     watchRequestLog(waiting, stalledMs) {
       new Gauge({
         name: 'gateway_request_log_waiting',
-        help: 'Rows of the request log that wait to be written.',
+        help: 'Rows waiting to be written to the request log.',
         registers,
         collect() {
           this.set(waiting());
@@ -194,7 +194,7 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
       });
       new Gauge({
         name: 'gateway_request_log_lag_seconds',
-        help: 'For how long rows have been waiting without any being written.',
+        help: 'Time since the last successful write, while rows are waiting.',
         registers,
         collect() {
           this.set(stalledMs() / 1000);

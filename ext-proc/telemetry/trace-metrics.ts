@@ -15,12 +15,12 @@ const REASONS = ['queue_full', 'refused', 'unsent'] as const;
 export function createTraceMetrics(registers: Registry[]): TraceMetrics {
   const exported = new Counter({
     name: 'gateway_trace_spans_exported_total',
-    help: 'Spans that the collector of traces took.',
+    help: 'Spans that the collector accepted.',
     registers,
   });
   const dropped = new Counter({
     name: 'gateway_trace_spans_dropped_total',
-    help: 'Spans that never reached it, by reason: queue_full, refused (by the collector), unsent (the process ended, or tracing was switched off).',
+    help: 'Lost spans, by reason: queue_full, refused (by the collector), unsent (the process ended, or tracing was switched off).',
     labelNames: ['reason'],
     registers,
   });
@@ -31,7 +31,7 @@ export function createTraceMetrics(registers: Registry[]): TraceMetrics {
     watchSpans(waiting) {
       new Gauge({
         name: 'gateway_trace_spans_waiting',
-        help: 'Spans that wait to be exported.',
+        help: 'Spans waiting for export.',
         registers,
         collect() {
           this.set(waiting());

