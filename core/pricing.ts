@@ -21,6 +21,32 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
+/** The values of what a line of an earlier release lacks, because that release did not know it. */
+export const NO_PRICES: Prices = { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 0n };
+export const NO_USAGE: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+
+/** A price and the tokens that it is charged for: those of one kind, without those of others. */
+interface PricedTokens {
+  readonly tokens: keyof TokenUsage;
+  readonly without: readonly (keyof TokenUsage)[];
+  /** Bound on these tokens while nothing has been delivered. */
+  readonly atMost: 'input' | 'output';
+}
+
+/**
+ * The formula of a charge, one part for each price. The verification of the ledger makes its SQL
+ * from the same parts (database/ledger/usage-columns.ts).
+ */
+export const PRICED_TOKENS: Readonly<Record<keyof Prices, PricedTokens>> = {
+  inputPicoUsd: { tokens: 'promptTokens', without: ['cachedTokens'], atMost: 'input' },
+  cachedInputPicoUsd: { tokens: 'cachedTokens', without: [], atMost: 'input' },
+  outputPicoUsd: { tokens: 'completionTokens', without: [], atMost: 'output' },
+};
+
+const PARTS = Object.entries(PRICED_TOKENS) as readonly (readonly [keyof Prices, PricedTokens])[];
+const INPUT_PRICES = pricesAtMost('input');
+const OUTPUT_PRICES = pricesAtMost('output');
+
 const PICO_PER_NANO = 1000n;
 
 /** The one rounding of a generation: up to the next nano-dollar. */
@@ -30,19 +56,28 @@ function toNanoUsd(picoUsd: bigint): NanoUsd {
 
 /** The exact charge for what was used. */
 export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
-  const uncached = BigInt(usage.promptTokens - usage.cachedTokens);
-  return toNanoUsd(
-    uncached * prices.inputPicoUsd +
-      BigInt(usage.cachedTokens) * prices.cachedInputPicoUsd +
-      BigInt(usage.completionTokens) * prices.outputPicoUsd,
-  );
+  let picoUsd = 0n;
+  for (const [price, { tokens, without }] of PARTS) {
+    let count = usage[tokens];
+    for (const other of without) count -= usage[other];
+    picoUsd += BigInt(count) * prices[price];
+  }
+  return toNanoUsd(picoUsd);
 }
 
 /**
- * The most a request can cost: no token cached (or all, if cached ones are more expensive), every
+ * The most a request can cost: every input token at the highest price for input, and every
  * completion as long as the limit sent to the provider.
  */
 export function worstCaseNanoUsd(prices: Prices, inputTokensCeiling: number, outputTokens: number): NanoUsd {
-  const input = prices.inputPicoUsd > prices.cachedInputPicoUsd ? prices.inputPicoUsd : prices.cachedInputPicoUsd;
-  return toNanoUsd(BigInt(inputTokensCeiling) * input + BigInt(outputTokens) * prices.outputPicoUsd);
+  const input = BigInt(inputTokensCeiling) * highest(prices, INPUT_PRICES);
+  return toNanoUsd(input + BigInt(outputTokens) * highest(prices, OUTPUT_PRICES));
+}
+
+function pricesAtMost(bound: PricedTokens['atMost']): readonly (keyof Prices)[] {
+  return PARTS.filter(([, { atMost }]) => atMost === bound).map(([price]) => price);
+}
+
+function highest(prices: Prices, names: readonly (keyof Prices)[]): bigint {
+  return names.reduce((most, name) => (prices[name] > most ? prices[name] : most), 0n);
 }

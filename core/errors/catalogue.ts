@@ -8,7 +8,10 @@ export interface CatalogueEntry {
   readonly type: ErrorType;
   /** `{name}` is replaced by the refusal's parameter of that name. */
   readonly message: string;
-  /** Seconds, `window`: until the failing window opens again, or absent. */
+  /**
+   * A number: always so many seconds. `window`: the caller passes the seconds until the window
+   * reopens. Absent: no header.
+   */
   readonly retryAfter?: number | 'window';
   /** The field, where it is always the same one. */
   readonly param?: string;
@@ -272,5 +275,11 @@ export const CATALOGUE = {
     advice: 'Retry with backoff.',
   },
 } as const satisfies Record<string, CatalogueEntry>;
+
+/**
+ * Status in logs and metrics of a request whose client left before the response. It is never sent,
+ * and it comes without a code.
+ */
+export const CLIENT_GONE_STATUS = 499;
 
 export type ErrorCode = keyof typeof CATALOGUE;

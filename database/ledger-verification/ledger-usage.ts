@@ -1,7 +1,8 @@
 import type { PatientSession } from '../connection/patient-session.ts';
+import { tokenList } from '../ledger/usage-columns.ts';
 import type { LedgerFindings } from './ledger-findings.ts';
 
-/** By day, key and model: requests, prompt, completion, cached and reasoning tokens, cost. */
+/** By day, key and model: requests, the kinds of tokens in the order of `tokenList`, cost. */
 export type UsageSums = Map<string, readonly bigint[]>;
 
 /** Usage of one organization, from that day on; empty: of all days. */
@@ -12,7 +13,7 @@ export interface UsageRange {
 
 const USAGE = `
   select concat_ws(' ', day, key_id, model) as place,
-    concat_ws(' ', requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd) as sums
+    concat_ws(' ', requests, ${tokenList()}, cost_nano_usd) as sums
   from daily_usage where organization_id = $1 and ($2 = '' or day >= nullif($2, '')::date)`;
 
 const ORGANIZATION_SPEND = `

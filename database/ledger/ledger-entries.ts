@@ -1,4 +1,5 @@
 import type { PatientSession } from '../connection/patient-session.ts';
+import { chargeSql, tokenList } from './usage-columns.ts';
 
 /** Result of one read of an organization's entries. */
 export interface EntryPiece {
@@ -32,7 +33,7 @@ export type EntryRule = 'running' | 'charge' | 'price' | 'hold';
 export interface UsageOfEntries {
   /** Day, key and model. */
   readonly place: string;
-  /** Requests, prompt, completion, cached and reasoning tokens, cost. */
+  /** Requests, the kinds of tokens in the order of `tokenList`, cost. */
   readonly sums: readonly bigint[];
 }
 
@@ -52,7 +53,6 @@ export interface EntryRange {
 export const ENTRY_LINE = `json_build_array(x.sequence, x.kind, x.amount_nano_usd, x.balance_nano_usd, x.generation_id, x.note, x.reference,
   x.actor, (extract(epoch from x.created_at) * 1000000)::bigint)::text`;
 
-/** Prices are pico-dollars per token: the price in nano-dollars is rounded up once. */
 const PIECE = `
   with e as materialized (
     select x.sequence, x.kind, x.amount_nano_usd as amount, x.balance_nano_usd as balance, x.generation_id,
@@ -61,12 +61,8 @@ const PIECE = `
     from ledger_entries x where x.organization_id = $1::text and x.sequence > $2::bigint and x.sequence <= $3::bigint
   ), c as materialized (
     select e.sequence, e.amount, e.generation_id, g.id, g.organization_id as payer, g.key_id, g.model, g.day, g.cost_nano_usd as cost,
-      g.hold_nano_usd as hold, g.prompt_tokens as prompt, g.completion_tokens as completion, g.cached_tokens as cached,
-      g.reasoning_tokens as reasoning,
-      ceil((
-        (g.prompt_tokens - g.cached_tokens)::numeric * g.input_pico_usd + g.cached_tokens::numeric * g.cached_input_pico_usd
-        + g.completion_tokens::numeric * g.output_pico_usd
-      ) / 1000) as price,
+      g.hold_nano_usd as hold, ${tokenList((column) => `g.${column}`)},
+      ${chargeSql('g')} as price,
       (select coalesce(sum(l.amount_nano_usd), 0) from losses l where l.generation_id = g.id and l.reason in ('over_hold', 'balance')) as lost
     from e left join generations g on g.id = e.generation_id
     where e.kind = 'charge' and e.generation_id >= $5::text
@@ -86,9 +82,9 @@ const PIECE = `
     (select json_build_array(count(*), coalesce(max(sequence), 0), coalesce(sum(amount) filter (where kind = 'credit'), 0)::text,
       coalesce(sum(amount), 0)::text, count(*) filter (where kind = 'charge' and generation_id < $5::text)) from e) as sums,
     (select json_agg(json_build_array(rule, subject, expected, found)) from d) as differences,
-    (select json_agg(json_build_array(concat_ws(' ', day, key_id, model), requests, prompt, completion, cached, reasoning, cost)) from (
-      select day::text, key_id, model, count(*)::text as requests, sum(prompt)::text as prompt, sum(completion)::text as completion,
-        sum(cached)::text as cached, sum(reasoning)::text as reasoning, sum(cost)::text as cost
+    (select json_agg(json_build_array(concat_ws(' ', day, key_id, model), requests, ${tokenList()}, cost)) from (
+      select day::text, key_id, model, count(*)::text as requests,
+        ${tokenList((column) => `sum(${column})::text as ${column}`)}, sum(cost)::text as cost
       from c where id is not null group by day, key_id, model
     ) s) as usage,
     (select json_agg(json_build_array(range, digest, credits, amounts)) from (

@@ -2,12 +2,13 @@ import type pg from 'pg';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { Credits, Generation } from './ledger.ts';
+import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
 const FIND_GENERATION: Statement = {
   name: 'find_generation',
   text: `
     select id, key_id, model, provider, provider_model, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
-      finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, cost_nano_usd, latency_ms,
+      finish_reason, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
       generation_time_ms
     from generations where id = $1 and organization_id = $2`,
 };
@@ -25,14 +26,7 @@ const CREDITS: Statement = {
   text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
 };
 
-export interface TokenColumns {
-  readonly prompt_tokens: string;
-  readonly completion_tokens: string;
-  readonly cached_tokens: string;
-  readonly reasoning_tokens: string;
-}
-
-interface GenerationRow extends TokenColumns {
+interface GenerationRow extends TokenRow {
   readonly id: string;
   readonly key_id: string;
   readonly model: string;
@@ -67,7 +61,7 @@ export async function findGeneration(
     streamed: row.streamed,
     cancelled: row.cancelled,
     ...(row.finish_reason === null ? {} : { finishReason: row.finish_reason }),
-    usage: tokensOf(row),
+    usage: usageOf(row),
     usageCounted: row.usage_counted,
     costNanoUsd: BigInt(row.cost_nano_usd),
     latencyMs: Number(row.latency_ms),
@@ -97,14 +91,5 @@ export async function credits(pool: pg.Pool, organizationId: string): Promise<Cr
     balanceNanoUsd: BigInt(row.balance_nano_usd),
     totalCreditsNanoUsd: BigInt(row.total_credits_nano_usd),
     totalUsageNanoUsd: BigInt(row.total_usage_nano_usd),
-  };
-}
-
-export function tokensOf(row: TokenColumns) {
-  return {
-    promptTokens: Number(row.prompt_tokens),
-    completionTokens: Number(row.completion_tokens),
-    cachedTokens: Number(row.cached_tokens),
-    reasoningTokens: Number(row.reasoning_tokens),
   };
 }

@@ -1,4 +1,4 @@
-import type { Prices, TokenUsage } from '../../core/pricing.ts';
+import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '../../core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**
@@ -97,11 +97,27 @@ export function isSettlement(value: unknown): value is Settlement | ClaimedSettl
   return hasShape(value, SHAPE);
 }
 
+/**
+ * Adds the prices and kinds of tokens that the release that wrote this settlement did not know, as
+ * 0. Call only where a checksum proves that nothing else is missing.
+ */
+export function withAddedMembers(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return {
+    ...value,
+    ...(isObject(value.usage) ? { usage: { ...NO_USAGE, ...value.usage } } : {}),
+    ...(isObject(value.prices) ? { prices: { ...NO_PRICES, ...value.prices } } : {}),
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 function hasShape(value: unknown, shape: AnyShape): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const members = value as Record<string, unknown>;
+  if (!isObject(value)) return false;
   return Object.entries(shape).every(([member, expected]) => {
-    const content = members[member];
+    const content = value[member];
     if (isOptional(expected) && content === undefined) return true;
     const kind = kindOf(expected);
     return typeof kind === 'string' ? KINDS[kind](content) : hasShape(content, kind);

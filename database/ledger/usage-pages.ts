@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { UsageQuery, UsageRow } from './ledger.ts';
-import { type TokenColumns, tokensOf } from './ledger-reads.ts';
+import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
 /**
  * Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write,
@@ -10,8 +10,7 @@ import { type TokenColumns, tokensOf } from './ledger-reads.ts';
  */
 const SUMS = `
   select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
-    sum(requests) as requests, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-    sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens, sum(cost_nano_usd) as cost_nano_usd
+    sum(requests) as requests, ${tokenList((column) => `sum(${column}) as ${column}`)}, sum(cost_nano_usd) as cost_nano_usd
   from daily_usage where organization_id = $1 and day between date '1970-01-01' + $2::int and date '1970-01-01' + $3::int
   group by 1, 2, 3 order by 1 desc, 2, 3`;
 
@@ -24,7 +23,7 @@ const FETCH: Statement = { name: 'usage_page', text: `fetch ${PAGE_ROWS} from us
 /** A connection is not kept for longer. */
 const MOST_MS = 10_000;
 
-interface UsageSums extends TokenColumns {
+interface UsageSums extends TokenRow {
   readonly day: number | null;
   readonly model: string | null;
   readonly key_id: string | null;
@@ -66,7 +65,7 @@ function usageRow(row: UsageSums): UsageRow {
     ...(row.model === null ? {} : { model: row.model }),
     ...(row.key_id === null ? {} : { keyId: row.key_id }),
     requests: Number(row.requests),
-    usage: tokensOf(row),
+    usage: usageOf(row),
     costNanoUsd: BigInt(row.cost_nano_usd),
   };
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { type UtcDay, utcDayText } from '../../core/clock.ts';
 import type { UsageGroupName, UsageRowView } from '../../dashboard/contract/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
 export interface UsageQuery {
   readonly organizationId: string;
@@ -13,9 +14,8 @@ export interface UsageQuery {
   readonly model?: string;
 }
 
-const SUMS = `sum(requests)::double precision as requests, sum(prompt_tokens)::double precision as prompt,
-  sum(completion_tokens)::double precision as completion, sum(cached_tokens)::double precision as cached,
-  sum(reasoning_tokens)::double precision as reasoning, sum(cost_nano_usd) as cost`;
+const SUMS = `sum(requests)::double precision as requests,
+  ${tokenList((column) => `sum(${column})::double precision as ${column}`)}, sum(cost_nano_usd) as cost`;
 const WHERE = `from daily_usage where organization_id = $1 and day between date '1970-01-01' + $2::integer and date '1970-01-01' + $3::integer
   and ($4::text is null or key_id = $4) and ($5::text is null or model = $5)`;
 
@@ -32,12 +32,9 @@ const ROWS: Statement = {
 };
 const TOTAL: Statement = { name: 'usage_total', text: `select ${SUMS} ${WHERE}` };
 
-interface SumsRow {
+/** All of them are null where there are no rows. */
+interface SumsRow extends TokenRow<number | null> {
   readonly requests: number | null;
-  readonly prompt: number | null;
-  readonly completion: number | null;
-  readonly cached: number | null;
-  readonly reasoning: number | null;
   readonly cost: string | null;
 }
 
@@ -64,6 +61,7 @@ export async function usageRows(pool: pg.Pool, query: UsageQuery, limit: number)
 /** Total of all rows, for any grouping. */
 export async function usageTotal(pool: pg.Pool, query: UsageQuery): Promise<UsageRowView> {
   const [row] = await run<SumsRow>(pool, TOTAL, rangeOf(query));
+  if (row === undefined) throw new Error('a select of sums gave no row');
   return sumsOf(row);
 }
 
@@ -71,13 +69,6 @@ function rangeOf({ organizationId, firstDay, lastDay, key, model }: UsageQuery):
   return [organizationId, firstDay, lastDay, key ?? null, model ?? null];
 }
 
-function sumsOf(row: SumsRow | undefined): UsageRowView {
-  return {
-    requests: row?.requests ?? 0,
-    promptTokens: row?.prompt ?? 0,
-    completionTokens: row?.completion ?? 0,
-    cachedTokens: row?.cached ?? 0,
-    reasoningTokens: row?.reasoning ?? 0,
-    costNanoUsd: row?.cost ?? '0',
-  };
+function sumsOf(row: SumsRow): UsageRowView {
+  return { requests: row.requests ?? 0, ...usageOf(row), costNanoUsd: row.cost ?? '0' };
 }

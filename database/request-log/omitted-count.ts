@@ -3,10 +3,20 @@ import { MINUTE_MS } from '../../core/clock.ts';
 import { idMoment } from '../../core/ids.ts';
 import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import { type FilterConditions, filterSql, filterValues } from './row-filter.ts';
+
+/** An omitted request that had no code has an empty one here. */
+const CONDITIONS: FilterConditions = {
+  key: (key) => `${key}::text is null or key_id = ${key}`,
+  model: (model) => `${model}::text is null or model = ${model}`,
+  code: (code) => `${code}::text is null or code = ${code}`,
+  status: (status) => `${status}::smallint is null or status = ${status}`,
+  outcome: (outcome) => `${outcome}::text is null or (${outcome} = 'failed' and code <> '')`,
+};
 
 /**
- * Rows that are looked at, the newest first: a day of a hundred keys that are refused for one
- * reason each.
+ * At most this many rows are summed, the newest first. 144,000 are a day of a hundred keys that are
+ * refused for one reason each: 100 keys x 1,440 minutes.
  */
 const MOST_ROWS = 150_000;
 
@@ -16,8 +26,7 @@ const COUNT: Statement = {
     from (
       select left_out from left_out_requests
       where organization_id = $1 and minute >= $2 and minute < $3
-        and ($4::text is null or key_id = $4) and ($5::text is null or model = $5) and ($6::text is null or code = $6)
-        and ($7::smallint is null or status = $7) and ($8::text is null or ($8 = 'failed' and code <> ''))
+        and ${filterSql(CONDITIONS, 4)}
       order by minute desc limit ${MOST_ROWS}
     ) as found`,
 };
@@ -30,20 +39,10 @@ export interface OmittedQuery extends Omit<RequestFilter, 'search'> {
 
 /** Number of omitted requests that match, in the minutes that the filter touches. */
 export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<number> {
-  const {
-    organizationId,
-    fromMs = 0,
-    toMs = Number.MAX_SAFE_INTEGER,
-    after,
-    key,
-    model,
-    code,
-    status,
-    outcome,
-  } = query;
+  const { organizationId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = query;
   const sinceMs = Math.max(fromMs, after === undefined ? 0 : idMoment(after));
   const minutes = [Math.floor(sinceMs / MINUTE_MS), Math.ceil(toMs / MINUTE_MS)];
-  const filters = [key ?? null, model ?? null, code ?? null, status ?? null, outcome ?? null];
-  const [row] = await run<{ leftOut: string }>(pool, COUNT, [organizationId, ...minutes, ...filters]);
+  const values = [organizationId, ...minutes, ...filterValues(CONDITIONS, query)];
+  const [row] = await run<{ leftOut: string }>(pool, COUNT, values);
   return Number(row?.leftOut ?? 0);
 }

@@ -1,4 +1,5 @@
 import { idMoment } from '../../core/ids.ts';
+import { present } from '../../core/present.ts';
 import type { RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
 
 /**
@@ -57,38 +58,50 @@ export interface RequestRow {
   readonly duration_ms: number;
 }
 
+/** Every field of a view, so that one without its value does not compile. */
+type Complete<View> = { readonly [Field in keyof Required<View>]: View[Field] };
+
 /** The row as the table of requests shows it. */
 export function requestView(row: RequestRow): RequestView {
+  return present(viewOf(row));
+}
+
+export function requestDetail(row: RequestRow): RequestDetail {
+  const detail: Complete<RequestDetail> = {
+    ...viewOf(row),
+    keyLast4: row.key_last4 ?? undefined,
+    requestId: row.request_id,
+    generationId: row.generation_id ?? undefined,
+    address: row.address,
+    userAgent: row.user_agent ?? undefined,
+    provider: row.provider ?? undefined,
+    replayed: row.replayed,
+    clientGone: row.client_gone,
+    cachedTokens: numberOf(row.cached_tokens),
+    reasoningTokens: numberOf(row.reasoning_tokens),
+  };
+  return present(detail);
+}
+
+function viewOf(row: RequestRow): Complete<RequestView> {
   return {
     id: row.id,
     atMs: idMoment(row.id),
     keyId: row.key_id,
     keyName: row.key_name ?? row.key_id,
     route: row.route,
-    ...(row.model === null ? {} : { model: row.model }),
+    model: row.model ?? undefined,
     status: row.status,
-    ...(row.code === null ? {} : { code: row.code }),
+    code: row.code ?? undefined,
     streamed: row.streamed,
-    ...(row.prompt_tokens === null ? {} : { promptTokens: Number(row.prompt_tokens) }),
-    ...(row.completion_tokens === null ? {} : { completionTokens: Number(row.completion_tokens) }),
-    ...(row.cost_nano_usd === null ? {} : { costNanoUsd: row.cost_nano_usd }),
-    ...(row.first_event_ms === null ? {} : { firstEventMs: row.first_event_ms }),
+    promptTokens: numberOf(row.prompt_tokens),
+    completionTokens: numberOf(row.completion_tokens),
+    costNanoUsd: row.cost_nano_usd ?? undefined,
+    firstEventMs: row.first_event_ms ?? undefined,
     durationMs: row.duration_ms,
   };
 }
 
-export function requestDetail(row: RequestRow): RequestDetail {
-  return {
-    ...requestView(row),
-    ...(row.key_last4 === null ? {} : { keyLast4: row.key_last4 }),
-    requestId: row.request_id,
-    ...(row.generation_id === null ? {} : { generationId: row.generation_id }),
-    address: row.address,
-    ...(row.user_agent === null ? {} : { userAgent: row.user_agent }),
-    ...(row.provider === null ? {} : { provider: row.provider }),
-    replayed: row.replayed,
-    clientGone: row.client_gone,
-    ...(row.cached_tokens === null ? {} : { cachedTokens: Number(row.cached_tokens) }),
-    ...(row.reasoning_tokens === null ? {} : { reasoningTokens: Number(row.reasoning_tokens) }),
-  };
+function numberOf(text: string | null): number | undefined {
+  return text === null ? undefined : Number(text);
 }

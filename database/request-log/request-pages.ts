@@ -5,6 +5,16 @@ import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseSource, type Source, type Walk } from './request-sources.ts';
+import { type FilterConditions, filterSql, filterValues } from './row-filter.ts';
+
+const CONDITIONS: FilterConditions = {
+  key: (key) => `${key}::text is null or key_id = ${key}`,
+  model: (model) => `${model}::text is null or model = ${model}`,
+  code: (code) => `${code}::text is null or code = ${code}`,
+  status: (status) => `${status}::smallint is null or status = ${status}`,
+  outcome: (outcome) => `${outcome}::text is null or (${outcome} = 'failed' and code is not null)
+    or (${outcome} = 'succeeded' and code is null and status < 400)`,
+};
 
 /** All of it must hold. */
 export interface RequestQuery extends Omit<RequestFilter, 'search'> {
@@ -59,10 +69,8 @@ function pageStatement({ name, condition }: Source): Statement {
           select ${REQUEST_COLUMNS} from request_log
           where organization_id = $1 and id >= $2 and id < $3 and ${condition} order by id desc limit $4
         ) as walked
-        where ($6::text is null or key_id = $6) and ($7::text is null or model = $7) and ($8::text is null or code = $8)
-          and ($9::smallint is null or status = $9)
-          and ($10::text is null or ($10 = 'failed' and code is not null) or ($10 = 'succeeded' and code is null and status < 400))
-        order by id desc limit $11
+        where ${filterSql(CONDITIONS, 7)}
+        order by id desc limit $6
       ) as p left join keys k on k.id = p.key_id
       order by p.id desc`,
   };
@@ -111,10 +119,9 @@ function recentFrom(beforeId: string): string {
   return idFloor('log', Math.max(0, endMs - RECENT_MS));
 }
 
-function pageValues(walk: Walk, { key, model, code, status, outcome }: RequestQuery, limit: number): unknown[] {
+function pageValues(walk: Walk, query: RequestQuery, limit: number): unknown[] {
   const { organizationId, fromId, beforeId, rows, value } = walk;
-  const filters = [key ?? null, model ?? null, code ?? null, status ?? null, outcome ?? null];
-  return [organizationId, fromId, beforeId, rows, value, ...filters, limit];
+  return [organizationId, fromId, beforeId, rows, value, limit, ...filterValues(CONDITIONS, query)];
 }
 
 function later(a: string, b: string): string {

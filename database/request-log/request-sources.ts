@@ -1,8 +1,9 @@
 import type pg from 'pg';
+import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
 import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
-/** An index of the request log in the order of ids, and the part of a filter that it answers. */
+/** An index of `request_log` that is sorted by id, with the one filter field it can narrow. */
 export interface Source {
   readonly name: string;
   /** $5 is the value that it looks for. */
@@ -42,11 +43,6 @@ const BY_MODEL: Source = { name: 'model', condition: 'model = $5' };
 const BY_CODE: Source = { name: 'code', condition: 'code = $5' };
 const FAILURES: Source = { name: 'failure', condition: '$5::text is null and code is not null' };
 
-/**
- * A client that left before there was an answer: the only status of an error that comes without a
- * code.
- */
-const CLIENT_GONE_STATUS = 499;
 const PROBE_ROWS = 1_000;
 
 /**

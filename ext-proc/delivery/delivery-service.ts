@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Provider } from '../../core/config/gateway-config.ts';
+import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
 import type { Refusal } from '../../core/errors/refusal.ts';
 import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
 import type { DeliveryHold, DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
@@ -56,9 +57,6 @@ export interface DeliveryServiceOptions {
 
 /** So that the largest answer, by default, is within a share. */
 const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
-
-/** For log and metrics only: the client left before there was an answer. */
-const CLIENT_GONE_STATUS = 499;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {
   const { egressSocketPath, clock, countTokens, estimateTokens, identify } = options;

@@ -1,3 +1,4 @@
+import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
 import { isRefusal, refuse } from '../../core/errors/refusal.ts';
 import { newId } from '../../core/ids.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
@@ -140,6 +141,3 @@ function clientGone({ notes }: Pick<Call, 'notes'>): EndpointResult {
   notes.clientGone = true;
   return { kind: 'answered', status: CLIENT_GONE_STATUS };
 }
-
-/** For log and metrics only: the client left before there was an answer. */
-const CLIENT_GONE_STATUS = 499;

@@ -5,6 +5,7 @@ import type { Generation } from '../../database/ledger/ledger.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
+import { tokenFigures } from './token-figures.ts';
 
 /** `GET /v1/generation?id=`: one settled request of the caller's organization. */
 export async function showGeneration(call: Call, ledger: LedgerReads): Promise<EndpointResult> {
@@ -29,10 +30,7 @@ function generationRecord(generation: Generation) {
     streamed: generation.streamed,
     cancelled: generation.cancelled,
     finish_reason: generation.finishReason ?? null,
-    tokens_prompt: generation.usage.promptTokens,
-    tokens_completion: generation.usage.completionTokens,
-    tokens_cached: generation.usage.cachedTokens,
-    tokens_reasoning: generation.usage.reasoningTokens,
+    ...tokenFigures(generation.usage),
     total_cost: usdNumber(generation.costNanoUsd),
     latency: generation.latencyMs,
     generation_time: generation.generationTimeMs,

@@ -6,6 +6,7 @@ import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
+import { tokenFigures, UsageSums } from './token-figures.ts';
 
 const DEFAULT_DAYS = 30;
 /**
@@ -111,10 +112,7 @@ function usageRecord(row: UsageRow) {
 function figures({ requests, usage, costNanoUsd }: Pick<UsageRow, 'requests' | 'usage' | 'costNanoUsd'>) {
   return {
     requests,
-    tokens_prompt: usage.promptTokens,
-    tokens_completion: usage.completionTokens,
-    tokens_cached: usage.cachedTokens,
-    tokens_reasoning: usage.reasoningTokens,
+    ...tokenFigures(usage),
     cost: usdNumber(costNanoUsd),
   };
 }
@@ -122,20 +120,17 @@ function figures({ requests, usage, costNanoUsd }: Pick<UsageRow, 'requests' | '
 class UsageTotal {
   rows = 0;
   #requests = 0;
-  readonly #usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+  readonly #sums = new UsageSums();
   #costNanoUsd = 0n;
 
   add({ requests, usage, costNanoUsd }: UsageRow): void {
     this.rows += 1;
     this.#requests += requests;
-    this.#usage.promptTokens += usage.promptTokens;
-    this.#usage.completionTokens += usage.completionTokens;
-    this.#usage.cachedTokens += usage.cachedTokens;
-    this.#usage.reasoningTokens += usage.reasoningTokens;
+    this.#sums.add(usage);
     this.#costNanoUsd += costNanoUsd;
   }
 
   figures() {
-    return figures({ requests: this.#requests, usage: this.#usage, costNanoUsd: this.#costNanoUsd });
+    return figures({ requests: this.#requests, usage: this.#sums.usage, costNanoUsd: this.#costNanoUsd });
   }
 }

@@ -63,7 +63,7 @@ const REQUEST_FIELDS = {
   status: wholeNumberField(100, 599).exactOptional(),
   code: textField.exactOptional(),
   search: textField.exactOptional(),
-};
+} satisfies Record<keyof RequestFilter, z.ZodType>;
 
 export const requestFilter: z.ZodType<RequestFilter> = z.strictObject(REQUEST_FIELDS);
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkedLine } from './checked-lines.ts';
 import type { Intent, Output } from './intent.ts';
 import { type IntentJournal, openIntentJournal } from './intent-journal.ts';
 import { readLeftIntents } from './intent-lines.ts';
@@ -94,6 +95,29 @@ describe('the journal of intents', () => {
     truncateSync(path, 0);
     appendFileSync(path, text.replace('gen-2', 'gen-9'));
     expect(await idsLeft()).toEqual(['gen-1', 'gen-3']);
+  });
+
+  it('reads prices and tokens that the former release did not know as 0', async () => {
+    const request = journal.open(intent('gen-1'));
+    request.asked(TARGET);
+    request.delivers(() => ({ tokens: 1, upstreamId: undefined }));
+    await expect.poll(async () => (await left())[0]?.delivered).toBeDefined();
+    request.outputEnded({ usage: USAGE, usageCounted: false });
+    await expect.poll(async () => (await left())[0]?.delivered?.ended?.usage).toEqual(USAGE);
+    journal.close();
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    const former = lines.map((line) => {
+      const entries = line.slice('12345678'.length);
+      return checkedLine(entries.replace(',"cachedInputPicoUsd":"2"', '').replace(',"reasoningTokens":1', ''));
+    });
+    truncateSync(path, 0);
+    appendFileSync(path, former.join(''));
+    expect(await left()).toEqual([
+      expect.objectContaining({
+        prices: { ...intent('gen-1').prices, cachedInputPicoUsd: 0n },
+        delivered: expect.objectContaining({ ended: { usage: { ...USAGE, reasoningTokens: 0 }, usageCounted: false } }),
+      }),
+    ]);
   });
 
   it('begins anew at each start', async () => {

@@ -1,4 +1,4 @@
-import type { Prices, TokenUsage } from '../../../core/pricing.ts';
+import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '../../../core/pricing.ts';
 import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
 
@@ -93,14 +93,16 @@ function leftIntent(fields: IntentFields): LeftIntent {
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, promptTokens, mostOutputTokens },
     holdNanoUsd: BigInt(hold),
-    prices: Object.fromEntries(
-      Object.entries(prices).map(([name, value]) => [name, BigInt(value)]),
-    ) as unknown as Prices,
+    prices: { ...NO_PRICES, ...pricesIn(prices) },
     asked: { provider, providerModel, attempt, askedAtMs },
     ...(keyHash === undefined || bodyHash === undefined
       ? {}
       : { claim: { keyHash: Buffer.from(keyHash, 'base64'), bodyHash: Buffer.from(bodyHash, 'base64') } }),
   };
+}
+
+function pricesIn(text: Readonly<Record<string, string>>): Partial<Prices> {
+  return Object.fromEntries(Object.entries(text).map(([name, value]) => [name, BigInt(value)]));
 }
 
 /**
@@ -152,8 +154,8 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
 }
 
 function ended(rest: string): NonNullable<Delivered['ended']> {
-  const { usage, usageCounted } = JSON.parse(rest) as { usage: TokenUsage; usageCounted: boolean };
-  return { usage, usageCounted };
+  const { usage, usageCounted } = JSON.parse(rest) as { usage: Partial<TokenUsage>; usageCounted: boolean };
+  return { usage: { ...NO_USAGE, ...usage }, usageCounted };
 }
 
 function split(entry: string): [string, string] {

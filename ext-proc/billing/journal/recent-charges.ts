@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
 import type { Settlement } from '../../../database/ledger/ledger.ts';
 import { encodeForOperator, parseSettlementJson } from '../../../database/ledger/settlement-json.ts';
-import { isSettlement } from '../../../database/ledger/settlement-shape.ts';
+import { isSettlement, withAddedMembers } from '../../../database/ledger/settlement-shape.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
@@ -152,7 +152,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
     };
     for await (const line of readCheckedLines(path)) {
       for (const text of line.split(SEPARATOR)) {
-        const settlement = parseSettlementJson(text);
+        const settlement = withAddedMembers(parseSettlementJson(text));
         if (isSettlement(settlement)) group.push(settlement);
         if (group.length === SENT_AT_ONCE) await sendGroup();
       }

@@ -1,12 +1,14 @@
 import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NO_PRICES, NO_USAGE } from '../../../core/pricing.ts';
 import { encodeSettlement } from '../../../database/ledger/settlement-json.ts';
 import { settlement } from '../settlement.fixture.ts';
 import type { AppendableFile } from './appended-file.ts';
 import { openSpool, type Spool } from './spool.ts';
-import { decodeLine } from './spool-line.ts';
+import { decodeLine, encodeCharge } from './spool-line.ts';
 import { countDamagedFiles } from './spool-lines.ts';
 
 const other = { ...settlement, generationId: 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAW' };
@@ -165,4 +167,29 @@ describe('a spool that is damaged', () => {
       } as AppendableFile,
     });
   }
+});
+
+describe('a line of the former release', () => {
+  /** As `encodeCharge` writes it, without one member. */
+  function lineWithout(group: 'usage' | 'prices', member: string): string {
+    const [content = ''] = encodeCharge(settlement).split(',"crc32"');
+    const plain = JSON.parse(`${content}}`) as Record<typeof group, Record<string, unknown>>;
+    delete plain[group][member];
+    const text = JSON.stringify(plain).slice(0, -1);
+    return `${text},"crc32":"${crc32(text).toString(16).padStart(8, '0')}"}`;
+  }
+
+  it.each(Object.keys(NO_PRICES))('has 0 for the price %s that it lacks', (price) => {
+    expect(decodeLine(lineWithout('prices', price))).toEqual({
+      kind: 'charge',
+      settlement: { ...settlement, prices: { ...settlement.prices, [price]: 0n } },
+    });
+  });
+
+  it.each(Object.keys(NO_USAGE))('has 0 for the tokens %s that it lacks', (kind) => {
+    expect(decodeLine(lineWithout('usage', kind))).toEqual({
+      kind: 'charge',
+      settlement: { ...settlement, usage: { ...settlement.usage, [kind]: 0 } },
+    });
+  });
 });

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { crc32 } from 'node:zlib';
 import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
 import { encodeSettlement, parseSettlementJson } from '../../../database/ledger/settlement-json.ts';
-import { isSettlement } from '../../../database/ledger/settlement-shape.ts';
+import { isSettlement, withAddedMembers } from '../../../database/ledger/settlement-shape.ts';
 
 /**
  * A line of the spool: JSON, with the members of a settlement, then `line` with version and owner,
@@ -39,7 +39,8 @@ export function decodeLine(text: string): SpoolLine | undefined {
   const isKnown = checksum === undefined ? line === undefined : versionOf(line) === VERSION;
   if (!isKnown) return undefined;
   if (typeof content.revoked === 'string') return { kind: 'revoked', generationId: content.revoked };
-  return isSettlement(content) ? { kind: 'charge', settlement: content } : undefined;
+  const settlement = checksum === undefined ? content : withAddedMembers(content);
+  return isSettlement(settlement) ? { kind: 'charge', settlement } : undefined;
 }
 
 function seal(json: string): string {

@@ -1,6 +1,6 @@
+import { CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
 import type { RequestView } from '../../../contract/request-log.ts';
 import { formatCount } from '../../format/format-number.ts';
-import { CLIENT_LEFT } from './result-choices.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {
   chat: 'POST /v1/chat/completions',
@@ -19,14 +19,14 @@ export function statusTone({
   status,
   code,
 }: Pick<RequestView, 'status' | 'code'>): 'neutral' | 'good' | 'warn' | 'bad' {
-  if (status === CLIENT_LEFT && code === undefined) return 'neutral';
+  if (status === CLIENT_GONE_STATUS && code === undefined) return 'neutral';
   if (status >= 500 || (code !== undefined && status < 400)) return 'bad';
   return status >= 400 ? 'warn' : 'good';
 }
 
 export function statusLabel({ status, code }: Pick<RequestView, 'status' | 'code'>): string {
   if (code !== undefined) return `${status} ${code}`;
-  return status === CLIENT_LEFT ? `${status} client left` : String(status);
+  return status === CLIENT_GONE_STATUS ? `${status} client left` : String(status);
 }
 
 /** `1,204 → 356` */

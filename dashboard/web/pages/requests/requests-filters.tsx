@@ -26,7 +26,8 @@ const RANGES: readonly { readonly value: RangeChoice; readonly label: string }[]
   { value: 'custom', label: 'Custom' },
 ];
 const HOUR_MS = 3_600_000;
-const NOTHING: RequestsUrlState = {
+/** All filters cleared. A filter without its entry does not compile. */
+const NOTHING: Readonly<Record<Exclude<keyof RequestsUrlState, 'open'>, undefined>> = {
   range: undefined,
   fromMs: undefined,
   toMs: undefined,

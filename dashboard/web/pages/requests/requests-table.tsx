@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
 import type { RequestView } from '../../../contract/request-log.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
@@ -6,7 +7,6 @@ import { Duration, Instant, Money } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
-import { CLIENT_LEFT } from './result-choices.ts';
 
 export interface RequestsTableProps {
   /** Absent while loading. */
@@ -88,7 +88,7 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
   return (
     <span className={styles.status} data-hint={code}>
       <StatusPill tone={statusTone(request)}>{status}</StatusPill>
-      <span className={styles.code}>{code ?? (status === CLIENT_LEFT ? 'client left' : '')}</span>
+      <span className={styles.code}>{code ?? (status === CLIENT_GONE_STATUS ? 'client left' : '')}</span>
     </span>
   );
 }

@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry } from '../../../../core/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry, CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
 import type { RequestsUrlState } from './requests-url.ts';
 
 /** The result of a request as one choice: all, an outcome, a status or a code. */
@@ -9,9 +9,6 @@ export interface ResultChoice {
   readonly label: string;
   readonly group?: string;
 }
-
-/** Status of a request whose client left before the response. It has no code. */
-export const CLIENT_LEFT = 499;
 
 /**
  * Value of the choice: empty, `failed`, `429`, `rpm_exceeded`. If a link names several, the most
@@ -35,7 +32,7 @@ export function resultChoices(chosen: string): readonly ResultChoice[] {
     { value: '', label: 'All results' },
     { value: 'succeeded', label: 'Succeeded' },
     { value: 'failed', label: 'Failed' },
-    { value: String(CLIENT_LEFT), label: `${CLIENT_LEFT}: the client left` },
+    { value: String(CLIENT_GONE_STATUS), label: `${CLIENT_GONE_STATUS}: the client left` },
     ...[...byStatus]
       .sort(([a], [b]) => a - b)
       .flatMap(([status, entries]) => {

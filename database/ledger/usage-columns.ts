@@ -1,0 +1,43 @@
+import { PRICED_TOKENS, type Prices, type TokenUsage } from '../../core/pricing.ts';
+
+/** The column of each kind of tokens, in `generations` and in `daily_usage`. */
+const TOKEN_COLUMNS = {
+  promptTokens: 'prompt_tokens',
+  completionTokens: 'completion_tokens',
+  cachedTokens: 'cached_tokens',
+  reasoningTokens: 'reasoning_tokens',
+} as const satisfies Record<keyof TokenUsage, string>;
+
+/** The column of each price in `generations`. */
+const PRICE_COLUMNS: Readonly<Record<keyof Prices, string>> = {
+  inputPicoUsd: 'input_pico_usd',
+  cachedInputPicoUsd: 'cached_input_pico_usd',
+  outputPicoUsd: 'output_pico_usd',
+};
+
+type TokenColumn = (typeof TOKEN_COLUMNS)[keyof TokenUsage];
+const COLUMNS: readonly TokenColumn[] = Object.values(TOKEN_COLUMNS);
+
+/** PostgreSQL's driver returns `bigint` and sums as text. */
+export type TokenRow<Value = string> = Readonly<Record<TokenColumn, Value>>;
+
+/** `null` is the sum of no rows. */
+export function usageOf(row: TokenRow<string | number | null>): TokenUsage {
+  const tokens = Object.entries(TOKEN_COLUMNS).map(([kind, column]) => [kind, Number(row[column])]);
+  return Object.fromEntries(tokens) as Record<keyof TokenUsage, number>;
+}
+
+/** An SQL list with an expression for each kind of tokens, in one order everywhere. */
+export function tokenList(expression: (column: TokenColumn) => string = (column) => column): string {
+  return COLUMNS.map(expression).join(', ');
+}
+
+/** SQL for the charge of a row of `generations`: nano-dollars, rounded up once. */
+export function chargeSql(table: string): string {
+  const column = (kind: keyof TokenUsage) => `${table}.${TOKEN_COLUMNS[kind]}`;
+  const parts = Object.entries(PRICED_TOKENS).map(([price, { tokens, without }]) => {
+    const counted = [tokens, ...without].map(column).join(' - ');
+    return `(${counted})::numeric * ${table}.${PRICE_COLUMNS[price as keyof Prices]}`;
+  });
+  return `ceil((${parts.join(' + ')}) / 1000)`;
+}
