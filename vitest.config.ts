@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
 import { chooseLauncher } from './test/launchers/choose.ts';
+import { makeMemoryFolder } from './test/launchers/memory-folder.ts';
 
 const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
 
@@ -51,6 +52,10 @@ const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
 process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
 
+/** Containers keep to the disk: each has a small `/dev/shm` of its own. */
+const memoryFolder = launcher === 'binaries' && process.env.TMPDIR === undefined ? makeMemoryFolder() : undefined;
+if (memoryFolder !== undefined) process.env.TMPDIR = memoryFolder;
+
 /**
  * For the processes that tests start, and for vitest's own: without it a start costs half as much
  * again. Programs that set-up compiled are there.
@@ -64,10 +69,7 @@ const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { ti
  * Files that follow each other share a process: loading the same modules for each of 300 files was
  * half of the CPU. What a test changes of its process (clock, environment, globals) it puts back.
  */
-const SHARING = { ...PATIENT, isolate: false };
-
-/** Fails a file that leaves something behind for those after it. */
-const LEAK_CHECK = ['test/harness/leak-check.ts'];
+const SHARING = { ...PATIENT, isolate: false, setupFiles: ['test/harness/leak-check.ts'] };
 
 export default defineConfig({
   test: {
@@ -77,7 +79,6 @@ export default defineConfig({
         test: {
           name: 'unit',
           ...SHARING,
-          setupFiles: LEAK_CHECK,
           include: [
             'core/**/*.test.ts',
             'database/**/*.test.ts',

@@ -16,6 +16,9 @@ const LEAST_LOOKS = 50;
 /** Each logger of pino has one listener of it until the garbage collector takes the logger. */
 const PINO_LISTENS_TO = 'exit';
 
+/** Zod keeps one copy of its state for a process, from its first import, which may be in a test. */
+const ZOD_GLOBALS = '__zod_';
+
 interface ProcessState {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -110,7 +113,9 @@ function hasMore(earlier: ProcessState, later: ProcessState): boolean {
 function differences(earlier: ProcessState, later: ProcessState): string[] {
   const names = new Set([...Object.keys(earlier.environment), ...Object.keys(later.environment)]);
   const variables = [...names].filter((name) => earlier.environment[name] !== later.environment[name]);
-  const globals = [...later.globals].filter(([name, value]) => earlier.globals.get(name) !== value);
+  const globals = [...later.globals].filter(
+    ([name, value]) => earlier.globals.get(name) !== value && !name.startsWith(ZOD_GLOBALS),
+  );
   return [
     ...added(earlier.resources, later.resources),
     ...added(earlier.listeners, later.listeners).map((listener) => `${listener} listener of process`),

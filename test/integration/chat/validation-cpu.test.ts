@@ -17,7 +17,7 @@ test('no body of 20 MiB takes much CPU, nor keeps the event loop', {
   timeout: 300_000,
 }, async () => {
   const script = resolve(import.meta.dirname, '../../load/validation-cpu.ts');
-  const { stdout } = await promisify(execFile)(process.execPath, [script]);
+  const { stdout } = await promisify(execFile)(process.execPath, [script, `${MOST_CPU_MS}`, `${MOST_STEP_MS}`]);
   const costs = stdout
     .trim()
     .split('\n')
