@@ -14,6 +14,6 @@ it.each([
 it.each(['nonsense', 'localhost:5432/gateway', 'mysql://localhost/gateway'])('DATABASE_URL is not %s', async (url) => {
   expect(await runCommandLine(['org', 'list'], { DATABASE_URL: url })).toEqual({
     kind: 'refused',
-    message: 'DATABASE_URL is no postgres:// or postgresql:// URL.',
+    message: 'DATABASE_URL is not a postgres:// or postgresql:// URL.',
   });
 });

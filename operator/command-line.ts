@@ -58,7 +58,7 @@ function isValue(args: readonly string[], arg: string): boolean {
 function unknownCommand(args: readonly string[]): Result {
   const words = args.filter((arg) => !arg.startsWith('-')).slice(0, 2);
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `));
-  // Not the whole help: it would push the first line, which says what is wrong, off the screen.
+  // The whole help would push the first line, which is the problem, off the screen.
   const near = (group.length > 0 ? group : COMMANDS).map(usageLine).join('\n');
   return {
     kind: 'usage',

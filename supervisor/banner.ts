@@ -4,8 +4,8 @@ import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import { reachable } from './readiness.ts';
 
 /**
- * The text that the operator reads when everything serves. `keptIn`: the file with the first
- * password and key, which are then not in the text.
+ * Text for the operator when everything serves. With `keptIn`, the file of the first password and
+ * key, the text has neither.
  */
 export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
@@ -23,7 +23,7 @@ export function renderBanner(config: CheckedConfig, customer: Customer, signIn: 
   else {
     lines.push(
       '',
-      '  The first sign-in and key are not for a journal. They are in this file; read it, then remove it:',
+      '  The first sign-in and key do not belong into a journal. They are in this file; read it, then remove it:',
     );
     lines.push(`  ${keptIn}`);
   }
@@ -76,8 +76,7 @@ function nextStep(config: CheckedConfig, customer: Customer, api: string): strin
 }
 
 /**
- * To be copied as it is, so nothing in it may need quoting beyond what is there: ids and keys have
- * no apostrophe.
+ * A command to copy. Ids and keys have no apostrophe, so nothing needs more quoting.
  */
 function example(config: CheckedConfig, api: string, key: string): string[] {
   const model = exampleModel(config);

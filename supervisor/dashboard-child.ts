@@ -7,7 +7,7 @@ import { compileCache, type Settings } from './settings.ts';
 const START_TIMEOUT_MS = 30_000;
 /** Longer than the three seconds that the dashboard gives its requests. */
 const STOP_TIMEOUT_MS = 5_000;
-/** Its port may be taken until somebody changes that: no reason for a line every few seconds. */
+/** A port may be taken for long: a line every few seconds would flood the log. */
 const LONGEST_DELAY_MS = 30_000;
 
 export interface DashboardOptions {
@@ -15,7 +15,7 @@ export interface DashboardOptions {
   report(line: string): void;
 }
 
-/** The API never waits for the dashboard, and serves without it. */
+/** Starts the dashboard and restarts it. The API does not wait for it, and serves without it. */
 export function keepDashboard(settings: Settings, { databaseUrl, report }: DashboardOptions): TriedProcess {
   const child = {
     name: 'The dashboard',
@@ -38,9 +38,9 @@ const NEEDED =
   /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LOG_LEVEL|UV_THREADPOOL_SIZE|NODE_(?:OPTIONS|ENV|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR)|PG[A-Z]+)$/;
 
 /**
- * Not the providers' keys, which live in the gateway process alone (docs/design.md, "Invariants",
- * 9), and nothing else that it does not use: of the variables that the configuration refers to
- * those that no secret refers to.
+ * Leaves out the providers' keys, which only the gateway process has (docs/design.md, "Invariants",
+ * 9), and every other variable that the dashboard does not use. Variables of the configuration are
+ * passed unless a secret refers to them.
  */
 export function dashboardEnvironment({ env, sharedVariables }: Pick<Settings, 'env' | 'sharedVariables'>): Environment {
   return Object.fromEntries(

@@ -22,7 +22,7 @@ export type Customer =
   | { readonly kind: 'existing'; readonly organizationId: string }
   | { readonly kind: 'none' };
 
-/** Makes the demo organization if it is wanted and the database has no organization at all. */
+/** Creates the demo organization if it is wanted and the database has no organization. */
 export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
   const database = await openAdministration({ url: databaseUrl, log: QUIET, timeouts: TIMEOUTS, connections: 1 });
   try {
@@ -71,8 +71,8 @@ export type SignIn =
   | { readonly kind: 'none' };
 
 /**
- * Makes the demo user if the database has no user: an operator and an owner of
- * `demoOrganizationId`, who can see everything.
+ * Creates the demo user if the database has no user: an operator, and an owner of
+ * `demoOrganizationId`.
  */
 export async function findSignIn(databaseUrl: string, demoOrganizationId: string | undefined): Promise<SignIn> {
   const pool = createPool(databaseUrl, 1, TIMEOUTS, QUIET);

@@ -5,9 +5,9 @@ const DEMO_PROVIDER = 'demo';
 const LOOPBACK = new Set(['127.0.0.1', 'localhost']);
 
 /**
- * The port that the demo provider is wanted on: with `demo: true`, a provider `demo` at a local
- * address, and no other model that could answer. With a real provider's key set, nothing but the
- * real provider answers.
+ * Port of the demo provider, if it is wanted: with `demo: true`, a provider `demo` at a local
+ * address, and no other model that could answer. With a real provider's key set, only the real
+ * provider answers.
  */
 export function demoProviderPort(config: CheckedConfig): number | undefined {
   const provider = config.providers.get(DEMO_PROVIDER);
@@ -17,7 +17,7 @@ export function demoProviderPort(config: CheckedConfig): number | undefined {
   return Number(provider.baseUrl.port || 80);
 }
 
-/** The model for the banner's example: one that will answer. */
+/** The model for the banner's example, which must be able to answer. */
 export function exampleModel(config: CheckedConfig): string | undefined {
   const usable = [...config.models.values()].filter(isUsable);
   const withDemo = demoProviderPort(config) !== undefined;

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readIngressLoad } from '../ext-proc/envoy-config/envoy-admin.ts';
 
 const ANSWER_TIMEOUT_MS = 2_000;
-/** For clients that are slow to take their answers. */
+/** Time for clients that are slow to read their responses. */
 const HANDING_OUT_MS = 5_000;
 const POLL_MS = 20;
 
-/** The status of Envoy's admin answer; `undefined` when there was none in time. */
+/** Status of Envoy's admin response; `undefined` if there was none in time. */
 export function askEnvoyAdmin(socketPath: string, method: 'GET' | 'POST', path: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const asking = request(
@@ -31,10 +31,9 @@ export async function beginEnvoyDrain(socketPath: string): Promise<void> {
 }
 
 /**
- * Envoy takes no more connections, and this resolves when its clients have their answers, or the
- * time is up. What is in flight when Envoy ends is reset; and Envoy 1.39 and 1.40 end with a
- * segmentation fault while an ext_proc request waits to be tried again
- * (test/faults/envoy-end.test.ts).
+ * Closes Envoy's listeners and waits until its clients have their responses, or the time is up.
+ * Requests in flight when Envoy ends are reset. Envoy 1.39 and 1.40 end with a segmentation fault
+ * while an ext_proc request waits to be tried again (test/faults/envoy-end.test.ts).
  */
 export async function letEnvoyHandOut(socketPath: string): Promise<void> {
   await askEnvoyAdmin(socketPath, 'POST', '/drain_listeners?inboundonly');

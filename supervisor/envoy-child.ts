@@ -17,7 +17,7 @@ const POLL_MS = 20;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `undefined`: there is none that can be run. */
+/** `undefined`: there is no executable. */
 export function findEnvoy(env: Environment): string | undefined {
   const fetched = fileURLToPath(new URL(`../.cache/envoy/${envoyRelease.version}/envoy`, import.meta.url));
   const path = env.ENVOY_BIN ? resolve(env.ENVOY_BIN) : fetched;
@@ -46,18 +46,18 @@ export interface EnvoyOptions {
   readonly binary: string;
   readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
   readonly env: Environment;
-  /** Unless ENVOY_CONCURRENCY says another number. */
+  /** ENVOY_CONCURRENCY overrides. */
   readonly threads: number;
   readonly drainTimeoutMs: number;
 }
 
 /**
- * The gateway process has written envoy.yaml before it says that it listens. Resolves when Envoy's
- * listeners are open.
+ * Resolves when Envoy's listeners are open. A gateway process writes envoy.yaml before it reports
+ * that it listens.
  */
 export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure('Envoy was not started');
-  // By force at once: without us nothing is behind it that could answer, and it keeps nothing.
+  // SIGKILL: without the supervisor no gateway process can answer, and Envoy keeps no state.
   const command = endingWithUs('KILL', options.binary, envoyArguments(options));
   const child = spawn(command.file, command.args, {
     detached: true,
@@ -81,18 +81,18 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
     // Envoy is never restarted in place, and every kill -9 would leave shared memory behind.
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
-    // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request
-    // that found the process away, which the access log says too; misc says at every start that the
-    // matcher of trusted addresses (IPMatcher) is new in Envoy's interface.
+    // Silences warnings that need no action. main: every SIGTERM. ext_proc: every request without a
+    // gateway process, which the access log has too. misc: the matcher of trusted addresses
+    // (IPMatcher) is new in Envoy's interface.
     ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error,misc:error'],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
-    // Every answer ends its connection from the first moment on: one that stays open would be reset
-    // at the end.
+    // Each response ends its connection from the first moment on: an open one would be reset at the
+    // end.
     ...['--drain-strategy', 'immediate'],
   ];
 }
 
-/** Provider keys live in the gateway process alone (docs/design.md, "Invariants", 9). */
+/** Only the gateway process has provider keys (docs/design.md, "Invariants", 9). */
 function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
   const passed: NodeJS.ProcessEnv = {};
   for (const name of ['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']) passed[name] = env[name];

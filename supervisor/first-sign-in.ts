@@ -6,9 +6,9 @@ const STDOUT = 1;
 const STDERR = 2;
 
 /**
- * True where the output goes into systemd's journal, which keeps and ships it: systemd.exec(5)
- * gives device and inode of that stream in JOURNAL_STREAM, for one of the two outputs where they
- * differ, and a process further down may have been given others.
+ * True if the output goes into systemd's journal, which stores and ships it. JOURNAL_STREAM has
+ * device and inode of that stream (systemd.exec(5)), for one of the two outputs if they differ. It
+ * is inherited, so the outputs of this process may be others.
  */
 export function isJournaled(env: Readonly<Record<string, string | undefined>>): boolean {
   return [STDOUT, STDERR].some((descriptor) => {
@@ -17,10 +17,10 @@ export function isJournaled(env: Readonly<Record<string, string | undefined>>): 
   });
 }
 
-/** For its owner alone, and to be removed by him. Throws where it cannot be written. */
+/** Writes a file that only its owner can read. Throws if it cannot be written. */
 export function keepFirstSignIn({ dataDir }: Pick<RuntimePaths, 'dataDir'>, text: string): string {
   const path = join(dataDir, 'first-sign-in');
-  // One of a former start keeps its mode when it is written again.
+  // An existing file would keep its mode.
   rmSync(path, { force: true });
   writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
   return path;

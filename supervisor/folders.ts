@@ -4,9 +4,9 @@ import type { RuntimePaths } from '../core/config/runtime-paths.ts';
 import { socketFolderProblem } from '../core/config/socket-folder.ts';
 
 /**
- * Makes the data folder and the socket folder. The latter may lie in the shared temporary folder,
- * where another user could have put one with our name: then every process that connects to our
- * sockets would talk to that user. Returns the problem, if any.
+ * Creates the data folder and the socket folder. The latter may be in the shared temporary folder,
+ * where another user could have created it first: then every process that connects to our sockets
+ * would talk to that user. Returns the problem, if any.
  */
 export function prepareFolders(paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'envoyDir'>): string | undefined {
   const { dataDir, socketDir, envoyDir } = paths;
@@ -30,8 +30,8 @@ export function prepareFolders(paths: Pick<RuntimePaths, 'dataDir' | 'socketDir'
 }
 
 /**
- * Former releases handed it over to the user that PostgreSQL runs as under root, who could then
- * replace Envoy's sockets.
+ * Takes the socket folder back from PostgreSQL's user, who owned it under root in former releases
+ * and could replace Envoy's sockets.
  */
 function takeBack(socketDir: string, folder: Stats, { uid, gid }: Stats): void {
   if (folder.uid === uid) return;

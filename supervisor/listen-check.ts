@@ -11,8 +11,8 @@ export interface Listener {
 }
 
 /**
- * The first address that cannot be listened on, as a message for the operator. Envoy itself would
- * only log a bind error. A port that is taken is tried again until `patienceMs` have passed.
+ * Message about the first address that cannot be listened on. Envoy itself would only log a bind
+ * error. A taken port is tried again until `patienceMs` have passed.
  */
 export async function findListenProblem(
   listeners: readonly Listener[],

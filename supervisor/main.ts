@@ -23,8 +23,8 @@ import { type Supervisor, startSupervisor } from './supervisor.ts';
 const READY_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 1_000;
 /**
- * After kill -9 of a supervisor its gateway processes still charge what they delivered, and hold
- * their ports meanwhile.
+ * After kill -9 of a supervisor its gateway processes still charge what they delivered, and keep
+ * their ports in use meanwhile.
  */
 const FORMER_END_MS = 30_000;
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
@@ -39,7 +39,7 @@ function report(line: string): void {
 }
 
 /**
- * A second signal while draining means now. The kernel ends the children that are left
+ * A second signal ends everything at once. The kernel ends the remaining children
  * (`endingWithUs`).
  */
 function onStopSignal(): void {
@@ -128,15 +128,15 @@ function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn:
     return renderBanner(config, customer, signIn, keepFirstSignIn(paths, whole));
   } catch (error) {
     report(`the first sign-in and key cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
-    // This banner says how to get others.
+    // This banner explains how to create others.
     const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
     return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
   }
 }
 
 /**
- * Waits for the database, which may become unavailable before the banner. `undefined`: asked to
- * stop meanwhile.
+ * Waits for the database, which may become unavailable before the banner. `undefined`: a stop was
+ * requested meanwhile.
  */
 async function onceReachable<T>(ask: () => Promise<T>): Promise<T | undefined> {
   while (!stopping.signal.aborted) {
@@ -164,8 +164,7 @@ function listenersOf({ config }: Settings): { setting: string; address: { host: 
 
 process.on('SIGINT', onStopSignal);
 process.on('SIGTERM', onStopSignal);
-// In a terminal SIGHUP says that the terminal is gone; to a service it says: read the configuration
-// again.
+// In a terminal SIGHUP means that the terminal is closed; for a service it means a reload.
 process.on('SIGHUP', () => (process.stdin.isTTY ? onStopSignal() : supervisor?.reload()));
 
 const problem = await main();

@@ -5,8 +5,8 @@ const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /**
- * Waits until a request through Envoy would be served, as the gateway process itself says. Returns
- * what it said last, if that was no.
+ * Waits until the gateway process reports that a request through Envoy would be served. Otherwise
+ * returns its last reply.
  */
 export async function waitUntilServing(
   metrics: Address,
@@ -30,7 +30,7 @@ export async function waitUntilServing(
   return `${url} said: ${last}`;
 }
 
-/** `host:port` for connecting from this machine to something that listens on `address`. */
+/** `host:port` for a connection from this machine to a listener on `address`. */
 export function reachable({ host, port }: Address): string {
   if (host === '0.0.0.0' || host === '::') return `localhost:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

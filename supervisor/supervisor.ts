@@ -23,14 +23,14 @@ export interface SupervisorOptions {
   /** The gateway process; a test may put a stand-in here. */
   readonly gatewayScript?: string;
   report(line: string): void;
-  /** Called when a process is down for good. The owner stops the rest. */
+  /** Called when a process cannot be restarted. The owner stops the rest. */
   gaveUp(message: string): void;
 }
 
 export interface Supervisor {
   readonly databaseUrl: string;
   /**
-   * Resolves when the dashboard is up, or could not be started: then it is tried again, and the
+   * Resolves when the dashboard is up, or its first start has failed. It is tried again, and the
    * rest serves without it.
    */
   readonly dashboardTried: Promise<void>;
@@ -89,8 +89,7 @@ export async function startSupervisor(
   if (isStartFailure(database)) return fail(database);
   if (demo !== undefined && isStartFailure(demo)) return fail(demo);
 
-  // Beside the gateway processes: whichever is first brings the schema up to date, and the other
-  // waits for it.
+  // Starts in parallel with the gateway processes: the first one migrates, the other waits for it.
   const dashboard = keepDashboard(settings, { databaseUrl: database.url, report: options.report });
   kept.dashboard = dashboard;
   for (let index = 0; index < settings.config.workers; index++) {
@@ -112,7 +111,7 @@ export async function startSupervisor(
     },
     kill: () => {
       signalAll([envoy, ...kept.gateways, kept.dashboard, kept.demo], 'SIGKILL');
-      // The nearest to kill -9 that leaves PostgreSQL's shared memory tidy.
+      // Nearest to kill -9, but PostgreSQL removes its shared memory.
       signalAll([kept.database], 'SIGQUIT');
     },
   };
@@ -188,7 +187,7 @@ function keepGateway(
       WORKER_INDEX: String(index),
     },
     startTimeoutMs: START_TIMEOUT_MS,
-    // A gateway process bounds its end itself; this is for one that hangs.
+    // A gateway process limits the time of its end itself; this limit is for one that hangs.
     stopTimeoutMs: settings.drainTimeoutMs + ENDING_MS,
   };
   return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);

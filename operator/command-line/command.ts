@@ -23,8 +23,7 @@ export interface CommandCall {
 }
 
 /**
- * Reads all values first, so that nothing is changed if one is wrong, and all wrong ones are
- * reported.
+ * Reads all values first: if any is wrong, nothing is changed, and all wrong values are reported.
  */
 export async function onDatabase<T>(
   call: CommandCall,
@@ -38,8 +37,7 @@ export async function onDatabase<T>(
 }
 
 /**
- * A command on one organization or key: an id that can be none is refused like an unknown one,
- * before a database is asked.
+ * Refuses a malformed id like an unknown one, without a query.
  */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isIdOf(kind, id)) return undefined;

@@ -10,7 +10,7 @@ import { type Result, refused } from './result.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Connections for what the stores of the dashboard keep: users, their memberships and passwords.
+ * Connections for tables that Administration does not cover: users, memberships and passwords.
  */
 export type Pool = ReturnType<typeof createPool>;
 
@@ -29,8 +29,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
       database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
-      // Not a bug but a schema that is not for this code, or an URL that is none: the message says
-      // what to do.
+      // The schema is of another release, or the URL is malformed. The message has the advice.
       return refused(error instanceof Error ? error.message : String(error));
     }
     try {
@@ -41,7 +40,7 @@ export async function withDatabase(env: Environment, use: (database: Database) =
   });
 }
 
-/** The same without a look at the schema, and before there is one. */
+/** The same without a check of the schema, which may not exist yet. */
 export async function withPool(env: Environment, use: (pool: Pool, url: string) => Promise<Result>): Promise<Result> {
   const found = await findDatabase(env);
   if ('kind' in found) return found;
@@ -56,7 +55,7 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
     }
     if (isForbidden(error)) {
       return refused(
-        `The database's user may not do this (${error.message}). Set DATABASE_URL to one who is in the role gateway_operator.`,
+        `The database user may not do this (${error.message}). Set DATABASE_URL to a user in the role gateway_operator.`,
       );
     }
     throw error;
@@ -68,7 +67,7 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
 /** A verification of the ledger reads with several at a time. */
 const CONNECTIONS = 4;
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
-/** Problems are answers of the command here, not log lines. */
+/** Problems are part of the command's output, not log lines. */
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
 export interface DatabaseAddress {
@@ -79,8 +78,7 @@ export interface DatabaseAddress {
 
 export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
   if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
-  // Reading the configuration costs more than the rest of a command, so it is loaded only when it
-  // decides.
+  // Loading the configuration costs more than the rest of a command, so it is done only if needed.
   const { loadConfig } = await import('../../core/config/load.ts');
   const path = configPath(env);
   if (!(await access(path).then(yes, no))) return embedded(env);
@@ -89,9 +87,7 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
     const { postgres } = loaded.config.stores;
     return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);
   }
-  return refused(
-    `${path} does not validate, so which database it names is unknown: see check-config, or set DATABASE_URL.`,
-  );
+  return refused(`${path} is invalid, so its database is unknown: run check-config, or set DATABASE_URL.`);
 }
 
 const yes = () => true;
@@ -102,8 +98,8 @@ export function configPath(env: Environment): string {
 }
 
 function atUrl(url: string): DatabaseAddress | Result {
-  if (!/^postgres(ql)?:\/\//.test(url)) return refused('DATABASE_URL is no postgres:// or postgresql:// URL.');
-  // One for a socket may name no host, which only PostgreSQL's own clients read.
+  if (!/^postgres(ql)?:\/\//.test(url)) return refused('DATABASE_URL is not a postgres:// or postgresql:// URL.');
+  // A URL for a socket may have no host, which `URL` does not parse.
   if (!URL.canParse(url)) return { url, where: 'the address in DATABASE_URL' };
   const { hostname, port, searchParams } = new URL(url);
   return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };

@@ -84,7 +84,7 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
   };
 }
 
-/** A number for `org credit`, which corrects when it is negative. */
+/** Amount of `org credit`. A negative amount is a correction. */
 export function parseCredit(text: string): NanoUsd | string {
   const amount = parseUsd(text);
   return amount === undefined || amount === 0n
@@ -93,7 +93,7 @@ export function parseCredit(text: string): NanoUsd | string {
 }
 
 function textForm(maxLength: number): string {
-  return `1 to ${maxLength} characters, none of them hidden`;
+  return `1 to ${maxLength} visible characters`;
 }
 
 function plainText(text: string, maxLength: number): string | undefined {
@@ -116,7 +116,7 @@ function isScope(text: string): text is Scope {
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A date alone is its first moment in UTC. */
+/** A date without a time is the beginning of that day in UTC. */
 function parseMoment(text: string): number | undefined {
   const [, date = ''] = MOMENT.exec(text) ?? [];
   const day = Date.parse(date);

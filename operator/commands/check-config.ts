@@ -3,7 +3,7 @@ import { configPath } from '../command-line/database.ts';
 
 export const CHECK_CONFIG: Command = {
   name: 'check-config',
-  summary: 'Validate a configuration file; by default the one that the gateway would read.',
+  summary: 'Validate a configuration file; by default the file of the gateway.',
   positionals: ['[FILE]'],
   flags: [],
   async run({ positionals, env }) {

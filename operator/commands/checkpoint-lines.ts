@@ -19,8 +19,8 @@ export function checkpointJson(checkpoint: Checkpoint) {
 }
 
 /**
- * The newest of each organization among exported lines, or an array of them; text: what is wrong
- * with them.
+ * Reads the newest checkpoint of each organization from exported lines, or from an array. A text is
+ * the problem.
  */
 export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
   const newest = new Map<string, Checkpoint>();
@@ -35,7 +35,7 @@ export function readExported(text: string): ReadonlyMap<string, Checkpoint> | st
       if (!known || known.sequence < checkpoint.sequence) newest.set(checkpoint.organizationId, checkpoint);
     }
   } catch {
-    return 'it has no checkpoints as `ledger checkpoints` prints them';
+    return 'it has no output of `ledger checkpoints`';
   }
   return newest;
 }

@@ -14,7 +14,7 @@ const MEMBER = { model: 'model', provider: 'provider', organization: 'organizati
 
 const report: Command = {
   name: 'costs report',
-  summary: 'Add up what was charged and lost, by model, provider or organization.',
+  summary: 'Add up charges and losses, by model, provider or organization.',
   positionals: [],
   flags: [
     { name: 'since', value: 'ISO' },
@@ -63,7 +63,7 @@ function lineOf(row: CostRow): readonly string[] {
 
 const reconciliation: Command = {
   name: 'costs reconcile',
-  summary: "Compare a provider's count of tokens with what was charged, and what was not.",
+  summary: "Compare a provider's count of tokens with the charged and uncharged ones.",
   positionals: ['FILE'],
   flags: [{ name: 'provider', value: 'NAME' }],
   async run(call) {

@@ -8,7 +8,7 @@ import { type CreateKeyOutcome, createKey, keyJson, keyLines, keyState } from '.
 
 const create: Command = {
   name: 'key create',
-  summary: 'Create a key and show it, this one time.',
+  summary: 'Create a key and show it once.',
   positionals: [],
   flags: [
     { name: 'org', value: 'ID', required: true },
@@ -64,7 +64,7 @@ const list: Command = {
 
 const revoke: Command = {
   name: 'key revoke',
-  summary: 'Refuse a key from the next request on. It cannot be taken back.',
+  summary: 'Revoke a key from the next request on. It cannot be undone.',
   positionals: ['ID'],
   flags: [],
   async run(call) {
@@ -127,7 +127,7 @@ function created(outcome: CreateKeyOutcome, organizationId: string): Result {
       return {
         kind: 'done',
         json: { id, key: secret, ...rest },
-        text: `${table(lines)}\n\nKeep the key: it is not shown again.`,
+        text: `${table(lines)}\n\nStore the key: it is not shown again.`,
       };
     }
   }

@@ -8,7 +8,7 @@ import { checkpointJson } from './checkpoint-lines.ts';
 const list: Command = {
   name: 'ledger checkpoints',
   summary:
-    'Print the signed checkpoints of the ledger as lines of JSON, to be kept elsewhere; --write makes new ones first.',
+    'Print the signed checkpoints of the ledger as lines of JSON, to be stored elsewhere; --write makes new ones first.',
   positionals: [],
   flags: [{ name: 'since', value: 'ISO' }, { name: 'write' }],
   run: (call) =>
@@ -28,8 +28,7 @@ const list: Command = {
 
 const key: Command = {
   name: 'ledger checkpoint-key',
-  summary:
-    "Show the public key that this data folder's processes sign checkpoints with; it is made when it is missing.",
+  summary: 'Show the public key of this data folder, which verifies checkpoints. The key is created if it is missing.',
   positionals: [],
   flags: [],
   async run({ env }) {

@@ -7,7 +7,7 @@ import { table } from '../command-line/table.ts';
 
 const list: Command = {
   name: 'ledger dead-letters list',
-  summary: 'List charges that the ledger refused and nobody has decided about.',
+  summary: 'List charges that the ledger refused and that wait for a decision.',
   positionals: [],
   flags: [],
   run: (call) =>
@@ -81,10 +81,12 @@ function resultOf(id: string, letter: ResolvedLetter): Result {
 
 export const DEAD_LETTER_COMMANDS: readonly Command[] = [
   list,
-  resolving('ledger dead-letters retry', 'Charge one again, when the cause is gone.', (administration, id) =>
-    administration.retryDeadLetter(id, operatorHere()),
+  resolving(
+    'ledger dead-letters retry',
+    'Charge a dead letter again, after its cause is corrected.',
+    (administration, id) => administration.retryDeadLetter(id, operatorHere()),
   ),
-  resolving('ledger dead-letters forgive', 'Book one as a loss and charge nothing.', (administration, id) =>
+  resolving('ledger dead-letters forgive', 'Book a dead letter as a loss and charge nothing.', (administration, id) =>
     administration.forgiveDeadLetter(id, operatorHere()),
   ),
 ];

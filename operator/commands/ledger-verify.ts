@@ -37,17 +37,17 @@ async function readOptions({ flags }: CommandCall): Promise<VerifyOptions | Resu
   const [since, keyFile] = [flags.get('since'), flags.get('key')];
   const before = since === undefined ? undefined : await readSince(since);
   if (typeof before === 'string')
-    return refused(`--since takes a time, or a file of what \`ledger checkpoints\` printed: ${before}.`);
+    return refused(`--since takes a time, or a file with the output of \`ledger checkpoints\`: ${before}.`);
   if (keyFile === undefined) return before ? { before } : {};
   try {
     const trusted = [rawPublicKey(createPublicKey(await readFile(keyFile)))];
     return before ? { before, trusted } : { trusted };
   } catch (error) {
-    return refused(`${keyFile} is no key in PEM: ${error instanceof Error ? error.message : String(error)}`);
+    return refused(`${keyFile} is not a key in PEM format: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-/** Text: what is wrong with it. */
+/** A text is the problem. */
 async function readSince(since: string): Promise<VerifiedBefore | string> {
   const ms = createValueReader(new Map([['since', since]])).moment('since');
   if (ms !== undefined) return { kind: 'moment', ms };
@@ -58,7 +58,7 @@ async function readSince(since: string): Promise<VerifiedBefore | string> {
 }
 
 const WAITING =
-  'Decide about dead letters (`ledger dead-letters list`); spools are replayed when PostgreSQL takes charges.';
+  'Decide about dead letters (`ledger dead-letters list`). Spools are charged when PostgreSQL takes charges again.';
 
 function told(report: LedgerReport): Result {
   const { organizations, entries, generations, deadLetters, spooledCharges, differences } = report;

@@ -4,7 +4,7 @@ import { table } from '../command-line/table.ts';
 
 const renewEpoch: Command = {
   name: 'ledger renew-epoch',
-  summary: 'After restoring the database from a backup: make running gateways forget what they knew of it.',
+  summary: 'After restoring a backup: make running gateways discard what they know of the database.',
   positionals: [],
   flags: [],
   run: (call) =>
@@ -13,14 +13,14 @@ const renewEpoch: Command = {
       () => undefined,
       async ({ administration }) => {
         const epoch = await administration.renewLedgerEpoch();
-        return { kind: 'done', json: { epoch }, text: `The ledger's epoch is ${epoch} now.` };
+        return { kind: 'done', json: { epoch }, text: `The ledger epoch is now ${epoch}.` };
       },
     ),
 };
 
 const losses: Command = {
   name: 'ledger losses',
-  summary: 'List what generations cost and nobody was charged.',
+  summary: 'List costs that no customer was charged for.',
   positionals: [],
   flags: [{ name: 'since', value: 'ISO' }],
   run: (call) =>

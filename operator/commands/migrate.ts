@@ -5,12 +5,12 @@ import { withPool } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
 
 /**
- * Migrates as every process does that starts as the owner of the tables; other processes need it
- * done before.
+ * Migrates as every process does that starts as the owner of the tables. Processes with other
+ * database users need it done before their start.
  */
 export const MIGRATE: Command = {
   name: 'migrate',
-  summary: 'Bring the database schema forward, and give the roles of each process their rights.',
+  summary: 'Migrate the database schema, and grant the roles of the processes their rights.',
   positionals: [],
   flags: [],
   run: ({ env }) =>
@@ -32,5 +32,5 @@ function done({ version, name, roles }: Migrated): Result {
 
 const ROLES_TEXT: Readonly<Record<Migrated['roles'], string>> = {
   granted: 'The roles have their rights.',
-  absent: 'There are no roles, and this user may not make them: docs/security.md says what they are for.',
+  absent: 'There are no roles, and this user may not create them: docs/security.md describes them.',
 };

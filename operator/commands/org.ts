@@ -132,7 +132,7 @@ const suspend = onOrganization(
 
 const resume = onOrganization(
   'org resume',
-  'Let a suspended organization in again.',
+  'Serve a suspended organization again.',
   [],
   nothing,
   (id, administration) => administration.setSuspended(id, false, operatorHere()),
@@ -140,7 +140,8 @@ const resume = onOrganization(
 
 const credit: Command = {
   name: 'org credit',
-  summary: 'Add to the balance; a negative amount corrects. A reference is applied once; without one it is made.',
+  summary:
+    'Add to the balance; a negative amount corrects it. A reference is booked once; without --reference a new one is used.',
   positionals: ['ID', 'USD'],
   flags: [
     { name: 'note', value: 'TEXT' },
@@ -237,14 +238,14 @@ function givenLimits(
 }
 
 /**
- * Reference of `--reference`, or a new one: known before the first try, so that a repetition books
- * nothing twice.
+ * Reference of `--reference`, or a new one. It is known before the first try, so a repetition is
+ * booked once.
  */
 function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
 
-/** Adds the reference for a repetition to a result whose reply was lost. */
+/** Adds the reference to a message about a lost reply, so that the command can be repeated. */
 function withReference(result: Result, reference: string): Result {
   if (result.kind !== 'refused') return result;
   const { message } = result;
@@ -262,8 +263,8 @@ function bookedElsewhere(reference: string, organizationId: string): string {
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 /**
- * Without the members that are undefined: absent and undefined are different to the types, and to
- * the database.
+ * Removes members that are undefined: absent and undefined differ for the types and for the
+ * database.
  */
 function defined<T extends object>(value: T): Defined<T> {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;

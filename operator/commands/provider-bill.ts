@@ -4,7 +4,7 @@ import { DAY_MS, type UtcDay } from '../../core/clock.ts';
 /** A provider's count of one day and model. */
 export interface BilledUsage {
   readonly day: UtcDay;
-  /** As the provider calls it. */
+  /** Name at the provider. */
   readonly model: string;
   readonly inputTokens: number;
   /** Part of the input tokens. */
@@ -13,7 +13,7 @@ export interface BilledUsage {
 }
 
 /**
- * The usage, in the order of the file; or what is wrong with it, a line of text for each problem.
+ * Usage in the order of the file, or one line of text for each problem.
  */
 export type ProviderBill =
   | { readonly ok: true; readonly usage: readonly BilledUsage[] }
@@ -45,7 +45,7 @@ export async function readProviderBill(path: string): Promise<ProviderBill> {
   }
 }
 
-/** A text says why not. */
+/** A text is the problem. */
 async function readBounded(path: string): Promise<Buffer | string> {
   const file = await open(path, 'r');
   try {
@@ -61,8 +61,8 @@ async function readBounded(path: string): Promise<Buffer | string> {
 }
 
 /**
- * CSV as spreadsheets write it: fields may stand in quotes, lines may end with CRLF. Nothing of it
- * is guessed: what does not fit is refused.
+ * Reads CSV as spreadsheets write it: fields may be quoted, lines may end with CRLF. Nothing is
+ * guessed: a line that does not fit is refused.
  */
 export function parseProviderBill(text: string): ProviderBill {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
@@ -88,7 +88,7 @@ const COST = /^(?:\d{1,12}(?:\.\d{1,12})?)?$/;
 
 function readRow(row: string): BilledUsage | string {
   const fields = fieldsOf(row);
-  if (fields === undefined) return 'a quote is not closed, or stands inside a field.';
+  if (fields === undefined) return 'a quote is not closed, or is inside a field.';
   if (fields.length !== 6) return `has ${fields.length} fields, not 6.`;
   const [date = '', model = '', input = '', cached = '', output = '', cost = ''] = fields;
   const day = dayOf(date);

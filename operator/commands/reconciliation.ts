@@ -5,7 +5,7 @@ import type { BilledUsage } from './provider-bill.ts';
 const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Tokens of one kind: what the provider says, and what is known here. */
+/** Tokens of one kind: the provider's count and the gateway's. */
 export interface Compared {
   readonly provider: number;
   /** Charged and uncharged together. */
@@ -20,7 +20,7 @@ export interface Compared {
 
 export type UnchargedTokens = Readonly<Record<string, { readonly calls: number } & Readonly<Record<Kind, number>>>>;
 
-/** A day and model on which the provider's tokens and ours are more than 1 % apart. */
+/** A day and model with a difference of more than 1 %. */
 export interface Difference extends Readonly<Record<Kind, Compared>> {
   readonly date: string;
   readonly model: string;
@@ -38,8 +38,8 @@ export interface Reconciliation {
 }
 
 /**
- * Compares each day from the file's first to its last, for each model that it has: a day of a model
- * that it lacks is one on which the provider says it was not asked.
+ * Compares each day from the file's first to its last, for each model of the file. A day without a
+ * line for a model counts as no usage at the provider.
  */
 export function reconcile(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[]): Reconciliation {
   const bills = groupByDay(billed);
@@ -81,7 +81,7 @@ function compared(billed: readonly BilledUsage[], usage: readonly ProviderUsageR
   };
 }
 
-/** More than 1 % of what the provider says. */
+/** More than 1 % of the provider's tokens. */
 function isFarApart({ provider, gateway }: Compared): boolean {
   return Math.abs(provider - gateway) * 100 > provider;
 }

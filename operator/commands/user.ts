@@ -13,7 +13,7 @@ import { createUserWithPassword, resetPassword, userJson, userState } from '../r
 
 const create: Command = {
   name: 'user create',
-  summary: 'Create somebody who may sign in to the dashboard, and show the password, this one time.',
+  summary: 'Create a user of the dashboard and show the password once.',
   positionals: [],
   flags: [
     { name: 'email', value: 'E', required: true },
@@ -42,7 +42,7 @@ const create: Command = {
         const outcome = await createUserWithPassword(pool, user, operatorHere());
         switch (outcome.kind) {
           case 'email_taken':
-            return refused(`There is a user ${email} already.`);
+            return refused(`The user ${email} exists already.`);
           case 'unknown_organization':
             return unknown('org', organizationId ?? '');
           case 'organization_full':
@@ -78,7 +78,7 @@ const list: Command = {
 
 const reset = onUser(
   'user reset-password',
-  'Give a user a new random password, show it this one time, and end all sessions of the user.',
+  'Set a new random password, show it once, and end all sessions of the user.',
   async ({ pool }, email) => {
     const done = await resetPassword(pool, email, operatorHere());
     return done && withPassword(done.user, done.password);
@@ -87,18 +87,18 @@ const reset = onUser(
 
 const disable = onUser(
   'user disable',
-  'Sign a user out, let nobody in as this user, and revoke the keys that belong to the user unless they are kept.',
+  'End all sessions of a user, refuse new ones, and revoke the keys of the user unless --keep-keys is given.',
   ({ pool }, email, values) => disableOrEnable(pool, email, true, values.isOn('keep-keys') ? 'keep' : 'revoke'),
   [{ name: 'keep-keys' }],
 );
 
-const enable = onUser('user enable', 'Let a disabled user in again.', (database, email) =>
+const enable = onUser('user enable', 'Let a disabled user sign in again.', (database, email) =>
   disableOrEnable(database.pool, email, false),
 );
 
 export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable];
 
-/** `change` gives `undefined` when there is no such user. */
+/** `change` returns `undefined` if there is no such user. */
 function onUser(
   name: string,
   summary: string,
@@ -160,7 +160,7 @@ function withPassword(user: UserRecord, password: string): Result {
   return {
     kind: 'done',
     json: { id, email, password },
-    text: `${lines}\n\nThe password is not shown again. Its user is asked to choose another one in the dashboard.`,
+    text: `${lines}\n\nThe password is not shown again. The dashboard asks the user to choose another one.`,
   };
 }
 

@@ -8,13 +8,13 @@ import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import { reachable } from './readiness.ts';
 
 const DAY_MS = 86_400_000;
-/** Renewals are usually a month ahead: by now one should have been. */
+/** Certificates are usually renewed a month ahead: by now it should have happened. */
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;
 
 /**
- * The certificate of the API listener: its dates, its key, and whether Envoy, which may be another
- * container, shows this one.
+ * Checks the certificate of the API listener: dates, key, and whether Envoy, possibly in another
+ * container, serves this one.
  */
 export async function lookAtCertificate(
   { api, tls }: ListenConfig,
@@ -25,7 +25,7 @@ export async function lookAtCertificate(
   const [wrong] = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
   if (wrong !== undefined) {
     const found = `listen.tls.${wrong.field} ${wrong.message}`;
-    return [problem(check, found, 'Put a certificate and its own key there, each by rename.')];
+    return [problem(check, found, 'Put a certificate and its key there, each by a rename.')];
   }
   const certificate = new X509Certificate(await readFile(tls.certificatePath));
   const expiry = expiryFinding(check, certificate.validToDate);
@@ -34,7 +34,7 @@ export async function lookAtCertificate(
   return [
     begun
       ? { ...expiry, found: `${expiry.found} (${names})` }
-      : problem(check, `valid only from ${certificate.validFrom}`, 'See the clock of this machine.'),
+      : problem(check, `valid only from ${certificate.validFrom}`, 'Check the clock of this machine.'),
     await servedFinding(envoyHost, api.port, certificate),
   ];
 }
@@ -50,14 +50,14 @@ async function servedFinding(host: string, port: number, expected: X509Certifica
   const check = 'certificate served';
   const served = await servedFingerprint(host, port);
   if (served === undefined) return skipped(check, `${host}:${port} does not answer with TLS`);
-  if (served === expected.fingerprint256) return ok(check, 'Envoy shows the one in the file');
-  const advice = 'Replace the files by rename, which Envoy sees; a write in place it does not. Or restart Envoy.';
-  return problem(check, 'Envoy shows another one than the file holds', advice);
+  if (served === expected.fingerprint256) return ok(check, 'Envoy serves the one in the file');
+  const advice = 'Replace the files by a rename: Envoy does not see a write in place. Or restart Envoy.';
+  return problem(check, 'Envoy serves another one than the file has', advice);
 }
 
 function servedFingerprint(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // Looked at, not trusted: it names the public host.
+    // Not verified: the certificate names the public host, not this address.
     const socket = connect({ host, port, timeout: CONNECT_MS, rejectUnauthorized: false });
     const end = (fingerprint: string | undefined) => {
       socket.destroy();

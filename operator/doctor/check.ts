@@ -19,8 +19,8 @@ export interface Check {
 }
 
 /**
- * All side by side, each until its deadline, so that one part that hangs hides nothing of the
- * others. In the order of the checks.
+ * Runs all checks in parallel, each with a deadline: one that hangs does not hide the others. The
+ * results are in the order of the checks.
  */
 export async function runChecks(checks: readonly Check[]): Promise<readonly Finding[]> {
   const findings = await Promise.all(checks.map(runOne));
@@ -31,13 +31,13 @@ async function runOne({ name, withinMs, run }: Check): Promise<readonly Finding[
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<readonly Finding[]>((resolve) => {
     const found = `not done within ${withinMs / 1000} s`;
-    timer = setTimeout(() => resolve([problem(name, found, 'Something in its way does not answer.')]), withinMs);
+    timer = setTimeout(() => resolve([problem(name, found, 'Something that it needs does not answer.')]), withinMs);
   });
   try {
     return await Promise.race([run(), late]);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [problem(name, `could not be looked at: ${reason}`, 'See whether what it needs is there and may be read.')];
+    return [problem(name, `could not be checked: ${reason}`, 'Check that the files it needs exist and can be read.')];
   } finally {
     clearTimeout(timer);
   }

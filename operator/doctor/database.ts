@@ -25,9 +25,9 @@ export interface DatabaseAt {
 
 export interface LookedAt {
   readonly findings: readonly Finding[];
-  /** Absent: it cannot be asked anything further. */
+  /** Absent if the database cannot be queried. */
   readonly database?: DatabaseDiagnosis;
-  /** Its schema is one that this code can read. */
+  /** True if this code can read its schema. */
   readonly readable: boolean;
 }
 
@@ -39,7 +39,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
     if (!(error instanceof StoreUnavailable)) throw error;
     return { findings: [away(where, error)], readable: false };
   }
-  // Connected as somebody who may not read it, for one.
+  // For example, the user may not read it.
   const schema = await database.schema().catch((error: Error) => error);
   const { server } = database;
   const pooled = await hasTransactionPooler(url);
@@ -57,14 +57,14 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
   // Messages of pg name user, database and address, never the password.
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
-  const advice = `${adviceFor(cause)} Until then every request is answered no_capacity.`;
+  const advice = `${adviceFor(cause)} Until then every request is refused with no_capacity.`;
   return problem('database', `not reachable at ${where} (${message}${why})`, advice);
 }
 
 function adviceFor(cause: unknown): string {
   const { code = '', message = '' } = cause instanceof Error ? (cause as Error & { code?: string }) : {};
   if (/^28/.test(code)) return 'Correct user and password in DATABASE_URL (or stores.postgres), or pg_hba.conf.';
-  if (code === '53300') return 'Raise max_connections: docs/stores.md has how many there have to be.';
+  if (code === '53300') return 'Raise max_connections: docs/stores.md has the number that is needed.';
   if (/certificate|altnames|SSL|TLS/i.test(message)) {
     return "See TLS in docs/stores.md: the host's name, sslmode and sslrootcert in DATABASE_URL.";
   }
@@ -95,7 +95,7 @@ function connectionsFinding({ connections, maxConnections }: ServerFigures): Fin
   const found = `${connections} of ${maxConnections} are in use`;
   const free = maxConnections - connections;
   const advice =
-    'Raise max_connections, or put fewer gateway processes on this server: each opens 15 at most, or what stores.postgres_pool makes of it.';
+    'Raise max_connections, or run fewer gateway processes on this server: each opens at most 15, unless stores.postgres_pool sets another number.';
   if (free < FEW_CONNECTIONS) return problem(check, found, advice);
   return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
 }
@@ -106,7 +106,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return problem(
       check,
       `cannot be read: ${schema.message}`,
-      'Use the user that the gateway uses, or give it its rights.',
+      'Use the user of the gateway, or grant this user its rights.',
     );
   }
   const { version, applied, missing, ahead, unknown, changed } = schema;
@@ -116,7 +116,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return problem(
       check,
       'there is none',
-      'Run `gateway migrate` as its owner: it makes the schema. Or is it the wrong database?',
+      'Run `gateway migrate` as its owner, which creates the schema, or correct DATABASE_URL if this is the wrong database.',
     );
   }
   if (newest !== undefined) {
@@ -124,20 +124,16 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return problem(check, found, 'Run the release that the gateway processes run.');
   }
   if (changed.length > 0) {
-    const found = `${changed.join(', ')}: not what was applied to this database`;
+    const found = `${changed.join(', ')}: differs from the migration that was applied`;
     return problem(check, found, 'Run the release that made this database; migrations never change once released.');
   }
   if (missing.length > 0) {
     const found = `at version ${applied}, this release has ${version}: ${missing.join(', ')} not applied`;
-    return warning(
-      check,
-      found,
-      'Run `gateway migrate` of this release as the owner of the tables: it brings the schema forward.',
-    );
+    return warning(check, found, 'Run `gateway migrate` of this release as the owner of the tables.');
   }
   if (newestUsable !== undefined) {
     const found = `at version ${newestUsable}, newer than this release (${version}), which it still serves`;
-    return warning(check, found, 'Roll the newer release out to the end.');
+    return warning(check, found, 'Complete the rollout of the newer release.');
   }
   return ok(check, `at version ${version}, as this release`);
 }
@@ -159,8 +155,7 @@ export async function lookAtLedger({ database, readable }: LookedAt): Promise<re
           'Run `ledger verify` and see docs.',
         );
   if (deadLetters === 0) return [books, ok('dead letters', 'none')];
-  const advice =
-    'See `ledger dead-letters list`; each is a completion that was not charged, to be retried or forgiven.';
+  const advice = 'See `ledger dead-letters list`; each is a completion that was not charged. Retry or forgive it.';
   return [
     books,
     problem('dead letters', `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`, advice),

@@ -4,27 +4,26 @@ import { type Finding, ok, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
 /**
- * The demonstration of a first `npm start`: an operator with a well-known address, and a key that
- * spends real money where a provider's is set.
+ * Checks for the demo of a first `npm start`: an operator with a well-known address, and a key that
+ * spends real money if a provider's key is set.
  */
 export async function lookAtDemo(isConfigured: boolean, { database, readable }: LookedAt): Promise<readonly Finding[]> {
   const found: Finding[] = [];
   if (isConfigured) {
-    const advice =
-      'Take it out of the configuration in production: the next empty database would get an operator and a key.';
+    const advice = 'Remove it from the configuration in production: an empty database would get an operator and a key.';
     found.push(warning('demo', '`demo: true` is configured', advice));
   }
   // The checks of the database itself report that.
   if (database === undefined || !readable) return found;
   try {
     if (await database.hasEnabledUser(DEMO_EMAIL)) {
-      const advice = `Make an operator of your own, then \`user disable ${DEMO_EMAIL}\`; revoke the key of the organization Demo.`;
+      const advice = `Create an operator of your own, then \`user disable ${DEMO_EMAIL}\`; revoke the key of the organization Demo.`;
       found.push(warning('demo', `${DEMO_EMAIL} can sign in`, advice));
     }
   } catch (error) {
-    // The gateway process's user does not see people.
+    // The database user of the gateway process may not read users.
     if (!isForbidden(error)) throw error;
-    found.push(skipped('demo', "its account is not this database user's to see"));
+    found.push(skipped('demo', 'this database user may not read its account'));
   }
-  return found.length > 0 ? found : [ok('demo', 'none is left on')];
+  return found.length > 0 ? found : [ok('demo', 'no demo is left')];
 }

@@ -22,13 +22,13 @@ import { lookAtSecrets } from './secrets.ts';
 
 export const DOCTOR: Command = {
   name: 'doctor',
-  summary: 'Look at a deployment from this machine, changing nothing: what is wrong, and what to do about it.',
+  summary: 'Check a deployment from this machine, change nothing, and report what is wrong and what to do.',
   positionals: [],
   flags: [],
   run: async ({ env }) => resultOf(await examine(env)),
 };
 
-/** Above what any part of a check is given. */
+/** Longer than the time limit of any part of a check. */
 const WITHIN_MS = 15_000;
 
 async function examine(env: Environment): Promise<readonly Finding[]> {
@@ -71,7 +71,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
 
 async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
   const found = await findDatabase(env);
-  if ('kind' in found) return { findings: [skipped('database', 'which one it is, is unknown')], readable: false };
+  if ('kind' in found) return { findings: [skipped('database', 'its address is unknown')], readable: false };
   return lookAtDatabase(found);
 }
 
@@ -106,15 +106,15 @@ function configurationFindings(
 ): readonly Finding[] {
   const check = 'configuration';
   if (!loaded.ok && isElsewhere) {
-    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not looked at`;
-    const advice = 'Run the doctor where the gateway process runs as well: it has the configuration and reaches them.';
+    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not checked`;
+    const advice = 'Run the doctor where the gateway process runs too: the configuration is there.';
     return [warning(check, found, advice)];
   }
   if (!loaded.ok) {
     const [first] = loaded.problems;
     const more = loaded.problems.length > 1 ? `, and ${loaded.problems.length - 1} more` : '';
     const found = first === undefined ? path : `${first.file}:${first.line}:${first.column}: ${first.message}${more}`;
-    const advice = 'Correct it; check-config lists everything. Of what it names, only the database was looked at.';
+    const advice = 'Correct it; check-config lists all problems. Only the database was checked.';
     return [problem(check, found, advice)];
   }
   const { config, warnings } = loaded;
@@ -123,7 +123,7 @@ function configurationFindings(
     `${path} is valid: ${countOrNo(config.models.size, 'model')}, ${countOrNo(config.providers.size, 'provider')}`,
   );
   const told = warnings.map(({ line, message }) =>
-    warning(check, `${path}:${line}: ${message}`, 'Set it, or let this user read it; or take it out.'),
+    warning(check, `${path}:${line}: ${message}`, 'Set it, let this user read it, or remove it.'),
   );
   return [valid, ...told];
 }

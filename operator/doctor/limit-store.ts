@@ -6,12 +6,12 @@ import { type Finding, ok, problem, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 
 const OLDEST_MAJOR = 7;
-/** A script takes a fraction of a millisecond, and each completion waits for two. */
+/** A script takes a fraction of a millisecond, and each completion waits for two scripts. */
 const SLOW_MS = 5;
 const FULL = 0.8;
 
 export async function lookAtLimitStore(store: StoresConfig['redis']): Promise<readonly Finding[]> {
-  if (store.kind === 'memory') return [ok('limit store', 'limits are kept in the memory of the one gateway process')];
+  if (store.kind === 'memory') return [ok('limit store', 'limits are in the memory of the one gateway process')];
   try {
     const redis = await diagnoseRedis(store.url);
     return [
@@ -28,11 +28,10 @@ export async function lookAtLimitStore(store: StoresConfig['redis']): Promise<re
 }
 
 function adviceFor({ message }: Error): string {
-  const meanwhile = 'Until then completions are answered no_capacity.';
+  const meanwhile = 'Until then completions are refused with no_capacity.';
   if (/WRONGPASS|NOAUTH/.test(message)) return `Correct user and password in REDIS_URL (or stores.redis). ${meanwhile}`;
   if (/NOPERM|lacks rights/.test(message)) return `Give the user the rights that docs/stores.md lists. ${meanwhile}`;
-  // A server that misses the certificate of its client, or speaks TLS to one that does not, may
-  // simply hang up.
+  // A server that requires a client certificate, or TLS, may just close the connection.
   if (/certificate|altnames|SSL|TLS|ECONNRESET/i.test(message)) {
     return `See TLS in docs/stores.md: rediss or redis, the host's name, sslrootcert, sslcert and sslkey in REDIS_URL. ${meanwhile}`;
   }
@@ -43,7 +42,7 @@ function serverFinding({ version, mode, role, clusterState, persistenceFailed, p
   const check = 'redis';
   const found = `Redis ${version}, ${mode}`;
   if (Number.parseInt(version, 10) < OLDEST_MAJOR) {
-    return problem(check, `${found}: older than 7.0`, 'Upgrade Redis: the scripts use what 7.0 brought.');
+    return problem(check, `${found}: older than 7.0`, 'Upgrade Redis: the scripts use functions of 7.0.');
   }
   if (mode === 'standalone' && role !== 'master') {
     return problem(check, `${found}, is a replica and takes no writes`, 'Point REDIS_URL at the master.');
@@ -52,11 +51,11 @@ function serverFinding({ version, mode, role, clusterState, persistenceFailed, p
     return problem(
       check,
       `${found}, whose state is ${clusterState}`,
-      'See which slots no node serves (CLUSTER SLOTS).',
+      'Find the slots that no node serves (CLUSTER SLOTS).',
     );
   }
   if (persistenceFailed) {
-    const advice = 'Free its disk, or turn persistence off: nothing that is kept here has to outlive Redis.';
+    const advice = 'Free its disk, or switch persistence off: nothing here has to survive a restart of Redis.';
     return problem(check, `${found}, could not save to disk and may refuse writes`, advice);
   }
   return ok(
@@ -72,10 +71,10 @@ function memoryFinding({ maxmemoryPolicy, maxmemoryBytes, usedMemoryBytes }: Red
   const found = `${used} of ${mebibytes(maxmemoryBytes)}, ${maxmemoryPolicy}`;
   if (maxmemoryPolicy !== 'noeviction') {
     const advice =
-      'Set maxmemory-policy to noeviction: a hold that is evicted is money spent twice. Gateway processes refuse to start.';
+      'Set maxmemory-policy to noeviction: an evicted hold is money spent twice. Gateway processes refuse to start with another policy.';
     return problem(check, found, advice);
   }
-  const advice = 'Raise maxmemory: when it is reached every completion is answered no_capacity.';
+  const advice = 'Raise maxmemory: at the limit every completion is refused with no_capacity.';
   return usedMemoryBytes > maxmemoryBytes * FULL ? warning(check, found, advice) : ok(check, found);
 }
 
@@ -83,9 +82,7 @@ function clientsFinding({ clients, maxClients }: RedisDiagnosis): Finding {
   const check = 'redis connections';
   const found = `${clients} of ${maxClients === 0 ? 'an unknown number' : maxClients} are in use`;
   const full = maxClients > 0 && clients > maxClients * FULL;
-  return full
-    ? warning(check, found, 'Raise maxclients, or see who else is connected (CLIENT LIST).')
-    : ok(check, found);
+  return full ? warning(check, found, 'Raise maxclients, or look for other clients (CLIENT LIST).') : ok(check, found);
 }
 
 function mebibytes(bytes: number): string {

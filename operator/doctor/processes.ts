@@ -7,7 +7,7 @@ import {
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 
-/** An answer in the middle of its tokens waits as long. */
+/** The next tokens of every stream wait as long. */
 const LAGGING_MS = 250;
 const SHORT_HOST = 40;
 
@@ -19,7 +19,7 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
   const all = await database.processes();
   const fresh = all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
   if (fresh.length === 0) {
-    const advice = 'Start the gateway (npm start), or see in its log why it does not reach the database.';
+    const advice = 'Start the gateway (npm start), or find in its log why it cannot reach the database.';
     return [...silent(all, fresh), problem('gateway processes', 'none has reported in the last ten seconds', advice)];
   }
   return [
@@ -42,7 +42,7 @@ function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess
     .filter((process) => process.ageMs > REPORT_FRESH_MS && !replaced.has(nameOf(process)))
     .map((process) => {
       const found = `has not reported for ${Math.round(process.ageMs / 1000)} s`;
-      const advice = 'See whether it still runs. What it held is free 30 s after its end; its row goes after an hour.';
+      const advice = 'Check whether it still runs. Its holds end 30 s after its end; its row is deleted after an hour.';
       return warning(nameOf(process), found, advice);
     });
 }
@@ -56,20 +56,20 @@ function processFindings(process: ReportedProcess): Finding[] {
     findings.push(problem(check, `not ready: ${notReady}`, 'See docs/observability.md#gatewaynotready.'));
   }
   if (spool.charges > 0) {
-    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool, and completions are refused meanwhile`;
+    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool; completions are refused meanwhile`;
     findings.push(
-      problem(check, found, 'See why PostgreSQL does not take them: docs/observability.md#chargesspooled.'),
+      problem(check, found, 'Find out why PostgreSQL does not take them: docs/observability.md#chargesspooled.'),
     );
   }
   if (eventLoopLagMs.p99 > LAGGING_MS) {
-    const found = `is late by ${Math.round(eventLoopLagMs.p99)} ms in the worst hundredth of its time`;
+    const found = `has an event loop that is late by ${Math.round(eventLoopLagMs.p99)} ms, one time in a hundred`;
     findings.push(
-      warning(check, found, 'It has too much to do, or too little CPU: docs/observability.md#eventloopslow.'),
+      warning(check, found, 'It has too much work or too little CPU: docs/observability.md#eventloopslow.'),
     );
   }
   if (report.requestLog !== null && report.requestLog.dropped > 0) {
     const found = `${countOf(report.requestLog.dropped, 'row of the request log was', 'rows of the request log were')} dropped since its start`;
-    findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped; no charge is concerned.'));
+    findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped. Charges are not affected.'));
   }
   return findings.length > 0
     ? findings
@@ -83,12 +83,12 @@ function sameVersion(fresh: readonly ReportedProcess[], version: string): Findin
     return warning(
       check,
       `different ones run: ${versions.join(', ')}`,
-      'Let the rollout end, or restart the older ones.',
+      'Complete the rollout, or restart the older ones.',
     );
   }
   const [running = version] = versions;
   if (running === version) return ok(check, `${fresh.length} of ${version}`);
-  return warning(check, `${running} runs, this is ${version}`, 'Run the command line of the release that runs.');
+  return warning(check, `${running} runs, this is ${version}`, 'Use the command line of that release.');
 }
 
 function sameConfiguration(fresh: readonly ReportedProcess[]): Finding {
@@ -96,8 +96,7 @@ function sameConfiguration(fresh: readonly ReportedProcess[]): Finding {
   const fingerprints = new Set(fresh.map(({ report }) => report.configurationFingerprint));
   if (fingerprints.size === 1)
     return ok(check, `the same models and providers in ${countOf(fresh.length, 'process', 'processes')}`);
-  const advice =
-    'Give all of them the same file and the same secrets; a moment after a change it may be so for seconds.';
+  const advice = 'Give all of them the same file and secrets. After a change they may differ for some seconds.';
   return problem(check, `${fingerprints.size} different ones at once`, advice);
 }
 
@@ -109,22 +108,22 @@ function configurationFindings(configuration: ReportedConfiguration | undefined)
   if (refused !== null) {
     const [first] = refused.problems;
     const where = first === undefined ? '' : `, line ${first.line}: ${first.message}`;
-    const found = `${path} was refused and the one before it stays${where}`;
+    const found = `${path} was refused and the former one stays active${where}`;
     findings.push(problem(check, found, 'Correct the file: check-config lists everything that is wrong.'));
   }
   if (restartNeeded.length > 0) {
-    const found = `${restartNeeded.join(', ')} changed in the file, and need a restart`;
-    findings.push(warning(check, found, 'Restart the gateway when it suits.'));
+    const found = `${restartNeeded.join(', ')} changed in the file and need a restart`;
+    findings.push(warning(check, found, 'Restart the gateway when convenient.'));
   }
   const broken = models.filter((model) => model.problem !== null && !model.disabled);
   if (broken.length > 0) {
     const found = broken.map(({ id, problem: why }) => `${id} answers upstream_config_error: ${why}`).join('; ');
-    findings.push(warning(check, found, 'Set the secret or declare the provider; or disable the model.'));
+    findings.push(warning(check, found, 'Set the secret, declare the provider, or disable the model.'));
   }
   return findings;
 }
 
-/** The first process of a host speaks for its Envoy. */
+/** The first process of a host reports its Envoy. */
 function envoyFindings({ host, report }: ReportedProcess): Finding[] {
   const { envoy, providers } = report;
   if (envoy === null) return [];
@@ -134,16 +133,16 @@ function envoyFindings({ host, report }: ReportedProcess): Finding[] {
     .map(([name]) =>
       warning(
         `provider ${name}`,
-        `Envoy on ${short(host)} leaves it alone`,
+        `Envoy on ${short(host)} has ejected it`,
         'See docs/observability.md#providerejected.',
       ),
     );
   if (!envoy.reachable) {
-    return [problem(check, 'does not answer', 'Start it, and see its log; without it nothing is served.'), ...ejected];
+    return [problem(check, 'does not answer', 'Start it and read its log. Without it nothing is served.'), ...ejected];
   }
   const found = `${envoy.version}, ${envoy.state.toLowerCase()} for ${Math.round(envoy.uptimeMs / 60_000)} min`;
   if (envoy.state === 'LIVE') return [ok(check, found), ...ejected];
-  return [warning(check, found, 'Wait until it is live; when it stays so, see its log.'), ...ejected];
+  return [warning(check, found, 'Wait until it is live. If it does not become live, read its log.'), ...ejected];
 }
 
 function nameOf({ host, worker }: ReportedProcess): string {

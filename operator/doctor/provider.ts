@@ -9,8 +9,8 @@ import { type Finding, ok, problem } from './check.ts';
 const CONNECT_MS = 5_000;
 
 /**
- * Name, connection and certificate, as Envoy will meet them from this machine. Nothing is asked,
- * and no key is sent. What no model uses may fail.
+ * Checks name, connection and certificate as Envoy will find them from this machine. Sends no
+ * request and no key. A provider that no model uses may fail.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
   const findings = await meetProvider(provider);
@@ -35,7 +35,7 @@ async function meetProvider({ name, baseUrl, trustedCaPath }: KeylessProvider): 
   const tookMs = Math.round(performance.now() - startedMs);
   if (typeof met === 'string') {
     const advice = secure
-      ? 'See base_url, firewalls and proxies; a private CA belongs into the bundle that SSL_CERT_FILE names.'
+      ? 'Check base_url, firewalls and proxies. A private CA belongs into the bundle of SSL_CERT_FILE.'
       : 'Start it, or correct base_url.';
     return [problem(check, `${where}: ${met}`, advice)];
   }
@@ -82,7 +82,7 @@ async function meetTls(host: string, port: number, caPath: string | undefined): 
   });
 }
 
-/** Several addresses that all failed come as one error without a message of its own. */
+/** If all of several addresses failed, the error itself has no message. */
 function reasonOf(error: Error & { readonly errors?: readonly Error[] }): string {
   const reasons = error.errors?.map(({ message }) => message) ?? [error.message];
   return reasons.join('; ');

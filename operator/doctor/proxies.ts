@@ -5,11 +5,11 @@ import type { LookedAt } from './database.ts';
 
 const CHECK = 'dashboard proxies';
 const NAME_IT =
-  'If it is your proxy, add its address to trusted_proxies; if not, keep others off the dashboard’s address.';
+  'If it is your proxy, add its address to trusted_proxies. If not, close the dashboard’s address to others.';
 
 /**
- * Networks of the operator's own: what forwards from there is a proxy of his, and not somebody
- * outside who sends the header.
+ * Private networks: a sender of the header from there is a proxy of the operator, not an outsider
+ * who forges it.
  */
 const OWN = [
   '127.0.0.0/8',
@@ -23,8 +23,8 @@ const OWN = [
 ];
 
 /**
- * Proxies in front of the dashboard that `trusted_proxies` does not name: behind one, sign-in
- * limits take everybody for one address.
+ * Checks for proxies in front of the dashboard that `trusted_proxies` does not list: all users
+ * behind one share an address, and with it the limits of sign-in.
  */
 export async function lookAtProxies(
   { database, readable }: LookedAt,
@@ -45,5 +45,5 @@ export async function lookAtProxies(
 function lookAtConfiguration({ dashboard, trustedProxies }: Pick<GatewayConfig, 'dashboard' | 'trustedProxies'>) {
   if (dashboard.url?.startsWith('https:') !== true || trustedProxies.length > 0) return [];
   const found = 'dashboard.url is https, so a proxy speaks TLS in front, and trusted_proxies is empty';
-  return [warning(CHECK, found, 'Name the proxy in trusted_proxies; until then all callers have its address.')];
+  return [warning(CHECK, found, 'List the proxy in trusted_proxies. Until then all callers have its address.')];
 }

@@ -5,16 +5,15 @@ import { type Finding, ok, problem } from './check.ts';
 const TIMEOUT_MS = 5_000;
 const MAX_ANSWER_BYTES = 4_096;
 
-/** A request through Envoy, as the gateway's own readiness sends it. */
+/** Asks the gateway for its readiness, which is a request through Envoy. */
 export async function lookAtReadiness(metrics: Address): Promise<readonly Finding[]> {
   const answer = await ask(metrics, '/ready');
   const where = `${metrics.host}:${metrics.port}`;
   if (answer.kind === 'silent') {
-    const advice =
-      'Start the gateway (npm start), or run this where it runs: the metrics address is its own machine’s.';
+    const advice = 'Start the gateway (npm start), or run this on its machine: the metrics address is a local one.';
     return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
   }
-  if (answer.status === 200) return [ok('readiness', `a request through Envoy is served, says ${where}`)];
+  if (answer.status === 200) return [ok('readiness', `${where} reports that a request through Envoy is served`)];
   return [problem('readiness', answer.text.trim(), 'See docs/observability.md#gatewaynotready.')];
 }
 
@@ -39,7 +38,7 @@ function ask({ host, port }: Address, path: string): Promise<Answer> {
   });
 }
 
-/** Addresses that stand for every one of a machine are listened on, not connected to. */
+/** A wildcard address can be listened on, not connected to. */
 export function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

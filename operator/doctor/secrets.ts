@@ -9,7 +9,7 @@ export interface SecretPlaces {
    * Files that the configuration names: secrets, and with TLS the private key and the certificate.
    */
   readonly files: readonly string[];
-  /** The certificate among these files, which every client sees. */
+  /** The certificate among these files, which is public. */
   readonly certificatePath: string | undefined;
   readonly paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'probeKey'>;
 }

@@ -7,7 +7,7 @@ import { budgetText, limitText } from './organizations.ts';
 
 export interface CreatedKey {
   readonly kind: 'created';
-  /** The whole key, for the one time that it is shown. */
+  /** The complete key, which is shown once. */
   readonly secret: string;
   readonly key: KeyRecord;
 }

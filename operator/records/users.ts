@@ -7,14 +7,14 @@ import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from
 import type { Pool } from '../command-line/database.ts';
 
 /**
- * Address of the user that `npm start` makes with `demo: true`; `doctor` reports one that is left.
+ * Address of the user that `npm start` creates with `demo: true`. `doctor` reports a remaining one.
  */
 export const DEMO_EMAIL = 'demo@example.com';
 
 export interface UserWithPassword {
   readonly kind: 'created';
   readonly user: UserRecord;
-  /** For the one time that it is shown. */
+  /** Shown once. */
   readonly password: string;
 }
 
@@ -29,7 +29,7 @@ export async function createUserWithPassword(
   return result.kind === 'created' ? { ...result, password } : result;
 }
 
-/** A new random password; every session of the user ends. `undefined`: there is no such user. */
+/** Sets a random password and ends every session. `undefined`: there is no such user. */
 export async function resetPassword(
   pool: Pool,
   email: string,

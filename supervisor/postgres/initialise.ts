@@ -79,7 +79,7 @@ function run(user: ChildUser | undefined, binary: string, args: readonly string[
       },
     );
     child.stdin?.on('error', () => {
-      // The program ended before it read the statement; its exit says why.
+      // The program ended before it read the statement; its output has the reason.
     });
     child.stdin?.end(input);
   });

@@ -17,15 +17,15 @@ export interface UserFolders {
 }
 
 /**
- * Folder of PostgreSQL's own sockets. Another user's are beside those of the gateway: in a folder
- * that this user can write to, it could replace them.
+ * Folder of PostgreSQL's sockets. If it runs as another user, the folder is not that of the
+ * gateway's sockets, which that user could replace.
  */
 export function postgresSocketDir({ socketDir }: Pick<UserFolders, 'socketDir'>, user: ChildUser | undefined): string {
   return user === undefined ? socketDir : `${socketDir}-postgres`;
 }
 
 /**
- * The user to run PostgreSQL as, which refuses root: under root the owner of its folder, else the
+ * Chooses the user of PostgreSQL, which refuses root: under root the owner of its folder, else the
  * owner of the data folder, else `nobody`. `undefined`: our own user. Rejects with a message for
  * the operator if that user cannot run it.
  */
@@ -76,8 +76,7 @@ async function problemOf(user: ChildUser, folders: UserFolders): Promise<string 
 }
 
 /**
- * Makes the folder for that user. In the temporary folder another user may have made one with that
- * name.
+ * Creates the folder for that user. In the temporary folder another user may have created it first.
  */
 function ownFolder(path: string, user: ChildUser): string | undefined {
   mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 
 const TAIL_LINES = 20;
 const WORTH_FORWARDING = /^(WARNING|ERROR|FATAL|PANIC|LOG):/;
-/** The last line of a start: it may arrive after the first connection has been accepted. */
+/** The last line of a start, which may arrive after the first connection has been accepted. */
 const READY = /^LOG:\s+database system is ready to accept connections$/;
 
 export interface ServerLog {
@@ -14,8 +14,7 @@ export interface ServerLog {
 }
 
 /**
- * Reads the server's log to its end; what it says while starting and stopping is only worth showing
- * when that fails.
+ * Reads the server's log to its end. Lines of start and stop are shown only if these fail.
  */
 export function collectServerLog(stream: Readable, forward: (line: string) => void): ServerLog {
   const last: string[] = [];

@@ -1,7 +1,7 @@
 import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 
 /**
- * Given on the command line, so that a new release's settings reach an old database folder.
+ * Settings on the command line, so that a new release's settings reach an old database folder.
  * Everything else is PostgreSQL's default.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
@@ -31,7 +31,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   // Statements and row values stay out of the log (docs/design.md, "Invariants", 9).
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
-  // Two lines every few minutes that ask nobody to do anything.
+  // Two lines every few minutes that need no action.
   log_checkpoints: 'off',
 };
 
@@ -43,7 +43,7 @@ export function serverArguments(
   return ['-D', paths.postgresDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** The setting is a list; quotes keep commas and spaces of a path inside one entry. */
+/** The setting is a list; quotes keep commas and spaces of a path inside one element. */
 function quoted(folder: string): string {
   return `"${folder.replaceAll('"', '""')}"`;
 }

@@ -33,7 +33,7 @@ test('is named by the doctor, until it is off', async () => {
     'warning: demo@example.com can sign in',
   ]);
   await run('user', 'disable', 'demo@example.com');
-  expect(await told('demo: false\n')).toEqual(['ok: none is left on']);
+  expect(await told('demo: false\n')).toEqual(['ok: no demo is left']);
   await sql(url, 'drop table users cascade');
   expect(await told('demo: false\n')).not.toContainEqual(expect.stringMatching(/^ok/));
 });

@@ -20,7 +20,7 @@ describe('the doctor where there is no configuration', () => {
   it('looks at the database that it is given, and says what it could not look at', async () => {
     const found = await findings({ DATABASE_URL: await createDatabase() });
     expect(found[0]).toMatchObject({ check: 'configuration', verdict: 'warning' });
-    expect(found[0]?.found).toMatch(/there is no .*none\.yaml here: Redis, .* and providers were not looked at/);
+    expect(found[0]?.found).toMatch(/there is no .*none\.yaml here: Redis, .* and providers were not checked/);
     expect(found.find(({ check }) => check === 'database')?.verdict).toBe('ok');
   });
 

@@ -96,7 +96,7 @@ describe('the doctor on a database', () => {
     expect(await schema()).toEqual([expect.stringMatching(/^warning: at version 999, newer .* still serves$/)]);
     await sql(url, 'delete from schema_migrations where version = 999');
     await sql(url, "update schema_migrations set checksum = 'x' where version = 3");
-    expect(await schema()).toEqual([expect.stringMatching(/^problem: 0003_money_functions: not what/)]);
+    expect(await schema()).toEqual([expect.stringMatching(/^problem: 0003_money_functions: differs/)]);
     await sql(url, 'delete from schema_migrations where version > 2');
     expect(await schema()).toEqual([expect.stringMatching(/^warning: at version 2, this release has/)]);
   });
@@ -169,17 +169,17 @@ describe('the doctor on a database', () => {
     expect(await look('gateway b/0')).toEqual([
       'problem: not ready: draining',
       expect.stringMatching(/^problem: 2 charges wait in the spool/),
-      expect.stringMatching(/^warning: is late by 251 ms/),
+      expect.stringMatching(/^warning: has an event loop that is late by 251 ms/),
       expect.stringMatching(/^warning: 4 rows of the request log/),
     ]);
     expect(await look('gateway versions')).toEqual(['warning: different ones run: 0.1.0, 0.2.0']);
     expect(await look('configuration in force')).toEqual([
       'problem: 2 different ones at once',
-      'problem: g.yaml was refused and the one before it stays, line 7: no such field',
-      'warning: workers changed in the file, and need a restart',
+      'problem: g.yaml was refused and the former one stays active, line 7: no such field',
+      'warning: workers changed in the file and need a restart',
     ]);
     expect(await look('envoy on b')).toEqual(['problem: does not answer']);
-    expect(await look('provider openai')).toEqual(['warning: Envoy on b leaves it alone']);
+    expect(await look('provider openai')).toEqual(['warning: Envoy on b has ejected it']);
   });
 });
 

@@ -121,7 +121,7 @@ describe('users on the operator command line', () => {
   it('are refused where they cannot be', async () => {
     await done('user', 'create', '--email', 'twice@example.com');
     const twice = await refusal('refused', 'user', 'create', '--email', 'TWICE@example.com', '--operator');
-    expect(twice).toBe('There is a user twice@example.com already.');
+    expect(twice).toBe('The user twice@example.com exists already.');
     const nobody = `org-${'0'.repeat(26)}`;
     expect(await refusal('refused', 'user', 'create', '--email', 'x@example.com', '--org', nobody)).toBe(
       `There is no organization ${nobody}.`,
