@@ -6,7 +6,7 @@ import { worstCaseNanoUsd } from '../../core/pricing.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ModelChoice } from '../chat/check-model.ts';
-import type { ChosenChat } from '../chat/count-input.ts';
+import type { ChatWithModel } from '../chat/choose-model.ts';
 import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
@@ -19,17 +19,17 @@ export interface AdmissionDeps {
   readonly clock: Clock;
 }
 
-export interface Candidate extends ChosenChat {
+export interface AdmissionInput extends ChatWithModel {
   readonly generationId: string;
   readonly principal: Principal;
   readonly config: GatewayConfig;
   /** Reads the principal once more, with the spend of that day. */
   readonly readAgain: (day: UtcDay) => Promise<Principal | undefined>;
   /** Chooses again by a count of the input; `undefined` where there is none. */
-  readonly chooseByCount: () => Promise<ChosenChat | Refusal | undefined>;
+  readonly chooseByCount: () => Promise<ChatWithModel | Refusal | undefined>;
 }
 
-export interface Admission extends ChosenChat {
+export interface Admission extends ChatWithModel {
   readonly kind: 'admission';
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
@@ -43,34 +43,34 @@ export interface Admission extends ChosenChat {
  */
 const MOST_CALLS = 4;
 
-export async function admit(deps: AdmissionDeps, asked: Candidate): Promise<Admission | Refusal> {
-  let candidate = asked;
-  let principal = candidate.principal;
+export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise<Admission | Refusal> {
+  let input = given;
+  let principal = input.principal;
   for (let calls = 1; calls <= MOST_CALLS; calls++) {
     const nowMs = deps.clock.nowMs();
-    const request = admissionRequest(candidate, principal, nowMs);
+    const request = admissionRequest(input, principal, nowMs);
     const result = await deps.limits.admit(request);
     switch (result.kind) {
       case 'admitted':
         return {
           kind: 'admission',
-          chat: candidate.chat,
-          choice: candidate.choice,
+          chat: input.chat,
+          choice: input.choice,
           day: result.day,
           holdNanoUsd: request.holdNanoUsd,
           totalTimeoutMs: request.totalTimeoutMs,
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
       case 'refused': {
-        const refusal = refusalFor(result, request, candidate.config);
-        if (!mayFit(result, candidate)) return refusal;
-        const chosen = await candidate.chooseByCount();
+        const refusal = refusalFor(result, request, input.config);
+        if (!mayFit(result, input)) return refusal;
+        const chosen = await input.chooseByCount();
         if (chosen === undefined || isRefusal(chosen)) return chosen ?? refusal;
-        candidate = { ...candidate, ...chosen };
+        input = { ...input, ...chosen };
         break;
       }
       case 'read_again': {
-        const again = await candidate.readAgain(result.day);
+        const again = await input.readAgain(result.day);
         if (again === undefined) return refuse('no_capacity');
         principal = again;
       }
@@ -79,12 +79,12 @@ export async function admit(deps: AdmissionDeps, asked: Candidate): Promise<Admi
   return refuse('no_capacity');
 }
 
-function admissionRequest(candidate: Candidate, principal: Principal, nowMs: number): AdmissionRequest {
-  const { chat, choice } = candidate;
+function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: number): AdmissionRequest {
+  const { chat, choice } = input;
   const { key, organization, account } = principal;
   const outputTokens = chat.completions * choice.outputLimit;
   return {
-    holdId: candidate.generationId,
+    holdId: input.generationId,
     organizationId: organization.id,
     keyId: key.id,
     nowMs,
@@ -93,7 +93,7 @@ function admissionRequest(candidate: Candidate, principal: Principal, nowMs: num
     keyLimits: key.limits,
     tokens: chat.inputTokens.estimate + outputTokens,
     holdNanoUsd: holdFor(choice, chat, outputTokens),
-    totalTimeoutMs: candidate.config.timeouts.totalMs,
+    totalTimeoutMs: input.config.timeouts.totalMs,
     snapshot: account,
   };
 }
@@ -108,7 +108,7 @@ function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTok
  * A count is made only where it can change the answer: nobody without money keeps the tokenizer
  * busy.
  */
-function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: Candidate): boolean {
+function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: AdmissionInput): boolean {
   if (rule !== 'balance' && rule !== 'daily_budget') return false;
   const outputTokens = chat.completions * choice.outputLimit;
   const likely = worstCaseNanoUsd(choice.model.prices, Math.floor(chat.inputTokens.estimate / 2), outputTokens);

@@ -3,19 +3,19 @@ import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 
 /**
- * `limits.refused_rpm`: requests that are refused before a provider is asked cost their sender
- * nothing, so that each organization has so many in a UTC minute, and is not heard beyond. A key
- * that is revoked or expired has a count of its own.
+ * The limit `limits.refused_rpm`. Refused requests cost their sender nothing, so each organization
+ * has only so many in a UTC minute, and all its requests beyond are refused. A revoked or expired
+ * key has a count of its own.
  *
- * The count is of all gateway processes, but no request waits for it: it is raised after a refusal,
- * and what the store says then is added to what is counted here. So each of several processes
- * refuses beyond the limit at most what comes to it during one such call, and the whole limit while
- * Redis is away; one process alone is exact.
+ * The limit store adds up the counts of all gateway processes, but no request waits for it: a
+ * process counts, reports to the store afterwards, and learns the counts of the others from the
+ * reply. So a process exceeds the limit by the requests that it refuses during one such call. While
+ * Redis is unavailable each process has the whole limit for itself. One process alone is exact.
  */
 export interface RefusedRequests {
   /**
-   * Counts one for an organization or a key. A refusal: its limit is used up, and that is the
-   * answer instead.
+   * Counts one refused request of an organization or a key. Returns another refusal, to be sent
+   * instead, if the limit is used up.
    */
   take(id: string, limit: number, nowMs: number): Refusal | undefined;
   /** As take(), without counting. */
@@ -23,25 +23,25 @@ export interface RefusedRequests {
 }
 
 /**
- * By status, what counts: 408, 409 and 429 are of requests that may be well-formed, and of 5xx
- * nobody is to blame who asks.
+ * Statuses that count. A request that ends with 408, 409 or 429 may be well formed, and 5xx is no
+ * fault of the caller.
  */
 export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422]);
 
 /**
- * Organizations and keys with refused requests in this minute, at most. Beyond it the oldest are
+ * Bound on organizations and keys with refused requests in one minute. Beyond it the oldest are
  * forgotten.
  */
 const MOST_WINDOWS = 10_000;
 
 interface Window {
   endsAtMs: number;
-  /** Counted here. */
+  /** Counted by this process. */
   own: number;
-  /** Part of `own` that the store has counted. */
-  told: number;
-  isTelling: boolean;
-  /** By other processes, as far as the store has said. */
+  /** Part of `own` that is reported to the store. */
+  reported: number;
+  isReporting: boolean;
+  /** Counted by other processes, as far as the store has replied. */
   elsewhere: number;
 }
 
@@ -60,18 +60,18 @@ export function createRefusedRequests(
 
   function newWindow(id: string, nowMs: number): Window {
     const endsAtMs = (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS;
-    const window = { endsAtMs, own: 0, told: 0, isTelling: false, elsewhere: 0 };
+    const window = { endsAtMs, own: 0, reported: 0, isReporting: false, elsewhere: 0 };
     windows.delete(id);
     windows.set(id, window);
     if (windows.size > mostWindows) forget(nowMs);
     return window;
   }
 
-  /** All that are over; and if there are none, the eldest. */
+  /** Forgets windows that are over; if there is none, the oldest. */
   function forget(nowMs: number): void {
     for (const [id, { endsAtMs }] of windows) if (endsAtMs <= nowMs) windows.delete(id);
-    const [eldest] = windows.keys();
-    if (windows.size > mostWindows && eldest !== undefined) windows.delete(eldest);
+    const [oldest] = windows.keys();
+    if (windows.size > mostWindows && oldest !== undefined) windows.delete(oldest);
   }
 
   function refuseBeyond(window: Window | undefined, limit: number, nowMs: number): Refusal | undefined {
@@ -80,19 +80,19 @@ export function createRefusedRequests(
     return refuse('rpm_exceeded', { problem: 'Too many refused requests in this minute.' }, { retryAfterSeconds });
   }
 
-  /** One call at a time: what is refused meanwhile goes with the next. */
-  async function tell(id: string, window: Window, nowMs: number): Promise<void> {
-    window.isTelling = true;
-    const requests = window.own - window.told;
-    window.told = window.own;
+  /** Makes one call at a time: requests that are refused meanwhile go with the next. */
+  async function report(id: string, window: Window, nowMs: number): Promise<void> {
+    window.isReporting = true;
+    const requests = window.own - window.reported;
+    window.reported = window.own;
     try {
       const { refused, resetsAtMs } = await store.countRefused(id, requests, nowMs);
       learn(window, { refused, resetsAtMs, requests });
     } catch {
-      // The store is away: what is counted here still limits.
+      // The store is unavailable: the count of this process still limits.
     } finally {
-      window.isTelling = false;
-      if (window.own > window.told && windows.get(id) === window) void tell(id, window, nowMs);
+      window.isReporting = false;
+      if (window.own > window.reported && windows.get(id) === window) void report(id, window, nowMs);
     }
   }
 
@@ -103,27 +103,29 @@ export function createRefusedRequests(
       const beyond = refuseBeyond(window, limit, nowMs);
       if (beyond) return beyond;
       window.own += 1;
-      if (!window.isTelling) void tell(id, window, nowMs);
+      if (!window.isReporting) void report(id, window, nowMs);
       return undefined;
     },
   };
 }
 
-interface Told {
+interface Reported {
+  /** Sum of all processes in the minute of the store. */
   readonly refused: number;
   readonly resetsAtMs: number;
+  /** Requests that this report added. */
   readonly requests: number;
 }
 
-/** Minutes are those of the store's clock, which may be ahead of this process's or behind it. */
-function learn(window: Window, { refused, resetsAtMs, requests }: Told): void {
+/** Follows the minutes of the store's clock, which may be ahead of this process or behind it. */
+function learn(window: Window, { refused, resetsAtMs, requests }: Reported): void {
   const aheadMs = resetsAtMs - window.endsAtMs;
   if (aheadMs < -MINUTE_MS / 2) return;
   if (aheadMs > MINUTE_MS / 2) {
-    window.own = window.own - window.told + requests;
-    window.told = requests;
+    window.own = window.own - window.reported + requests;
+    window.reported = requests;
     window.elsewhere = 0;
   }
   window.endsAtMs = resetsAtMs;
-  window.elsewhere = Math.max(window.elsewhere, refused - window.told);
+  window.elsewhere = Math.max(window.elsewhere, refused - window.reported);
 }

@@ -6,7 +6,7 @@ import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
 import type { DeliveryHold, DeliveryOutcome, ProviderOutput } from '../delivery-contract/delivery-hold.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
-import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
+import type { Exchange, ResponseHead, ResponseStream, WholeResponse } from '../transport/exchange.ts';
 import { type AdmittedRequestOptions, admittedRequest } from './admitted-request.fixture.ts';
 import { createDeliveryService, type DeliveryService, type DeliveryServiceOptions } from './delivery-service.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
@@ -16,7 +16,7 @@ import { createIdentities } from './provider/identities.ts';
 /** A client, and what reached it. */
 export interface Client {
   readonly exchange: Exchange;
-  readonly responses: Answer[];
+  readonly responses: WholeResponse[];
   readonly heads: ResponseHead[];
   /** Each write of a stream. */
   readonly written: string[];
@@ -29,9 +29,9 @@ export interface Client {
   read(): void;
 }
 
-export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
+export function client(bodyMemory = new SharedBudget(1_000_000).open()): Client {
   const gone = new AbortController();
-  const responses: Answer[] = [];
+  const responses: WholeResponse[] = [];
   const heads: ResponseHead[] = [];
   const written: string[] = [];
   let reading = true;
@@ -69,7 +69,7 @@ export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
     peerAddress: '127.0.0.1',
     header: () => undefined,
     readBody: () => Promise.reject(new Error('delivery does not read the body')),
-    bodyRoom,
+    bodyMemory,
     async respond(response) {
       responses.push(response);
     },

@@ -4,7 +4,7 @@ import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
 import type { Refusal } from '../../core/errors/refusal.ts';
 import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
 import type { DeliveryHold, DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
-import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
+import { type BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { ActiveDelivery } from './attempts/active-delivery.ts';
 import { openFirst } from './attempts/attempts.ts';
@@ -52,7 +52,7 @@ export interface DeliveryServiceOptions {
   /** JSON answers in memory, all together. */
   readonly responseBudgetBytes?: number;
   /** An answer found no room, or gave way. */
-  readonly onNoRoom?: (why: Refused) => void;
+  readonly onMemoryRefused?: (why: BudgetRefusal) => void;
 }
 
 /** So that the largest answer, by default, is within a share. */
@@ -60,7 +60,10 @@ const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {
   const { egressSocketPath, clock, countTokens, estimateTokens, identify } = options;
-  const responseBudget = new SharedBudget(options.responseBudgetBytes ?? RESPONSE_BUDGET_BYTES, options.onNoRoom);
+  const responseBudget = new SharedBudget(
+    options.responseBudgetBytes ?? RESPONSE_BUDGET_BYTES,
+    options.onMemoryRefused,
+  );
   const reader = new ResponseReader();
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
@@ -72,7 +75,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
       const delivery = {
         admitted,
         exchange,
-        requestMemory: new RequestMemory(admitted.chat, exchange.bodyRoom),
+        requestMemory: new RequestMemory(admitted.chat, exchange.bodyMemory),
         hold,
         clock,
         providers,
@@ -103,7 +106,7 @@ async function deliver(delivery: ActiveDelivery): Promise<DeliveryOutcome> {
       try {
         return await deliverJson(delivery, opened);
       } finally {
-        opened.room.release();
+        opened.reservation.release();
       }
     case 'stream':
       return deliverStream(delivery, opened);

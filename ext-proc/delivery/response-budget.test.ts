@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Refused } from '../shared-budget/shared-budget.ts';
+import type { BudgetRefusal } from '../shared-budget/shared-budget.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver } from './client.fixture.ts';
 import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
@@ -14,10 +14,10 @@ afterAll(() => egress.close());
 const ANSWER_BYTES = Buffer.byteLength(JSON.stringify(COMPLETION));
 
 test('an answer beyond the share of its organization is 503 no_capacity and not charged; those of others are served', async () => {
-  const refused: Refused[] = [];
+  const refused: BudgetRefusal[] = [];
   const delivery = deliveryOver(egress, {
     responseBudgetBytes: 4 * ANSWER_BYTES,
-    onNoRoom: (why) => refused.push(why),
+    onMemoryRefused: (why) => refused.push(why),
   });
   egress.respondWith(sendJson(COMPLETION));
   const committed = Promise.withResolvers<undefined>();

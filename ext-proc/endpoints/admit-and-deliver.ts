@@ -6,14 +6,14 @@ import { authenticate, checkKey } from '../access/authenticate.ts';
 import { type Admission, admit } from '../admission/admit.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import type { BillableHold } from '../billing/billable-hold.ts';
-import { type ChosenChat, chooseByCount } from '../chat/count-input.ts';
+import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
 import type { DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Call, EndpointResult } from './call.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 
 export interface ServingDeps {
   readonly keys: KeyStore;
@@ -25,18 +25,18 @@ export interface ServingDeps {
   readonly boundTokens: BoundTokens;
 }
 
-/** A request that is well formed and may be served. */
-export interface Admissible extends ChosenChat {
+/** A chat request that nothing but the limit store can refuse. */
+export interface AdmissibleChat extends ChatWithModel {
   readonly generationId: string;
-  /** Claim on the idempotency key, if the request has one. */
+  /** Absent: the request has no idempotency key. */
   readonly claim?: IdempotencyClaim;
 }
 
-/** A key whose request is not admitted is free again before the client knows. */
+/** Frees the idempotency key of a request that is not admitted, before its client is answered. */
 async function admitOrFree(
   deps: ServingDeps,
-  { principal, config, exchange, trace }: Call,
-  { generationId, chat, choice, claim }: Admissible,
+  { principal, config, exchange, trace }: AuthorizedRequest,
+  { generationId, chat, choice, claim }: AdmissibleChat,
 ): Promise<Admission | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day);
@@ -63,10 +63,14 @@ async function admitOrFree(
 }
 
 /** Every admitted request ends in exactly one charge or one release. */
-export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Admissible): Promise<EndpointResult> {
-  const { principal, config, exchange, notes, arrivedAtMs, trace } = call;
-  const { generationId, claim } = request;
-  const admission = await admitOrFree(deps, call, request);
+export async function admitAndDeliver(
+  deps: ServingDeps,
+  request: AuthorizedRequest,
+  admissible: AdmissibleChat,
+): Promise<EndpointResult> {
+  const { principal, config, exchange, notes, arrivedAtMs, trace } = request;
+  const { generationId, claim } = admissible;
+  const admission = await admitOrFree(deps, request, admissible);
   if (isRefusal(admission)) return admission;
   const { chat, choice } = admission;
   notes.generationId = generationId;
@@ -103,12 +107,12 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     keepsResponse: claim !== undefined,
     trace,
   };
-  return deliverAdmitted(deps, call, admitted, hold);
+  return deliverAdmitted(deps, request, admitted, hold);
 }
 
 async function deliverAdmitted(
   deps: ServingDeps,
-  call: Call,
+  request: AuthorizedRequest,
   admitted: AdmittedRequest,
   hold: BillableHold,
 ): Promise<EndpointResult> {
@@ -117,17 +121,22 @@ async function deliverAdmitted(
   let firstEventMs: number | undefined;
   if (stream) metrics.streamStarted();
   try {
-    const outcome = await deps.delivery.deliver(admitted, call.exchange, hold);
+    const outcome = await deps.delivery.deliver(admitted, request.exchange, hold);
     firstEventMs = outcome.timeToFirstEventMs;
-    note(deps, call, outcome, hold);
-    return { kind: 'answered', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
+    note(deps, request, outcome, hold);
+    return { kind: 'responded', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
   } finally {
     if (stream) metrics.streamEnded(firstEventMs);
     await hold.release();
   }
 }
 
-function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: BillableHold): void {
+function note(
+  { metrics }: ServingDeps,
+  { notes }: AuthorizedRequest,
+  outcome: DeliveryOutcome,
+  hold: BillableHold,
+): void {
   metrics.attempts(outcome.attempts);
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;

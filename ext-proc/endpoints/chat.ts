@@ -2,20 +2,20 @@ import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
 import { isRefusal, refuse } from '../../core/errors/refusal.ts';
 import { newId } from '../../core/ids.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
-import { chooseModel } from '../chat/count-input.ts';
-import type { JudgingTurns } from '../chat/judging-turns.ts';
+import { chooseModel } from '../chat/choose-model.ts';
 import { readChatRequest } from '../chat/read-chat-request.ts';
+import type { ValidationTurns } from '../chat/validation-turns.ts';
 import type { Claims, FinishedClaim } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
 import { finish, type Steps } from '../shared-budget/steps.ts';
 import type { ReadTurns } from '../turns/reads-in-turns.ts';
-import { type Admissible, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
-import { type Call, type EndpointResult, tooManyAtOnce } from './call.ts';
+import { type AdmissibleChat, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
+import { type AuthorizedRequest, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
 
 export interface ChatDeps extends ServingDeps {
   readonly claims: Claims;
   readonly turns: ReadTurns;
-  readonly judging: JudgingTurns;
+  readonly validationTurns: ValidationTurns;
 }
 
 /** Longest silence inside an upload. */
@@ -25,67 +25,68 @@ const BODY_IDLE_MS = 30_000;
  * `POST /v1/chat/completions`: read, validate, claim, admit, deliver; the hold ends in exactly one
  * charge or one release.
  */
-export async function completeChat(deps: ChatDeps, call: Call): Promise<EndpointResult> {
-  call.trace?.step('read_body');
-  const body = await readBody(call);
+export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): Promise<EndpointResult> {
+  request.trace?.step('read_body');
+  const body = await readBody(request);
   if (!Buffer.isBuffer(body)) return body;
-  call.trace?.step('validate');
-  const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.judging, call, body, steps);
-  const chat = await inTurns(readChatRequest(body, call.exchange.header('content-encoding')));
-  if (chat === undefined) return clientGone(call);
+  request.trace?.step('validate');
+  const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
+  const chat = await inTurns(readChatRequest(body, request.exchange.header('content-encoding')));
+  if (chat === undefined) return clientGone(request);
   if (isRefusal(chat)) return chat;
-  const idempotencyKey = readIdempotencyKey(call.exchange.header('idempotency-key'));
+  const idempotencyKey = readIdempotencyKey(request.exchange.header('idempotency-key'));
   if (isRefusal(idempotencyKey)) return idempotencyKey;
-  call.notes.model = chat.model;
-  call.notes.streamed = chat.stream;
-  const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens, inTurns);
-  if (chosen === undefined) return clientGone(call);
+  request.notes.model = chat.model;
+  request.notes.streamed = chat.stream;
+  const chosen = await chooseModel(chat, request.principal, request.config, deps.boundTokens, inTurns);
+  if (chosen === undefined) return clientGone(request);
   if (isRefusal(chosen)) return chosen;
   // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that
   // nothing takes would be lost.
-  deps.accounting.sees(call.principal.account.ledgerEpoch);
+  deps.accounting.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
-  const request = { ...chosen, generationId: newId('gen', call.arrivedAtMs) };
+  const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs) };
   return idempotencyKey === undefined
-    ? admitAndDeliver(deps, call, request)
-    : completeOnce(deps, call, request, idempotencyKey, body);
+    ? admitAndDeliver(deps, request, admissible)
+    : completeOnce(deps, request, admissible, idempotencyKey, body);
 }
 
 /** Work on a body of up to this length takes a millisecond at worst, and goes at once. */
 const SMALL_BODY_BYTES = 32 * 1024;
 
 function takeTurns<Result>(
-  judging: JudgingTurns,
-  { principal, exchange }: Call,
+  turns: ValidationTurns,
+  { principal, exchange }: AuthorizedRequest,
   body: Buffer,
   steps: Steps<Result>,
 ): Result | Promise<Result | undefined> {
   if (body.length <= SMALL_BODY_BYTES) return finish(steps);
-  return judging.run(principal.organization.id, steps, () => exchange.gone);
+  return turns.run(principal.organization.id, steps, () => exchange.gone);
 }
 
 /** One response for a key, however often it is requested (docs/interface.md, "Idempotency"). */
 async function completeOnce(
   deps: ChatDeps,
-  call: Call,
-  request: Admissible,
+  request: AuthorizedRequest,
+  admissible: AdmissibleChat,
   idempotencyKey: string,
   body: Buffer,
 ): Promise<EndpointResult> {
-  call.trace?.step('claim');
-  if (deps.turns.idempotency.isCrowded({ organizationId: call.principal.organization.id })) return tooManyAtOnce(deps);
+  request.trace?.step('claim');
+  if (deps.turns.idempotency.isCrowded({ organizationId: request.principal.organization.id }))
+    return tooManyAtOnce(deps);
   const claimed = await deps.claims.claim({
-    organizationId: call.principal.organization.id,
+    organizationId: request.principal.organization.id,
     idempotencyKey,
     body,
-    generationId: request.generationId,
-    retentionMs: call.config.idempotencyRetentionMs,
+    generationId: admissible.generationId,
+    retentionMs: request.config.idempotencyRetentionMs,
   });
   switch (claimed.kind) {
     case 'claimed':
-      return admitAndDeliver(deps, call, { ...request, claim: claimed.claim });
+      return admitAndDeliver(deps, request, { ...admissible, claim: claimed.claim });
     case 'finished':
-      return replay(deps, call, request.chat, claimed);
+      return replay(deps, request, admissible.chat, claimed);
     case 'running':
       return keyInFlight();
     case 'reused':
@@ -95,7 +96,7 @@ async function completeOnce(
 
 async function replay(
   { delivery }: ChatDeps,
-  { config, exchange, notes, principal, takeRead, trace }: Call,
+  { config, exchange, notes, principal, takeRead, trace }: AuthorizedRequest,
   chat: ChatRequest,
   finished: FinishedClaim,
 ): Promise<EndpointResult> {
@@ -106,16 +107,16 @@ async function replay(
   notes.replayed = true;
   // A client that does not read its answer must not keep its own request in memory, too.
   chat.keepText(0);
-  exchange.bodyRoom.release();
+  exchange.bodyMemory.release();
   const organizationId = principal.organization.id;
   const order = { ...finished, organizationId, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
   const { answered, refusal } = await delivery.replay(order, exchange);
   notes.clientGone = exchange.gone.aborted;
   if (!answered && refusal) return refusal;
-  return { kind: 'answered', status: 200, ...(refusal ? { refusal } : {}) };
+  return { kind: 'responded', status: 200, ...(refusal ? { refusal } : {}) };
 }
 
-async function readBody({ exchange, config, notes, principal }: Call): Promise<Buffer | EndpointResult> {
+async function readBody({ exchange, config, notes, principal }: AuthorizedRequest): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;
   const result = await exchange.readBody({
     organizationId: principal.organization.id,
@@ -130,14 +131,14 @@ async function readBody({ exchange, config, notes, principal }: Call): Promise<B
       return refuse('request_too_large', { limit_bytes: limitBytes });
     case 'timeout':
       return refuse('request_timeout');
-    case 'no_room':
+    case 'no_memory':
       return refuse('no_capacity');
     case 'gone':
       return clientGone({ notes });
   }
 }
 
-function clientGone({ notes }: Pick<Call, 'notes'>): EndpointResult {
+function clientGone({ notes }: Pick<AuthorizedRequest, 'notes'>): EndpointResult {
   notes.clientGone = true;
-  return { kind: 'answered', status: CLIENT_GONE_STATUS };
+  return { kind: 'responded', status: CLIENT_GONE_STATUS };
 }

@@ -3,20 +3,20 @@ import { isGenerationId } from '../../core/id-form.ts';
 import { usdNumber } from '../../core/money.ts';
 import type { Generation } from '../../database/ledger/ledger.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
-import type { Call, EndpointResult } from './call.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 import { tokenFigures } from './token-figures.ts';
 
 /** `GET /v1/generation?id=`: one settled request of the caller's organization. */
-export async function showGeneration(call: Call, ledger: LedgerReads): Promise<EndpointResult> {
-  const query = readQuery(call.route.query, ['id']);
+export async function showGeneration(request: AuthorizedRequest, ledger: LedgerReads): Promise<EndpointResult> {
+  const query = readQuery(request.route.query, ['id']);
   if (isRefusal(query)) return query;
   const { id } = query.values;
   if (id === undefined || id === '') return refuse('invalid_request', { problem: 'id is required.' }, { param: 'id' });
   if (!isGenerationId(id)) return refuse('generation_not_found');
-  const limited = await call.takeRead();
+  const limited = await request.takeRead();
   if (limited) return limited;
-  const generation = await ledger.findGeneration(call.principal.organization.id, id);
+  const generation = await ledger.findGeneration(request.principal.organization.id, id);
   if (generation === undefined) return refuse('generation_not_found');
   return { kind: 'json', body: { data: generationRecord(generation) } };
 }

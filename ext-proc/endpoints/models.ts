@@ -1,15 +1,15 @@
 import type { Model } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
-import type { Call, EndpointResult } from './call.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 
 /** `GET /v1/models`: the enabled models that the key may use, in the order of the configuration. */
-export async function listModels(call: Call): Promise<EndpointResult> {
-  const query = readQuery(call.route.query, []);
+export async function listModels(request: AuthorizedRequest): Promise<EndpointResult> {
+  const query = readQuery(request.route.query, []);
   if (isRefusal(query)) return query;
-  const limited = await call.takeRead();
+  const limited = await request.takeRead();
   if (limited) return limited;
-  const { config, principal } = call;
+  const { config, principal } = request;
   const allowed = principal.key.models;
   const data = [...config.models.values()]
     .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))

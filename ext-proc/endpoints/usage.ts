@@ -4,7 +4,7 @@ import { usdNumber } from '../../core/money.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../database/ledger/ledger.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
-import type { Call, EndpointResult } from './call.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 import { tokenFigures, UsageSums } from './token-figures.ts';
 
@@ -33,11 +33,11 @@ export interface UsageDeps {
  * `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is
  * answered, so that no slow client is waited for.
  */
-export async function showUsage(call: Call, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
-  const { exchange, principal, config } = call;
-  const query = usageQuery(call.route.query, principal.organization.id, utcDay(call.arrivedAtMs));
+export async function showUsage(request: AuthorizedRequest, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
+  const { exchange, principal, config } = request;
+  const query = usageQuery(request.route.query, principal.organization.id, utcDay(request.arrivedAtMs));
   if (isRefusal(query)) return query;
-  const limited = await call.takeRead();
+  const limited = await request.takeRead();
   if (limited) return limited;
   const total = new UsageTotal();
   const pieces: Buffer[] = [Buffer.from('{"data":[')];
@@ -60,8 +60,8 @@ export async function showUsage(call: Call, { ledger, delivery }: UsageDeps): Pr
     },
     exchange,
   );
-  call.notes.clientGone = exchange.gone.aborted;
-  return refused ?? { kind: 'answered', status: 200 };
+  request.notes.clientGone = exchange.gone.aborted;
+  return refused ?? { kind: 'responded', status: 200 };
 }
 
 function usageQuery(text: string, organizationId: string, today: UtcDay): UsageQuery | Refusal {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log/log.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
-import type { AnswerMetrics } from '../telemetry/answer-metrics.ts';
+import type { StoredResponseMetrics } from '../telemetry/stored-response-metrics.ts';
 
 /**
  * Answers are large: deleting a few at a time keeps the statement short and the disk free for
@@ -17,7 +17,7 @@ export interface ExpiryOptions {
   readonly retentionMs: () => number;
   /** For each organization. */
   readonly boundBytes: () => number;
-  readonly metrics: AnswerMetrics;
+  readonly metrics: StoredResponseMetrics;
   readonly log: Log;
 }
 
@@ -41,8 +41,8 @@ async function deleteUntil(
       const deleted = await store.deleteOlderThan(retentionMs(), ROWS_AT_ONCE);
       const { changed, evicted, storedBytes } = await store.tidyStored(boundBytes(), ROWS_AT_ONCE);
       hasMore = deleted >= ROWS_AT_ONCE || changed >= ROWS_AT_ONCE;
-      metrics.answersEvicted(evicted);
-      metrics.answersStored(storedBytes);
+      metrics.storedResponsesEvicted(evicted);
+      metrics.responseBytesStored(storedBytes);
     } catch (error) {
       log.warn({ err: error }, 'old idempotency keys could not be deleted yet');
     }

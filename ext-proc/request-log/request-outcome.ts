@@ -1,11 +1,12 @@
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { newId } from '../../core/ids.ts';
-import { formatUsd } from '../../core/money.ts';
+import { formatUsd, usdNumber } from '../../core/money.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { RequestLogRow } from '../../database/request-log/request-log-store.ts';
 import { checkKey } from '../access/authenticate.ts';
 import type { Route } from '../access/route.ts';
-import type { CallNotes } from '../endpoints/call.ts';
+import type { RequestNotes } from '../endpoints/authorized-request.ts';
+import { hasFailed } from '../telemetry/request-metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
@@ -17,10 +18,10 @@ export interface RequestOutcome {
   readonly arrivedAtMs: number;
   /** The configuration when the request arrived. */
   readonly config: GatewayConfig;
-  readonly notes: CallNotes;
+  readonly notes: RequestNotes;
   readonly trace: RequestTrace | undefined;
   route?: Route;
-  /** The key's owner, also where the key is revoked or expired. */
+  /** Present also where the key is revoked or expired. */
   principal?: Principal;
   address?: string;
   status: number;
@@ -112,8 +113,29 @@ export function requestLogRow(
 }
 
 /**
- * A copy where it is cut: a slice would keep the whole text in memory for as long as the row waits.
+ * Sets the attributes of the request's span: fewer than its access line has, and nothing about the
+ * caller's address.
  */
+export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
+  const { route, principal, notes, status, code } = outcome;
+  // A path that is not a route is text of the client.
+  const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
+  root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
+  root.set('http.request.method', exchange.method);
+  root.set('http.route', path);
+  root.set('http.response.status_code', status);
+  root.set('request.id', exchange.requestId);
+  root.set('gateway.organization.id', principal?.organization.id);
+  root.set('gateway.generation.id', notes.generationId);
+  root.set('gen_ai.request.model', notes.model);
+  if (notes.costNanoUsd !== undefined) root.set('gateway.cost_usd', usdNumber(notes.costNanoUsd));
+  if (code === undefined) return;
+  // A fault of the caller is an attribute, but not a failed span.
+  if (hasFailed({ status, code })) root.fail(code);
+  else root.set('error.type', code);
+}
+
+/** Copies what it cuts: a slice would keep the whole text in memory while the row waits. */
 function bounded(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
 }

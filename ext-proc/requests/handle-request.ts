@@ -10,15 +10,26 @@ import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
 import { findRoute } from '../access/route.ts';
 import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from '../admission/refused-requests.ts';
-import { type Call, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from '../endpoints/call.ts';
+import {
+  type AuthorizedRequest,
+  checkDeclaredSize,
+  type EndpointResult,
+  tooManyAtOnce,
+} from '../endpoints/authorized-request.ts';
 import { type ChatDeps, completeChat } from '../endpoints/chat.ts';
 import { showCredits } from '../endpoints/credits.ts';
 import { showGeneration } from '../endpoints/generation.ts';
 import { listModels } from '../endpoints/models.ts';
 import { showUsage } from '../endpoints/usage.ts';
-import { describeTrace } from '../request-log/describe-trace.ts';
 import type { GatewayRequestLog } from '../request-log/open-request-logs.ts';
-import { accessLine, isFree, isUnusable, type RequestOutcome, requestLogRow } from '../request-log/request-outcome.ts';
+import {
+  accessLine,
+  describeTrace,
+  isFree,
+  isUnusable,
+  type RequestOutcome,
+  requestLogRow,
+} from '../request-log/request-outcome.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
@@ -34,7 +45,7 @@ export interface RequestHandlerDeps extends ChatDeps {
   readonly tracing: Tracing;
   /** The configuration in force now; a request keeps the one it began with. */
   readonly config: () => GatewayConfig;
-  /** Requests that are not worth a line in the log: the process's own readiness probe. */
+  /** True for the readiness probe of a gateway process, which gets no access line. */
   readonly isProbe: (authorization: string | undefined) => boolean;
 }
 
@@ -59,9 +70,9 @@ export function createRequestHandler(given: RequestHandlerDeps): ExchangeHandler
     try {
       const result = await decide(deps, exchange, outcome);
       outcome.trace?.decided(isRefusal(result) ? result.code : undefined);
-      await answer(exchange, result, outcome);
+      await respond(exchange, result, outcome);
     } catch (error) {
-      // Exceptions are bugs. The transport answers what is left to answer; here they are recorded.
+      // Exceptions are bugs. They are recorded here, and the transport responds.
       outcome.status = 500;
       outcome.code = 'internal_error';
       outcome.trace?.decided('internal_error');
@@ -86,10 +97,10 @@ function beginTrace(
 
 async function decide(deps: Parts, exchange: Exchange, outcome: RequestOutcome): Promise<EndpointResult> {
   try {
-    const call = await authorize(deps, exchange, outcome);
-    if (isRefusal(call)) return call;
-    const result = await serve(deps, call);
-    return isRefusal(result) ? (countRefusal(deps, call, result) ?? result) : result;
+    const request = await authorize(deps, exchange, outcome);
+    if (isRefusal(request)) return request;
+    const result = await serve(deps, request);
+    return isRefusal(result) ? (countRefusal(deps, request, result) ?? result) : result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     // Logged in the request's own line: while a store is unavailable every request fails alike, and
@@ -99,11 +110,12 @@ async function decide(deps: Parts, exchange: Exchange, outcome: RequestOutcome):
   }
 }
 
-/**
- * Everything that the headers alone decide: a caller without rights is refused before its body is
- * read.
- */
-async function authorize(deps: Parts, exchange: Exchange, outcome: RequestOutcome): Promise<Call | Refusal> {
+/** Decides by the headers alone: a caller without rights is refused before its body is read. */
+async function authorize(
+  deps: Parts,
+  exchange: Exchange,
+  outcome: RequestOutcome,
+): Promise<AuthorizedRequest | Refusal> {
   const { config, arrivedAtMs } = outcome;
   const route = findRoute(exchange.method, exchange.path);
   if (isRefusal(route)) return route;
@@ -117,10 +129,10 @@ async function authorize(deps: Parts, exchange: Exchange, outcome: RequestOutcom
   const { key, organization } = principal;
   const limit = config.limits.refusedRequestsPerMinute;
   const unusable = checkKey(key, arrivedAtMs);
-  // Counts for the key alone: a finder of the key must not shut its organization out.
+  // Counts for the key alone: a stranger who found an old key must not shut its organization out.
   if (unusable) return noted(deps, deps.refused.take(key.id, limit, arrivedAtMs)) ?? unusable;
   const denied = authorizeCaller(principal, address, route);
-  // Before the limit in the order of checks, so that it stays what it is beyond it.
+  // This refusal comes before the limit in the order of checks, so it is sent beyond the limit too.
   if (denied) deps.refused.take(organization.id, limit, arrivedAtMs);
   const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
   const takeOneRead = () => takeRead(deps, principal, config);
@@ -128,8 +140,8 @@ async function authorize(deps: Parts, exchange: Exchange, outcome: RequestOutcom
   return beyond ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
-/** A refusal: those of the organization are beyond its limit with this one. */
-function countRefusal(deps: Parts, { principal, config }: Call, refusal: Refusal): Refusal | undefined {
+/** Counts a refusal. Returns another one, to be sent instead, beyond the limit. */
+function countRefusal(deps: Parts, { principal, config }: AuthorizedRequest, refusal: Refusal): Refusal | undefined {
   if (!COUNTED_STATUSES.has(statusOf(refusal))) return undefined;
   const limit = config.limits.refusedRequestsPerMinute;
   return noted(deps, deps.refused.take(principal.organization.id, limit, deps.clock.nowMs()));
@@ -140,20 +152,20 @@ function noted({ metrics }: Parts, beyond: Refusal | undefined): Refusal | undef
   return beyond;
 }
 
-function serve(deps: RequestHandlerDeps, call: Call): EndpointResult | Promise<EndpointResult> {
-  if (call.route.name === 'chat') return completeChat(deps, call);
-  call.trace?.step('read');
-  const tooLarge = checkDeclaredSize(call);
+function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointResult | Promise<EndpointResult> {
+  if (request.route.name === 'chat') return completeChat(deps, request);
+  request.trace?.step('read');
+  const tooLarge = checkDeclaredSize(request);
   if (tooLarge) return tooLarge;
-  switch (call.route.name) {
+  switch (request.route.name) {
     case 'models':
-      return listModels(call);
+      return listModels(request);
     case 'credits':
-      return showCredits(call, deps.ledger, deps.limits);
+      return showCredits(request, deps.ledger, deps.limits);
     case 'generation':
-      return showGeneration(call, deps.ledger);
+      return showGeneration(request, deps.ledger);
     case 'usage':
-      return showUsage(call, deps);
+      return showUsage(request, deps);
   }
 }
 
@@ -168,7 +180,7 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 
-async function answer(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> {
+async function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> {
   switch (result.kind) {
     case 'refusal': {
       const rendered = renderRefusal(result);
@@ -183,7 +195,7 @@ async function answer(exchange: Exchange, result: EndpointResult, outcome: Reque
         headers: { 'content-type': 'application/json' },
         body: Buffer.from(JSON.stringify(result.body)),
       });
-    case 'answered':
+    case 'responded':
       outcome.status = result.status;
       if (result.refusal) outcome.code = result.refusal.code;
   }

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Refused, type Room, SharedBudget } from './shared-budget.ts';
+import { type BudgetRefusal, type MemoryReservation, SharedBudget } from './shared-budget.ts';
 
 const QUARTER = 250;
 
 function budgetOf1000() {
-  const refused: Refused[] = [];
+  const refused: BudgetRefusal[] = [];
   return { refused, budget: new SharedBudget(4 * QUARTER, (why) => refused.push(why)) };
 }
 
@@ -14,7 +14,7 @@ describe('a budget in shares', () => {
     const { budget, refused } = budgetOf1000();
     const [kept, more, upload] = [budget.open('a'), budget.open('a'), budget.open('a')];
     expect([kept.take(500), more.take(1)]).toEqual([true, false]);
-    upload.yields({ giveUp: () => undefined });
+    upload.makeEvictable({ evict: () => undefined });
     expect([upload.take(500), budget.heldBytes, refused]).toEqual([true, 1000, ['share']]);
   });
 
@@ -34,16 +34,16 @@ describe('a budget in shares', () => {
     const { budget, refused } = budgetOf1000();
     const gone: string[] = [];
     const open = (organization: string, bytes: number) => {
-      const room = budget.open(organization);
-      room.yields({ giveUp: () => gone.push(`${organization}${bytes}`) });
-      expect(room.take(bytes)).toBe(true);
-      return room;
+      const reservation = budget.open(organization);
+      reservation.makeEvictable({ evict: () => gone.push(`${organization}${bytes}`) });
+      expect(reservation.take(bytes)).toBe(true);
+      return reservation;
     };
     open('small', 90);
     const first = open('large', 300);
     open('large', 301);
     open('large', 302);
-    first.getsOn();
+    first.progressed();
     expect(open('other', 50).heldBytes).toBe(50);
     expect(gone).toEqual(['large301']);
     open('other', 300);
@@ -56,33 +56,33 @@ describe('a budget in shares', () => {
   test('what is kept again is not given up, and more than its share only while half of all is free', () => {
     const { budget } = budgetOf1000();
     let gone = 0;
-    const rooms = Array.from({ length: 4 }, () => {
-      const room = budget.open('a');
-      room.yields({ giveUp: () => gone++ });
-      expect(room.take(200)).toBe(true);
-      return room;
+    const reservations = Array.from({ length: 4 }, () => {
+      const reservation = budget.open('a');
+      reservation.makeEvictable({ evict: () => gone++ });
+      expect(reservation.take(200)).toBe(true);
+      return reservation;
     });
-    expect(rooms.map((room) => room.stays())).toEqual([true, true, false, false]);
+    expect(reservations.map((reservation) => reservation.pin())).toEqual([true, true, false, false]);
     expect([budget.open('b').take(QUARTER), gone]).toEqual([true, 1]);
-    for (const room of rooms.slice(0, 2)) {
-      room.release();
-      room.release();
+    for (const reservation of reservations.slice(0, 2)) {
+      reservation.release();
+      reservation.release();
     }
-    expect([rooms[3]?.stays(), rooms[3]?.stays()]).toEqual([true, true]);
+    expect([reservations[3]?.pin(), reservations[3]?.pin()]).toEqual([true, true]);
   });
 
   test('what nobody is known to own is the first to go, once it is known it counts for its organization', () => {
     const { budget } = budgetOf1000();
     const uploads = [700, 300].map((bytes) => {
-      const room = budget.open();
-      room.yields({ giveUp: () => undefined });
-      expect(room.take(bytes)).toBe(true);
-      return room;
+      const reservation = budget.open();
+      reservation.makeEvictable({ evict: () => undefined });
+      expect(reservation.take(bytes)).toBe(true);
+      return reservation;
     });
-    uploads[1]?.belongsTo('a');
+    uploads[1]?.assignTo('a');
     expect(budget.open('b').take(200)).toBe(true);
-    expect(uploads.map((room) => room.heldBytes)).toEqual([0, 300]);
-    expect(uploads[1]?.stays()).toBe(true);
+    expect(uploads.map((reservation) => reservation.heldBytes)).toEqual([0, 300]);
+    expect(uploads[1]?.pin()).toBe(true);
     uploads[1]?.shrinkTo(50);
     expect(budget.heldBytes).toBe(250);
   });
@@ -92,7 +92,7 @@ describe('whatever comes in which order', () => {
   const step = fc.record({
     organization: fc.constantFrom('a', 'b', 'modest'),
     which: fc.nat(3),
-    act: fc.constantFrom('take', 'take', 'take', 'yields', 'stays', 'getsOn', 'shrink', 'release'),
+    act: fc.constantFrom('take', 'take', 'take', 'makeEvictable', 'pin', 'progressed', 'shrink', 'release'),
     bytes: fc.integer({ min: 1, max: 600 }),
   });
 
@@ -100,31 +100,34 @@ describe('whatever comes in which order', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const budget = new SharedBudget(4 * QUARTER);
-        const rooms = new Map<string, Room>();
+        const reservations = new Map<string, MemoryReservation>();
         const givenUp: string[] = [];
         const held = (organization: string) =>
-          [...rooms].reduce((sum, [id, room]) => sum + (id.startsWith(organization) ? room.heldBytes : 0), 0);
+          [...reservations].reduce(
+            (sum, [id, reservation]) => sum + (id.startsWith(organization) ? reservation.heldBytes : 0),
+            0,
+          );
         for (const { organization, which, act, bytes } of steps) {
           const id = `${organization} ${which}`;
-          const room = rooms.get(id) ?? budget.open(organization);
-          rooms.set(id, room);
+          const reservation = reservations.get(id) ?? budget.open(organization);
+          reservations.set(id, reservation);
           const isModest = organization === 'modest';
           if (act === 'take') {
             const asked = isModest ? Math.min(bytes, QUARTER - held('modest')) : bytes;
-            const taken = asked === 0 || room.take(asked);
+            const taken = asked === 0 || reservation.take(asked);
             if (isModest) expect(taken).toBe(true);
-          } else if (act === 'yields') room.yields({ giveUp: () => givenUp.push(id) });
-          else if (act === 'stays') {
-            if (!room.stays()) expect(isModest).toBe(false);
-          } else if (act === 'getsOn') room.getsOn();
-          else if (act === 'shrink') room.shrinkTo(Math.floor(bytes / 10));
-          else room.release();
-          const all = [...rooms.values()].reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+          } else if (act === 'makeEvictable') reservation.makeEvictable({ evict: () => givenUp.push(id) });
+          else if (act === 'pin') {
+            if (!reservation.pin()) expect(isModest).toBe(false);
+          } else if (act === 'progressed') reservation.progressed();
+          else if (act === 'shrink') reservation.shrinkTo(Math.floor(bytes / 10));
+          else reservation.release();
+          const all = [...reservations.values()].reduce((sum, { heldBytes }) => sum + heldBytes, 0);
           expect(budget.heldBytes).toBe(all);
           expect(all).toBeLessThanOrEqual(4 * QUARTER);
         }
         expect(givenUp.filter((id) => id.startsWith('modest'))).toEqual([]);
-        for (const room of rooms.values()) room.release();
+        for (const reservation of reservations.values()) reservation.release();
         expect([budget.heldBytes, budget.open('a').take(2 * QUARTER)]).toEqual([0, true]);
       }),
       { numRuns: 500 },

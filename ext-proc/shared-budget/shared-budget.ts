@@ -1,52 +1,49 @@
-/** Something that can give its memory up. */
-export interface Yielding {
-  /** The memory is free already, and must not be used any more. */
-  giveUp(): void;
+/** An owner of memory that can be evicted. */
+export interface Evictable {
+  /** Called when the budget has counted the memory as free: it must not be used any more. */
+  evict(): void;
 }
 
 /**
- * `share`: its organization has its share, or holds the most. `full`: others hold all of it within
- * their shares. `gave_way`: others wanted what could be given up.
+ * Reason of a refusal or an eviction. `share`: its organization has its share, or holds the most.
+ * `full`: others hold all of it within their shares. `gave_way`: evicted for others.
  */
-export type Refused = 'share' | 'full' | 'gave_way';
+export type BudgetRefusal = 'share' | 'full' | 'gave_way';
 
-/** The memory that one organization holds. */
-interface Share {
+/** Memory that one organization holds. */
+interface HeldMemory {
   heldBytes: number;
-  /** The part that cannot be given up. */
-  keptBytes: number;
-  /** Rooms that can be given up and hold something: the one that got on last stands last. */
-  readonly yielding: Set<Room>;
+  /** The part that cannot be evicted. */
+  pinnedBytes: number;
+  /** Evictable reservations that hold something. The one that progressed last is the last. */
+  readonly evictable: Set<MemoryReservation>;
 }
 
-/** While others want some, an organization keeps this part. */
-const SHARE = 1 / 4;
-/**
- * Beyond its share an organization keeps something only while so much of all is not kept by
- * anybody.
- */
-const FREE_BEYOND_SHARE = 1 / 2;
+/** Part of the budget that an organization may pin while others need memory. */
+const MEMORY_SHARE = 1 / 4;
+/** Beyond its share an organization pins memory only while this part of the budget is unpinned. */
+const UNPINNED_BEYOND_SHARE = 1 / 2;
 
-/** Bytes of requests that are not known to be of any organization yet. */
-const NOBODY = '';
+/** Owner of bytes of requests whose organization is not known yet. */
+const UNKNOWN_ORGANIZATION = '';
 
 /**
- * Memory that organizations share (docs/design.md, "Invariants", 10). Where it is full, the
- * organization that holds most of what can be given up gives way, with what has not got on for
- * longest. What cannot be given up is bounded: beyond a quarter an organization keeps something
- * only while half of all stays free of such. So one alone can use all of it, and none can keep
- * others out: within a quarter nobody is refused for what one other organization does, nor for what
- * two others do.
+ * Memory that organizations share (docs/design.md, "Invariants", 10).
+ *
+ * When it is full, a reservation of the organization that holds most is evicted: the one without
+ * progress for longest. Pinned memory is bounded: beyond a quarter of the budget an organization
+ * pins memory only while half of the budget is unpinned. So one organization alone can use all of
+ * it, and within a quarter no organization is refused because of one or two others.
  */
 export class SharedBudget {
   readonly limitBytes: number;
-  readonly #onRefused: (why: Refused) => void;
+  readonly #onRefused: (why: BudgetRefusal) => void;
   #heldBytes = 0;
-  #keptBytes = 0;
-  /** Shares of organizations that hold something. */
-  readonly #shares = new Map<string, Share>();
+  #pinnedBytes = 0;
+  /** By organization, for those that hold something. */
+  readonly #held = new Map<string, HeldMemory>();
 
-  constructor(limitBytes: number, onRefused: (why: Refused) => void = () => undefined) {
+  constructor(limitBytes: number, onRefused: (why: BudgetRefusal) => void = () => undefined) {
     this.limitBytes = limitBytes;
     this.#onRefused = onRefused;
   }
@@ -55,156 +52,154 @@ export class SharedBudget {
     return this.#heldBytes;
   }
 
-  /** Room for one body or answer, empty at first. */
-  open(organizationId = NOBODY): Room {
-    return new Room(this, organizationId);
+  /** Opens the reservation of one body or response, empty at first. */
+  open(organizationId = UNKNOWN_ORGANIZATION): MemoryReservation {
+    return new MemoryReservation(this, organizationId);
   }
 
-  /** For a room: so many bytes more. */
-  add(room: Room, bytes: number): boolean {
-    if (room.yieldsTo === undefined && !this.#mayKeep(room.organizationId, bytes)) return this.#refuse('share');
-    if (this.#heldBytes + bytes > this.limitBytes && !this.#makeRoom(room, bytes))
-      return this.#refuse(this.#isBeyondShare(room.organizationId, bytes) ? 'share' : 'full');
-    this.change(room, bytes);
+  /** Adds bytes to a reservation, if there is room for them. */
+  add(reservation: MemoryReservation, bytes: number): boolean {
+    const { organizationId } = reservation;
+    if (reservation.evictable === undefined && !this.#mayPin(organizationId, bytes)) return this.#refuse('share');
+    if (this.#heldBytes + bytes > this.limitBytes && !this.#makeRoom(reservation, bytes))
+      return this.#refuse(this.#isBeyondShare(organizationId, bytes) ? 'share' : 'full');
+    this.change(reservation, bytes);
     return true;
   }
 
-  /** For a room that yields: it may not be given up any more. */
-  keep(room: Room): boolean {
-    return this.#mayKeep(room.organizationId, room.heldBytes) || this.#refuse('share');
+  /** True: an evictable reservation may be pinned. */
+  allowPin(reservation: MemoryReservation): boolean {
+    return this.#mayPin(reservation.organizationId, reservation.heldBytes) || this.#refuse('share');
   }
 
-  #mayKeep(organizationId: string, bytes: number): boolean {
-    if (this.#keptBytes + bytes <= this.limitBytes * FREE_BEYOND_SHARE) return true;
-    const kept = this.#shares.get(organizationId)?.keptBytes ?? 0;
-    return kept + bytes <= this.limitBytes * SHARE;
+  #mayPin(organizationId: string, bytes: number): boolean {
+    if (this.#pinnedBytes + bytes <= this.limitBytes * UNPINNED_BEYOND_SHARE) return true;
+    const pinned = this.#held.get(organizationId)?.pinnedBytes ?? 0;
+    return pinned + bytes <= this.limitBytes * MEMORY_SHARE;
   }
 
   #isBeyondShare(organizationId: string, bytes: number): boolean {
-    return (this.#shares.get(organizationId)?.heldBytes ?? 0) + bytes > this.limitBytes * SHARE;
+    return (this.#held.get(organizationId)?.heldBytes ?? 0) + bytes > this.limitBytes * MEMORY_SHARE;
   }
 
-  #refuse(why: Refused): false {
+  #refuse(why: BudgetRefusal): false {
     this.#onRefused(why);
     return false;
   }
 
-  #makeRoom(asking: Room, bytes: number): boolean {
+  #makeRoom(asking: MemoryReservation, bytes: number): boolean {
     while (this.#heldBytes + bytes > this.limitBytes) {
-      const victim = this.#leastOf(asking, bytes);
+      const victim = this.#victim(asking, bytes);
       if (victim === undefined || victim === asking) return false;
       this.#onRefused('gave_way');
-      victim.giveUp();
+      victim.evict();
     }
     return true;
   }
 
   /**
-   * The room that gives way first. A room that asks and can be given up itself goes before those of
+   * The reservation to evict. An evictable one that asks for memory is chosen before those of
    * organizations that hold less.
    */
-  #leastOf(asking: Room, bytes: number): Room | undefined {
-    let most: Share | undefined;
-    for (const share of this.#shares.values())
-      if (share.yielding.size > 0 && (most === undefined || share.heldBytes > most.heldBytes)) most = share;
-    if (asking.yieldsTo !== undefined) {
-      const own = this.#shares.get(asking.organizationId);
+  #victim(asking: MemoryReservation, bytes: number): MemoryReservation | undefined {
+    let most: HeldMemory | undefined;
+    for (const held of this.#held.values())
+      if (held.evictable.size > 0 && (most === undefined || held.heldBytes > most.heldBytes)) most = held;
+    if (asking.evictable !== undefined) {
+      const own = this.#held.get(asking.organizationId);
       if (most === undefined || (own?.heldBytes ?? 0) + bytes > most.heldBytes) most = own;
     }
-    return most?.yielding.values().next().value;
+    return most?.evictable.values().next().value;
   }
 
-  /** For a room: it holds so many bytes more, or less. */
-  change(room: Room, bytes: number): void {
-    let share = this.#shares.get(room.organizationId);
-    if (share === undefined) {
-      share = { heldBytes: 0, keptBytes: 0, yielding: new Set() };
-      this.#shares.set(room.organizationId, share);
+  /** Counts bytes that a reservation has more, or less. */
+  change(reservation: MemoryReservation, bytes: number): void {
+    let held = this.#held.get(reservation.organizationId);
+    if (held === undefined) {
+      held = { heldBytes: 0, pinnedBytes: 0, evictable: new Set() };
+      this.#held.set(reservation.organizationId, held);
     }
     this.#heldBytes += bytes;
-    share.heldBytes += bytes;
-    room.heldBytes += bytes;
-    if (room.yieldsTo === undefined) {
-      this.#keptBytes += bytes;
-      share.keptBytes += bytes;
-    } else if (room.heldBytes === 0) share.yielding.delete(room);
-    else if (room.heldBytes === bytes) share.yielding.add(room);
-    if (share.heldBytes === 0) this.#shares.delete(room.organizationId);
+    held.heldBytes += bytes;
+    reservation.heldBytes += bytes;
+    if (reservation.evictable === undefined) {
+      this.#pinnedBytes += bytes;
+      held.pinnedBytes += bytes;
+    } else if (reservation.heldBytes === 0) held.evictable.delete(reservation);
+    else if (reservation.heldBytes === bytes) held.evictable.add(reservation);
+    if (held.heldBytes === 0) this.#held.delete(reservation.organizationId);
   }
 
-  /** For a room that yields: it stands last among those of its organization. */
-  moveBack(room: Room): void {
-    const yielding = this.#shares.get(room.organizationId)?.yielding;
-    if (yielding?.delete(room)) yielding.add(room);
+  /** Makes an evictable reservation the last of its organization. */
+  moveBack(reservation: MemoryReservation): void {
+    const evictable = this.#held.get(reservation.organizationId)?.evictable;
+    if (evictable?.delete(reservation)) evictable.add(reservation);
   }
 }
 
-/** The memory that one body or answer holds. Others cannot take it until `yields`. */
-export class Room {
+/** Memory that one body or response holds. It begins pinned. */
+export class MemoryReservation {
   readonly #budget: SharedBudget;
-  /** For the budget alone, as the next two. */
+  /** Only the budget writes this and the next two. */
   organizationId: string;
   heldBytes = 0;
-  yieldsTo: Yielding | undefined;
+  /** Absent: the memory is pinned. */
+  evictable: Evictable | undefined;
 
   constructor(budget: SharedBudget, organizationId: string) {
     this.#budget = budget;
     this.organizationId = organizationId;
   }
 
-  /** False: there is no room for that much more. */
+  /** False: there is no room for so many bytes more. */
   take(bytes: number): boolean {
     return this.#budget.add(this, bytes);
   }
 
   /** Called when the organization is known. */
-  belongsTo(organizationId: string): void {
-    this.#become(organizationId, this.yieldsTo);
+  assignTo(organizationId: string): void {
+    this.#become(organizationId, this.evictable);
   }
 
-  /** From now on it is given up where others find no room. */
-  yields(to: Yielding): void {
-    this.#become(this.organizationId, to);
+  /** From now on the memory is evicted where others find no room. */
+  makeEvictable(owner: Evictable): void {
+    this.#become(this.organizationId, owner);
   }
 
-  /** Makes this room the last of its organization's to be given up. */
-  getsOn(): void {
+  /** Makes this reservation the last of its organization to be evicted. */
+  progressed(): void {
     this.#budget.moveBack(this);
   }
 
-  /**
-   * From now on others cannot take it. False: they still can, because its organization keeps its
-   * share already.
-   */
-  stays(): boolean {
-    if (this.yieldsTo === undefined) return true;
-    if (!this.#budget.keep(this)) return false;
+  /** False: its organization has pinned its share, so others may still evict it. */
+  pin(): boolean {
+    if (this.evictable === undefined) return true;
+    if (!this.#budget.allowPin(this)) return false;
     this.#become(this.organizationId, undefined);
     return true;
   }
 
-  /** The rest is free. */
+  /** Frees the rest. */
   shrinkTo(bytes: number): void {
     if (bytes < this.heldBytes) this.#budget.change(this, bytes - this.heldBytes);
   }
 
-  /** All of it is free. */
   release(): void {
     this.shrinkTo(0);
   }
 
-  /** Evicts the memory for the budget, and notifies its owner. */
-  giveUp(): void {
+  /** Frees the memory for the budget, and notifies its owner. */
+  evict(): void {
     this.release();
-    this.yieldsTo?.giveUp();
+    this.evictable?.evict();
   }
 
-  /** Takes its bytes out, and puts them back under another organization or kind. */
-  #become(organizationId: string, yieldsTo: Yielding | undefined): void {
+  /** Takes the bytes out, and puts them back under another organization or kind. */
+  #become(organizationId: string, evictable: Evictable | undefined): void {
     const bytes = this.heldBytes;
     if (bytes > 0) this.#budget.change(this, -bytes);
     this.organizationId = organizationId;
-    this.yieldsTo = yieldsTo;
+    this.evictable = evictable;
     if (bytes > 0) this.#budget.change(this, bytes);
   }
 }

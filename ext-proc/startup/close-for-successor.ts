@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log/log.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 
-/** Resources of the process that a successor waits for. */
-export interface Leaving {
+/** Parts of the process that a successor waits for. */
+export interface ClosingForSuccessor {
   readonly money: Pick<OpenAccounting, 'openHolds'> & {
     readonly accounting: Pick<OpenAccounting['accounting'], 'cut' | 'replaySpool'>;
     readonly spool: Pick<OpenAccounting['spool'], 'pending'>;
@@ -15,16 +15,16 @@ export interface Leaving {
 
 const LOOK_EVERY_MS = 100;
 const RETRY_MS = 1_000;
-/** For requests to be charged or spooled after they were cut. */
+/** 30 s for requests to be charged or spooled after they were cut. */
 const MOST_LOOKS = 300;
 
 /**
- * Another process keeps the limits of this database: nothing is admitted here any more, and the
- * other one does not know what is held here. So every request ends now and is charged, and the
- * spool is taken to the ledger, because a process that starts here again is refused and would leave
- * it. Resolves when that is done, as soon as PostgreSQL takes it.
+ * Ends all requests after another process has taken over the limits of this database. That process
+ * does not know the holds of this one, so every request is cut and charged now. The spool is
+ * replayed into the ledger, because a process that starts here again is refused and would leave it.
+ * Resolves when PostgreSQL has all charges.
  */
-export async function closeForSuccessor({ money, log, refuse }: Leaving): Promise<void> {
+export async function closeForSuccessor({ money, log, refuse }: ClosingForSuccessor): Promise<void> {
   refuse();
   money.accounting.cut();
   for (let looks = 0; money.openHolds() > 0 && looks < MOST_LOOKS; looks++) await sleep(LOOK_EVERY_MS);

@@ -23,23 +23,20 @@ export interface ClosingParts {
   closeStores(): Promise<unknown>;
 }
 
-/**
- * After the drain: an answer that came without usage is counted for so long, and PostgreSQL waited
- * for so long.
- */
+/** Time after the drain to count responses without usage, and to wait for PostgreSQL. */
 const COUNTING_MS = CUTTING_MS * 0.3;
 const COMMITTING_MS = CUTTING_MS * 0.6;
-/** For clients that still take the end of their answers. */
+/** For clients that still read the end of their responses. */
 const HANDING_OUT_MS = 2_000;
-/** For handlers whose client takes no more: what they have was charged before. */
+/** For handlers whose client reads no more: its response is charged already. */
 const UNREAD_MS = 1_000;
 const CLOSING_MS = 3_500;
 
 /**
- * Ends a gateway process so that nothing is lost, whatever is away: requests in flight end by
- * themselves, or are cut when the time to drain is over, and answered and charged all the same;
- * only then goes what they need, the spool last. Resolves with the exit status: 1 when something is
- * still held that was neither charged nor given back.
+ * Ends a gateway process without loss, also while a store is unavailable. Requests in flight end by
+ * themselves, or are cut when the time to drain is over; both are charged. Then the parts that they
+ * need are closed, the spool last. Resolves with the exit status: 1 if a hold was neither charged
+ * nor released.
  */
 export async function closeGateway(parts: ClosingParts, drainMs: number): Promise<0 | 1> {
   const { transport, envoy, money, tokens, log } = parts;

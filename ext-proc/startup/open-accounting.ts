@@ -19,12 +19,12 @@ import type { OpenStores } from './open-stores.ts';
 
 const RENEW_EVERY_MS = 4_000;
 /**
- * A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and
- * a commit have to be done.
+ * A new master of Redis admits 15 s after its fence was raised. The remaining 6 s are for
+ * cancelling, counting and a commit.
  */
 const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
-/** Other processes look every second, and send then. */
+/** Other processes look for charges of the mirror every second, then send them. */
 const OTHERS_TAKE_MS = 3_000;
 
 export interface OpenAccountingOptions extends GatewayContext {
@@ -89,7 +89,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     room,
     journal: () => journal,
     recent,
-    // In a memory of its own a process is alone.
+    // Limits in memory: no other process could send the charges.
     othersTakeMs: mirror === undefined ? 0 : OTHERS_TAKE_MS,
     clock,
     metrics,

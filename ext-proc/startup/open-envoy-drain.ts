@@ -5,17 +5,17 @@ import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**
- * If no supervisor ends the processes in order, Envoy's container says by a file that it is
- * asked to end, because nothing in Envoy's image can speak to the admin socket. This process then
- * lets Envoy drain, and says by another file when Envoy has handed out everything. Both files are
- * removed by Envoy's container when it starts.
+ * Drains Envoy where no supervisor ends the processes in order. Nothing in Envoy's image can speak
+ * to its admin socket, so Envoy's container writes a file when it is asked to end. This process
+ * then lets Envoy drain, and writes another file when Envoy has handed out everything. Envoy's
+ * container removes both files when it starts.
  */
 export interface EnvoyDrain {
   /** Why no request should come here any more; `undefined` while Envoy stays. */
   notReady(): string | undefined;
   /** Resolves when Envoy has handed out everything, or the time is up; at once when Envoy stays. */
   handedOut(withinMs: number): Promise<void>;
-  /** Also lets Envoy go when it still waits: after this process it has nobody to wait for. */
+  /** Also lets Envoy go if it still waits for this process. */
   close(): Promise<void>;
 }
 

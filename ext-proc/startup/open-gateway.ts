@@ -4,9 +4,9 @@ import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { Postgres } from '../../database/open.ts';
 import packageFile from '../../package.json' with { type: 'json' };
-import { JudgingTurns } from '../chat/judging-turns.ts';
 import { createTokenCounter, type TokenCounter } from '../chat/tokens/count-tokens.ts';
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
+import { ValidationTurns } from '../chat/validation-turns.ts';
 import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { keepDeletingExpired } from '../idempotency/expiry.ts';
@@ -95,7 +95,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     turns: stores.turns,
     claims: money.claims,
     boundTokens: tokens.boundTokens,
-    judging: new JudgingTurns(),
+    validationTurns: new ValidationTurns(),
     isProbe: readiness.isProbe,
   });
   const transport = await openTransport(context, handler);
@@ -143,7 +143,7 @@ function openDelivery(
   return createDeliveryService({
     ...{ clock, countTokens, estimateTokens, identify },
     egressSocketPath: paths.egressSocket,
-    onNoRoom: metrics.memoryRefused('answers'),
+    onMemoryRefused: metrics.memoryRefused('answers'),
   });
 }
 
@@ -166,7 +166,7 @@ function openTransport(
     extProcSocket: paths.extProcSocket(workerIndex),
     streamSocket: paths.streamSocket(workerIndex),
     streamClusterName: streamClusterName(workerIndex),
-    onNoRoom: metrics.memoryRefused('request_bodies'),
+    onMemoryRefused: metrics.memoryRefused('request_bodies'),
     exchangeDeadlineMs: () => config().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
     handler,
     onFault: ({ kind, requestId, error }) =>

@@ -46,7 +46,7 @@ export async function openStores(context: GatewayContext): Promise<OpenStores | 
     onAuditLogBytes: metrics.auditLogMeasured,
     answers: {
       boundBytes: () => config().idempotencyBytesPerOrganization,
-      onEvicted: metrics.answersEvicted,
+      onEvicted: metrics.storedResponsesEvicted,
     },
   });
   metrics.watchDatabase(database.pools);

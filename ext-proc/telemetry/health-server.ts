@@ -25,13 +25,13 @@ export async function startHealthServer(
   checks: HealthChecks,
   metricsPage: MetricsPage,
 ): Promise<HealthServer> {
-  const server = createServer(async (request, response) => {
-    const answer = await answerTo(request.method, request.url, checks, metricsPage).catch((error: unknown) => ({
+  const server = createServer(async (request, outgoing) => {
+    const response = await respondTo(request.method, request.url, checks, metricsPage).catch((error: unknown) => ({
       status: 500,
       type: 'text/plain',
       body: `${error instanceof Error ? error.message : 'failed'}\n`,
     }));
-    response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body);
+    outgoing.writeHead(response.status, { 'content-type': response.type }).end(response.body);
   });
   server.headersTimeout = 5000;
   server.requestTimeout = 5000;
@@ -46,7 +46,7 @@ export async function startHealthServer(
   };
 }
 
-async function answerTo(method: string | undefined, url: string | undefined, checks: HealthChecks, page: MetricsPage) {
+async function respondTo(method: string | undefined, url: string | undefined, checks: HealthChecks, page: MetricsPage) {
   const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body: `${body}\n` });
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET');
   switch (url?.split('?', 1)[0]) {

@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
-import { type AnswerMetrics, createAnswerMetrics } from './answer-metrics.ts';
 import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { createProviderAttemptMetrics, type ProviderAttemptMetrics } from './provider-attempt-metrics.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
+import { createStoredResponseMetrics, type StoredResponseMetrics } from './stored-response-metrics.ts';
 import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 
 /**
@@ -14,7 +14,7 @@ import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 export interface Metrics
   extends RequestMetrics,
     ChargeMetrics,
-    AnswerMetrics,
+    StoredResponseMetrics,
     ProviderAttemptMetrics,
     StoreMetrics,
     ProcessMetrics,
@@ -37,7 +37,7 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     registry,
     ...createRequestMetrics(registers),
     ...createChargeMetrics(registers),
-    ...createAnswerMetrics(registers),
+    ...createStoredResponseMetrics(registers),
     ...createProviderAttemptMetrics(registers),
     ...createStoreMetrics(registers),
     ...createProcessMetrics(registers, version),

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import type { ReportedConfiguration } from '../../database/process-reports/report.ts';
-import type { Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
 
 export interface ProcessMetrics {
   /** The configuration was read again: the file changed, or a reload was requested. */
@@ -9,7 +9,7 @@ export interface ProcessMetrics {
   /** Registers the gauges of the budgets of memory, read at each scrape. */
   watchMemory(budgets: () => readonly MemoryBudget[]): void;
   /** A body or a response found no room in memory, or was evicted for another one. */
-  memoryRefused(use: MemoryUse): (why: Refused) => void;
+  memoryRefused(use: MemoryUse): (why: BudgetRefusal) => void;
   /** Registers the gauge of readiness, in the process that has the metrics address. */
   watchReadiness(notReady: () => Promise<string | undefined>): void;
   /**

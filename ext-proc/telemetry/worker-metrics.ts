@@ -10,7 +10,7 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type
 type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
 
 const TIMEOUT_MS = 1_000;
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 /** Serves the metrics of a process that does not have the metrics address. */
 export async function serveWorkerMetrics(registry: Registry, socketPath: string): Promise<{ close(): Promise<void> }> {
@@ -46,8 +46,8 @@ export async function allWorkersMetrics(registry: Registry, otherSockets: readon
   if (otherSockets.length === 0) return registry.metrics();
   const own = await registry.getMetricsAsJSON();
   const others = await Promise.all(otherSockets.map(readWorkerMetrics));
-  const answered = others.filter((metrics) => metrics !== undefined);
-  return AggregatorRegistry.aggregate([own, ...answered].map(keepAll)).metrics();
+  const present = others.filter((metrics) => metrics !== undefined);
+  return AggregatorRegistry.aggregate([own, ...present].map(keepAll)).metrics();
 }
 
 /**
@@ -60,20 +60,23 @@ function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
 
 function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefined> {
   return new Promise((resolve) => {
-    const call = request({ socketPath, path: '/', agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (answer) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      answer.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        if (length > MAX_ANSWER_BYTES) call.destroy();
-        else chunks.push(chunk);
-      });
-      answer.on('end', () => resolve(answer.statusCode === 200 ? parse(Buffer.concat(chunks)) : undefined));
-      answer.on('error', () => resolve(undefined));
-    });
+    const outgoing = request(
+      { socketPath, path: '/', agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let length = 0;
+        response.on('data', (chunk: Buffer) => {
+          length += chunk.length;
+          if (length > MAX_RESPONSE_BYTES) outgoing.destroy();
+          else chunks.push(chunk);
+        });
+        response.on('end', () => resolve(response.statusCode === 200 ? parse(Buffer.concat(chunks)) : undefined));
+        response.on('error', () => resolve(undefined));
+      },
+    );
     // No process listens on the socket, or it is too slow.
-    call.on('error', () => resolve(undefined));
-    call.end();
+    outgoing.on('error', () => resolve(undefined));
+    outgoing.end();
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Room } from '../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
 
 /**
  * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy,
@@ -21,12 +21,12 @@ export interface Exchange {
    * The body's share of the memory for bodies. After reading, it is held until the reader releases
    * it or the request ends.
    */
-  readonly bodyRoom: Room;
+  readonly bodyMemory: MemoryReservation;
   /**
    * Sends a whole response. At most one of `respond` and `openStream` is called, once. Resolves
    * when Envoy has it, or the client is gone.
    */
-  respond(answer: Answer): Promise<void>;
+  respond(response: WholeResponse): Promise<void>;
   /**
    * Begins a response that is written piece by piece, with back-pressure. `undefined`: the client
    * left first.
@@ -51,7 +51,7 @@ export type BodyResult =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'timeout' }
   /** The memory for bodies, or the organization's share of it, is full; or the process ends. */
-  | { readonly kind: 'no_room' }
+  | { readonly kind: 'no_memory' }
   | { readonly kind: 'gone' };
 
 export interface ResponseHead {
@@ -60,7 +60,7 @@ export interface ResponseHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface Answer extends ResponseHead {
+export interface WholeResponse extends ResponseHead {
   readonly body: Buffer;
 }
 

@@ -1,5 +1,5 @@
-import type { Room, SharedBudget } from '../shared-budget/shared-budget.ts';
-import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
+import type { MemoryReservation, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream, WholeResponse } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc/ext-proc-server.ts';
 import {
   ACCEPT_TRAILERS,
@@ -99,7 +99,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#controller.signal;
   }
 
-  get answered(): boolean {
+  get hasResponded(): boolean {
     return this.#state.kind !== 'open';
   }
 
@@ -109,7 +109,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   readBody(bounds: BodyBounds): Promise<BodyResult> {
     if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
-    this.#body.room.belongsTo(bounds.organizationId);
+    this.#body.reservation.assignTo(bounds.organizationId);
     // Mostly the whole body has arrived while the stream was paused, and there is nothing to wait
     // for.
     this.#stream.resume();
@@ -118,23 +118,23 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return result;
   }
 
-  get bodyRoom(): Room {
-    return this.#begunBody().room;
+  get bodyMemory(): MemoryReservation {
+    return this.#begunBody().reservation;
   }
 
-  async respond(answer: Answer): Promise<void> {
-    if (!this.#mayAnswer()) return;
+  async respond(response: WholeResponse): Promise<void> {
+    if (!this.#mayRespond()) return;
     // A response to HEAD has no body, whatever its content-length.
-    if (answer.body.length > IN_PLACE_LIMIT_BYTES && this.method !== 'HEAD') {
-      const headers = { ...answer.headers, 'content-length': String(answer.body.length) };
-      const stream = await this.openStream({ status: answer.status, headers });
-      await stream?.end(answer.body);
+    if (response.body.length > IN_PLACE_LIMIT_BYTES && this.method !== 'HEAD') {
+      const headers = { ...response.headers, 'content-length': String(response.body.length) };
+      const stream = await this.openStream({ status: response.status, headers });
+      await stream?.end(response.body);
       return;
     }
     const inPlace: InPlace = { kind: 'in_place', ended: Promise.withResolvers(), linger: undefined };
     this.#state = inPlace;
     this.#body?.discard();
-    this.#stream.write(inPlaceResponse(answer, this.method, this.#bodyEnded));
+    this.#stream.write(inPlaceResponse(response, this.method, this.#bodyEnded));
     if (!this.#bodyEnded) inPlace.linger = setTimeout(() => this.#endInPlace(inPlace), LINGER_MS);
     // The rest of the request is dropped, but its end must be seen.
     this.#stream.resume();
@@ -142,7 +142,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   }
 
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
-    if (!this.#mayAnswer()) return Promise.resolve(undefined);
+    if (!this.#mayRespond()) return Promise.resolve(undefined);
     const checkedHead = checkHead(head, ON_EVERY_RESPONSE);
     this.#body?.abandon();
     this.#openParts++;
@@ -221,8 +221,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
    * handler is aborted and cannot respond any more. Called again for as long as anything is left:
    * it then aborts a response that Envoy has not taken.
    */
-  expire(answer: Answer): void {
-    if (this.#state.kind === 'open') void this.respond(answer);
+  expire(response: WholeResponse): void {
+    if (this.#state.kind === 'open') void this.respond(response);
     else if (this.#state.kind === 'in_place') this.#stream.fail(STATUS_FAULT);
     else this.cut();
     this.#expired = true;
@@ -248,9 +248,9 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#state.kind === 'routing' || this.#state.kind === 'streaming';
   }
 
-  #mayAnswer(): boolean {
+  #mayRespond(): boolean {
     if (this.#state.kind === 'gone' || this.#expired) return false;
-    if (this.#state.kind !== 'open') throw new Error('exchange answered twice');
+    if (this.#state.kind !== 'open') throw new Error('exchange responded twice');
     return true;
   }
 

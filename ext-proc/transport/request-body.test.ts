@@ -148,7 +148,7 @@ describe('RequestBody', () => {
     const result = body.read(BOUNDS);
     push(body, bytes(40));
     push(body, bytes(20));
-    expect(await result).toEqual({ kind: 'no_room' });
+    expect(await result).toEqual({ kind: 'no_memory' });
     expect(budget.heldBytes).toBe(950);
     push(body, bytes(20));
     body.finish();
@@ -162,23 +162,23 @@ describe('RequestBody', () => {
     const coming = new RequestBody(budget, 0);
     push(coming, bytes(60));
     push(coming, bytes(60));
-    expect(await refused).toEqual({ kind: 'no_room' });
+    expect(await refused).toEqual({ kind: 'no_memory' });
     expect(budget.heldBytes).toBe(120);
     push(coming, bytes(900));
-    expect(await coming.read(BOUNDS)).toEqual({ kind: 'no_room' });
+    expect(await coming.read(BOUNDS)).toEqual({ kind: 'no_memory' });
     expect(budget.heldBytes).toBe(0);
   });
 
   test('a body that was read is not given up, and beyond the share of its organization there is none', async () => {
     const bodies = [450, 450, 40].map((length) => {
       const body = new RequestBody(budget, 0);
-      body.room.belongsTo('org_a');
+      body.reservation.assignTo('org_a');
       push(body, bytes(length));
       return body;
     });
     for (const body of bodies) body.finish();
     const results = await Promise.all(bodies.map((body) => body.read({ ...BOUNDS, limitBytes: 1000 })));
-    expect(results.map(({ kind }) => kind)).toEqual(['complete', 'no_room', 'complete']);
+    expect(results.map(({ kind }) => kind)).toEqual(['complete', 'no_memory', 'complete']);
     expect(budget.heldBytes).toBe(490);
     expect(budget.open('org_b').take(250)).toBe(true);
   });
@@ -188,7 +188,7 @@ describe('RequestBody', () => {
     push(body, bytes(900));
     body.finish();
     expect(budget.open('org_b').take(250)).toBe(true);
-    expect(await body.read({ ...BOUNDS, limitBytes: 1000 })).toEqual({ kind: 'no_room' });
+    expect(await body.read({ ...BOUNDS, limitBytes: 1000 })).toEqual({ kind: 'no_memory' });
     expect(budget.heldBytes).toBe(250);
   });
 
@@ -204,7 +204,7 @@ describe('RequestBody', () => {
     expect(large.heldBytes).toBe(464 * kib);
     for (const body of [first, third]) body?.finish();
     const results = [first, second, third].map((body) => body?.read({ ...BOUNDS, limitBytes: 1000 * kib }));
-    expect((await Promise.all(results)).map((result) => result?.kind)).toEqual(['complete', 'no_room', 'complete']);
+    expect((await Promise.all(results)).map((result) => result?.kind)).toEqual(['complete', 'no_memory', 'complete']);
   });
 
   test('the budget holds and adds up, whatever comes in which order', () => {

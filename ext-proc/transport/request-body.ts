@@ -1,6 +1,6 @@
 import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
 import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
-import type { Room, SharedBudget, Yielding } from '../shared-budget/shared-budget.ts';
+import type { Evictable, MemoryReservation, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 
 /** An upload makes progress when it has grown by this. */
@@ -11,9 +11,9 @@ const STEP_BYTES = 64 * 1024;
  * is paused after them, so the rest of the upload stays at the client. A body above a bound is
  * dropped at once, and so is everything after it.
  */
-export class RequestBody implements Yielding {
+export class RequestBody implements Evictable {
   /** Memory of the bytes so far. Others may evict the body until its reader has all of it. */
-  readonly room: Room;
+  readonly reservation: MemoryReservation;
   /** The content-length in bytes; 0 without one. */
   readonly #declaredBytes: number;
   readonly #bytes: GrowingBytes;
@@ -27,8 +27,8 @@ export class RequestBody implements Yielding {
   #readUntilMs = 0;
 
   constructor(budget: SharedBudget, declaredBytes: number) {
-    this.room = budget.open();
-    this.room.yields(this);
+    this.reservation = budget.open();
+    this.reservation.makeEvictable(this);
     this.#declaredBytes = declaredBytes;
     this.#bytes = new GrowingBytes(declaredBytes);
   }
@@ -49,9 +49,9 @@ export class RequestBody implements Yielding {
       this.#settle({ kind: 'too_large' });
       return;
     }
-    if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.room.getsOn();
-    if (!this.room.take(end - start)) {
-      this.giveUp();
+    if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.reservation.progressed();
+    if (!this.reservation.take(end - start)) {
+      this.evict();
       return;
     }
     this.#length = length;
@@ -65,7 +65,7 @@ export class RequestBody implements Yielding {
    */
   finish(): void {
     if (this.#outcome !== undefined) return;
-    if (this.#reading !== undefined && !this.room.stays()) this.giveUp();
+    if (this.#reading !== undefined && !this.reservation.pin()) this.evict();
     else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
@@ -73,14 +73,14 @@ export class RequestBody implements Yielding {
    * Evicts the body: memory is full, or the process ends. A body that its reader has is not
    * touched.
    */
-  giveUp(): void {
-    if (this.#outcome === undefined) this.#settle({ kind: 'no_room' });
-    else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_room' };
+  evict(): void {
+    if (this.#outcome === undefined) this.#settle({ kind: 'no_memory' });
+    else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_memory' };
   }
 
   /** Refuses a body that has not arrived whole, because the process ends. */
   end(): void {
-    if (this.#outcome === undefined) this.giveUp();
+    if (this.#outcome === undefined) this.evict();
   }
 
   /**
@@ -117,9 +117,9 @@ export class RequestBody implements Yielding {
       return known;
     }
     this.#outcome = HANDED_OVER;
-    if (this.room.stays()) return known;
+    if (this.reservation.pin()) return known;
     this.#drop();
-    return { kind: 'no_room' };
+    return { kind: 'no_memory' };
   }
 
   #known(bounds: BodyBounds): BodyResult | undefined {
@@ -148,7 +148,7 @@ export class RequestBody implements Yielding {
 
   #drop(): void {
     this.#bytes.take();
-    this.room.release();
+    this.reservation.release();
   }
 }
 

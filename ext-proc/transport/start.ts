@@ -1,6 +1,6 @@
 import { refuse, renderRefusal } from '../../core/errors/refusal.ts';
 import type { TcpAddress } from '../../core/net/unix-socket.ts';
-import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
+import { type BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from './ext-proc/request-head.ts';
@@ -17,7 +17,7 @@ export interface TransportOptions {
   /** Limit of all request bodies in memory; 512 MiB by default. */
   readonly bodyBudgetBytes?: number;
   /** Called when a body found no memory, or was evicted. */
-  readonly onNoRoom?: (why: Refused) => void;
+  readonly onMemoryRefused?: (why: BudgetRefusal) => void;
   /**
    * Longest duration of an exchange; read at each check, so that a reload counts. Above every
    * deadline of the handler.
@@ -33,7 +33,7 @@ export interface TransportOptions {
  * response.
  */
 export interface TransportFault {
-  readonly kind: 'handler_threw' | 'handler_did_not_answer' | 'deadline' | 'protocol';
+  readonly kind: 'handler_threw' | 'handler_did_not_respond' | 'deadline' | 'protocol';
   readonly requestId: string;
   readonly error?: unknown;
 }
@@ -58,7 +58,7 @@ const SWEEP_MS = 1_000;
 
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const inFlight = new Set<ExtProcExchange>();
-  const budget = new SharedBudget(options.bodyBudgetBytes ?? BODY_BUDGET_BYTES, options.onNoRoom);
+  const budget = new SharedBudget(options.bodyBudgetBytes ?? BODY_BUDGET_BYTES, options.onMemoryRefused);
   let onEmpty: (() => void) | undefined;
   const onProtocolFault = (error: Error) => options.onFault({ kind: 'protocol', requestId: '', error });
   const streams = await StreamListener.start(options.streamSocket, onProtocolFault);
@@ -123,20 +123,20 @@ async function run(
 ): Promise<void> {
   try {
     await handler(exchange);
-    if (!exchange.answered && !exchange.expired) {
-      onFault({ kind: 'handler_did_not_answer', requestId: exchange.requestId });
-      await answerInternalError(exchange);
+    if (!exchange.hasResponded && !exchange.expired) {
+      onFault({ kind: 'handler_did_not_respond', requestId: exchange.requestId });
+      await respondInternalError(exchange);
     }
   } catch (error) {
     onFault({ kind: 'handler_threw', requestId: exchange.requestId, error });
-    if (exchange.answered) exchange.cut();
-    else await answerInternalError(exchange);
+    if (exchange.hasResponded) exchange.cut();
+    else await respondInternalError(exchange);
   } finally {
     exchange.handled();
   }
 }
 
-function answerInternalError(exchange: ExtProcExchange): Promise<void> {
+function respondInternalError(exchange: ExtProcExchange): Promise<void> {
   return exchange.respond(renderRefusal(refuse('internal_error')));
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { streamClusterName } from '../../ext-proc/envoy-config/bootstrap.ts';
-import type { Answer, BodyBounds, ExchangeHandler } from '../../ext-proc/transport/exchange.ts';
+import type { BodyBounds, ExchangeHandler, WholeResponse } from '../../ext-proc/transport/exchange.ts';
 import { startTransport, type Transport, type TransportFault } from '../../ext-proc/transport/start.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from './envoy-process.ts';
 
@@ -69,7 +69,7 @@ export const echo: ExchangeHandler = async (exchange) => {
   await exchange.respond(json(200, body.kind === 'complete' ? { bytes: body.bytes.length } : { kind: body.kind }));
 };
 
-export function json(status: number, value: unknown): Answer {
+export function json(status: number, value: unknown): WholeResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) };
 }
 

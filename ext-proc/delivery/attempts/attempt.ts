@@ -1,6 +1,6 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
-import type { Room } from '../../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/request-trace.ts';
 import { parseError, parseObject } from '../provider/json-object.ts';
 import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
@@ -36,7 +36,7 @@ export interface OpenedJson {
   readonly target: Target;
   readonly response: ProviderResponse;
   /** Released when the answer is out of memory. */
-  readonly room: Room;
+  readonly reservation: MemoryReservation;
   /** Both since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
@@ -153,18 +153,18 @@ async function openJson(
   askedMs: number,
 ): Promise<OpenedJson | ProviderFailure> {
   const latencyMs = elapsedMs(delivery);
-  const room = delivery.responseBudget.open(delivery.admitted.organizationId);
+  const reservation = delivery.responseBudget.open(delivery.admitted.organizationId);
   let passedOn = false;
   try {
     const { generationId, model, organizationId, config } = delivery.admitted;
-    const bytes = await readWhole(call, config.limits.responseBodyBytes, room);
+    const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
     if (!Buffer.isBuffer(bytes)) return bytes;
     const response = await delivery.reader.read(bytes, { generationId, model: model.id }, organizationId);
     if (response.kind === 'failure') return response;
     passedOn = true;
-    return { kind: 'json', target, room, askedMs, latencyMs, response };
+    return { kind: 'json', target, reservation, askedMs, latencyMs, response };
   } finally {
-    if (!passedOn) room.release();
+    if (!passedOn) reservation.release();
   }
 }
 
@@ -207,14 +207,18 @@ async function openStream(
   }
 }
 
-async function readWhole(call: ProviderCall, maxBytes: number, room?: Room): Promise<Buffer | ProviderFailure> {
+async function readWhole(
+  call: ProviderCall,
+  maxBytes: number,
+  reservation?: MemoryReservation,
+): Promise<Buffer | ProviderFailure> {
   const whole = new GrowingBytes();
   for (;;) {
     // A small answer is here with its head.
     const read = call.poll() ?? (await call.read());
     if (!Buffer.isBuffer(read)) return read.kind === 'end' ? whole.take() : read;
     if (whole.length + read.length > maxBytes) return FAILURES.tooLarge;
-    if (room?.take(read.length) === false) return FAILURES.noRoom;
+    if (reservation?.take(read.length) === false) return FAILURES.noRoom;
     whole.append(read, 0, read.length);
   }
 }

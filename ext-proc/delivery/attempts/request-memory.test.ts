@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { isRefusal } from '../../../core/errors/refusal.ts';
 import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
-import { type Refused, SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { type BudgetRefusal, SharedBudget } from '../../shared-budget/shared-budget.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, HELLO, type ProviderHandler, STOP, sendJson, sendStream } from '../egress.fixture.ts';
@@ -19,21 +19,21 @@ const BUDGET_BYTES = 16 * MIB;
 
 /** A request whose body is 4 MiB of words, in a budget of its own. */
 async function requestOf(options: AdmittedRequestOptions) {
-  const refused: Refused[] = [];
+  const refused: BudgetRefusal[] = [];
   const budget = new SharedBudget(BUDGET_BYTES, (why) => refused.push(why));
-  const room = budget.open('org-TEST');
+  const reservation = budget.open('org-TEST');
   const stream = options.stream ?? false;
   const messages = [{ role: 'user', content: 'word '.repeat((4 * MIB) / 5) }];
   const read = () => {
     const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages }));
-    room.take(bytes.length);
+    reservation.take(bytes.length);
     const chat = readChatRequest(bytes, undefined);
     if (isRefusal(chat)) throw new Error(chat.code);
     return { chat, memory: new WeakRef(bytes.buffer), bodyBytes: bytes.length };
   };
   const { chat, memory, bodyBytes } = read();
-  const to = client(room);
-  return { budget, refused, room, to, bodyBytes, chat, memory, what: { ...admittedRequest(options), chat } };
+  const to = client(reservation);
+  return { budget, refused, reservation, to, bodyBytes, chat, memory, what: { ...admittedRequest(options), chat } };
 }
 
 async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
@@ -46,7 +46,7 @@ async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
 }
 
 test('a body is out of memory once the first event is passed on, and its prompt is counted all the same', async () => {
-  const { room, to, bodyBytes, memory, what } = await requestOf({ stream: true });
+  const { reservation, to, bodyBytes, memory, what } = await requestOf({ stream: true });
   const goOn = Promise.withResolvers<void>();
   egress.respondWith(async (response, asked) => {
     expect(asked.body.length).toBeGreaterThan(bodyBytes);
@@ -59,7 +59,7 @@ test('a body is out of memory once the first event is passed on, and its prompt 
   const delivered = deliverTo(delivery, to, what);
   await expect.poll(() => to.written).toHaveLength(1);
   expect(await isCollected(memory)).toBe(true);
-  expect(room.heldBytes).toBe(256 * 1024);
+  expect(reservation.heldBytes).toBe(256 * 1024);
   goOn.resolve();
   const { charges } = await delivered;
   const words = (4 * MIB) / 5;
@@ -70,7 +70,7 @@ test('a body is out of memory once the first event is passed on, and its prompt 
 });
 
 test('a body is out of memory while its JSON answer is charged', async () => {
-  const { room, to, memory, what } = await requestOf({});
+  const { reservation, to, memory, what } = await requestOf({});
   egress.respondWith((response, asked) => {
     Object.assign(asked, { body: '' });
     return sendJson(COMPLETION)(response, asked);
@@ -80,14 +80,14 @@ test('a body is out of memory while its JSON answer is charged', async () => {
     isFree = await isCollected(memory);
     return undefined;
   });
-  expect([outcome.status, isFree, room.heldBytes]).toEqual([200, true, 256 * 1024]);
+  expect([outcome.status, isFree, reservation.heldBytes]).toEqual([200, true, 256 * 1024]);
 });
 
 test.each([true, false])(
   'a body that only a further attempt would need gives way to others (stream: %s), and there is no further attempt then',
   async (stream) => {
     const providers = [provider('alpha'), provider('beta')];
-    const { budget, refused, room, to, memory, what } = await requestOf({ stream, providers });
+    const { budget, refused, reservation, to, memory, what } = await requestOf({ stream, providers });
     const fail = Promise.withResolvers<void>();
     egress.respondWith(async (response, asked) => {
       Object.assign(asked, { body: '' });
@@ -98,7 +98,7 @@ test.each([true, false])(
     await expect.poll(() => egress.asked).toHaveLength(1);
     for (const other of ['org_b', 'org_c', 'org_d']) expect(budget.open(other).take(BUDGET_BYTES / 4)).toBe(true);
     expect(budget.open('org_e').take(1)).toBe(true);
-    expect([room.heldBytes, refused]).toEqual([0, ['gave_way']]);
+    expect([reservation.heldBytes, refused]).toEqual([0, ['gave_way']]);
     expect(await isCollected(memory)).toBe(true);
     fail.resolve();
     expect((await delivered).outcome).toMatchObject({ status: 503, attempts: [{ provider: 'alpha' }] });
@@ -109,15 +109,19 @@ test.each([true, false])(
 test('a body is whole for each attempt, and none is made beyond the share of its organization', async () => {
   const providers = [provider('alpha'), provider('beta')];
   const failing: ProviderHandler = (response) => response.writeHead(500).end();
-  const { budget, room, to, bodyBytes, what } = await requestOf({ stream: true, providers, retriesPerTarget: 1 });
+  const { budget, reservation, to, bodyBytes, what } = await requestOf({
+    stream: true,
+    providers,
+    retriesPerTarget: 1,
+  });
   egress.respondWith(failing, failing, sendStream([...HELLO, STOP, DONE]));
   const { outcome } = await deliverTo(delivery, to, what);
-  expect([outcome.attempts.map(({ result }) => result), room.heldBytes]).toEqual([
+  expect([outcome.attempts.map(({ result }) => result), reservation.heldBytes]).toEqual([
     ['status_500', 'status_500', 'ok'],
     256 * 1024,
   ]);
   expect(egress.asked.map(({ body }) => body.length > bodyBytes)).toEqual([true, true, true]);
-  room.release();
+  reservation.release();
 
   const again = await requestOf({ stream: true, providers, retriesPerTarget: 0 });
   egress.respondWith((response) => {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../chat/chat-request.ts';
-import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
+import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
 
 /**
  * Up to this a body is left alone until its request has ended: most are, and freeing them would
@@ -17,22 +17,22 @@ const COUNTED_BYTES = 256 * 1024;
  * The client's body while providers are asked: freed when no further attempt can need it, given up
  * for others when only one might.
  */
-export class RequestMemory implements Yielding {
+export class RequestMemory implements Evictable {
   readonly #chat: ChatRequest;
-  readonly #room: Room;
+  readonly #reservation: MemoryReservation;
   #isSent = false;
   #hasResponse = false;
   #isFree = false;
 
-  constructor(chat: ChatRequest, room: Room) {
+  constructor(chat: ChatRequest, reservation: MemoryReservation) {
     this.#chat = chat;
-    this.#room = room;
+    this.#reservation = reservation;
   }
 
   /** Before each attempt. False: it is free, and there is none. */
   mayBeSent(): boolean {
     this.#isSent = false;
-    return !this.#isFree && this.#room.stays();
+    return !this.#isFree && this.#reservation.pin();
   }
 
   /** All of it has left this process. */
@@ -48,17 +48,17 @@ export class RequestMemory implements Yielding {
   }
 
   /** Its memory is wanted. Of the prompt the estimate remains. */
-  giveUp(): void {
+  evict(): void {
     this.#isFree = true;
     this.#chat.keepText(0);
   }
 
   #letGo(): void {
-    if (!this.#isSent || this.#room.heldBytes <= SMALL_BYTES) return;
-    if (this.#hasResponse && !this.#isFree && this.#room.heldBytes > COUNTED_BYTES) {
+    if (!this.#isSent || this.#reservation.heldBytes <= SMALL_BYTES) return;
+    if (this.#hasResponse && !this.#isFree && this.#reservation.heldBytes > COUNTED_BYTES) {
       this.#isFree = true;
-      this.#room.shrinkTo(this.#chat.keepText(COUNTED_BYTES));
+      this.#reservation.shrinkTo(this.#chat.keepText(COUNTED_BYTES));
     }
-    this.#room.yields(this);
+    this.#reservation.makeEvictable(this);
   }
 }

@@ -53,7 +53,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const head = { status: 200, headers };
   if (bytesOf(body) <= LARGE_BYTES) await respond(delivery, { ...head, body: wholeOf(body) });
   else
-    await sendLarge(exchange, head, body, opened.room, {
+    await sendLarge(exchange, head, body, opened.reservation, {
       isKept: admitted.keepsResponse === true,
       timeoutMs: lastBytesMs(delivery),
     });

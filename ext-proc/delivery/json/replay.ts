@@ -41,18 +41,18 @@ const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity
  */
 export async function replayResponse(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();
-  const room = budget.open(replay.organizationId);
+  const reservation = budget.open(replay.organizationId);
   try {
     const stored = await replay.open();
-    room.yields({ giveUp: () => givenUp.abort() });
-    if (stored === undefined || !room.take(stored.memoryBytes)) return NO_ROOM;
+    reservation.makeEvictable({ evict: () => givenUp.abort() });
+    if (stored === undefined || !reservation.take(stored.memoryBytes)) return NO_ROOM;
     // While it can still be refused: the first bytes are what is missing or changed, if any are.
     const first = await stored.next();
     if (typeof first === 'string' || givenUp.signal.aborted) return NO_ROOM;
     if (!replay.streamed && stored.bytes <= LARGE_BYTES) return await whole(replay, stored, first, exchange);
     return await inPieces(replay, stored, first, exchange, givenUp.signal);
   } finally {
-    room.release();
+    reservation.release();
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Refusal, renderRefusal } from '../../../core/errors/refusal.ts';
 import type { DeliveryOutcome } from '../../delivery-contract/delivery-hold.ts';
-import type { Answer } from '../../transport/exchange.ts';
+import type { WholeResponse } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
@@ -8,7 +8,7 @@ import { settlesWithin } from '../waits/wait.ts';
  * Hands an answer on. A client that does not take it in time is left to the transport, which bounds
  * what it keeps for it.
  */
-export async function respond(delivery: ActiveDelivery, response: Answer): Promise<void> {
+export async function respond(delivery: ActiveDelivery, response: WholeResponse): Promise<void> {
   await settlesWithin(delivery.exchange.respond(response), lastBytesMs(delivery));
 }
 

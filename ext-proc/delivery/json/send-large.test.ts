@@ -13,10 +13,10 @@ describe('a large answer that its client does not read', () => {
     const to = client();
     to.stopReading();
     const budget = new SharedBudget(2 * BODY.length);
-    const room = budget.open('org_a');
-    expect(room.take(BODY.length)).toBe(true);
+    const reservation = budget.open('org_a');
+    expect(reservation.take(BODY.length)).toBe(true);
     for (const other of ['org_b', 'org_c']) expect(budget.open(other).take(BODY.length / 2)).toBe(true);
-    const sent = sendLarge(to.exchange, HEAD, [BODY], room, { isKept, stalledMs, timeoutMs });
+    const sent = sendLarge(to.exchange, HEAD, [BODY], reservation, { isKept, stalledMs, timeoutMs });
     await expect.poll(() => to.written).toHaveLength(1);
     return { to, sent, findsRoom: () => budget.open('org_d').take(1) };
   }

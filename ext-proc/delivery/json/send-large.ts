@@ -1,4 +1,4 @@
-import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
+import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
@@ -29,7 +29,7 @@ export async function sendLarge(
   exchange: Pick<Exchange, 'openStream'>,
   { status, headers }: ResponseHead,
   body: readonly Buffer[],
-  room: Room,
+  reservation: MemoryReservation,
   sending: Sending,
 ): Promise<void> {
   // The transport bounds this wait.
@@ -38,32 +38,32 @@ export async function sendLarge(
     headers: { ...headers, 'content-length': String(bytesOf(body)) },
   });
   if (stream === undefined) return;
-  if (!(await settlesWithin(sendPieces(stream, body, room, sending), sending.timeoutMs))) stream.abort();
+  if (!(await settlesWithin(sendPieces(stream, body, reservation, sending), sending.timeoutMs))) stream.abort();
 }
 
 async function sendPieces(
   stream: ResponseStream,
   body: readonly Buffer[],
-  room: Room,
+  reservation: MemoryReservation,
   { isKept, stalledMs = STALLED_MS }: Sending,
 ): Promise<void> {
   let isGivenUp = false;
-  const unread: Yielding = {
-    giveUp() {
+  const unread: Evictable = {
+    evict() {
       isGivenUp = true;
       stream.abort();
     },
   };
-  if (isKept) room.yields(unread);
+  if (isKept) reservation.makeEvictable(unread);
   for (const piece of body.flatMap(slices)) {
     if (isGivenUp) break;
     if (stream.write(piece)) continue;
     const drained = stream.drained();
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
-    if (!goesOn) room.yields(unread);
+    if (!goesOn) reservation.makeEvictable(unread);
     await drained;
     // If its organization has its share already, others may still take this memory.
-    if (!goesOn) room.stays();
+    if (!goesOn) reservation.pin();
   }
   await stream.end();
 }

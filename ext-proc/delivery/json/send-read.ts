@@ -1,11 +1,11 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
-import type { Answer, Exchange } from '../../transport/exchange.ts';
+import type { Exchange, WholeResponse } from '../../transport/exchange.ts';
 import { settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Sends what was read for a client: it costs nothing, and can be read again. */
-export interface ReadResponse extends Answer {
+export interface ReadResponse extends WholeResponse {
   readonly organizationId: string;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
@@ -24,23 +24,23 @@ export async function sendRead(
     await settlesWithin(exchange.respond(response), timeoutMs);
     return undefined;
   }
-  const room = budget.open(organizationId);
+  const reservation = budget.open(organizationId);
   let isGivenUp = false;
-  const giveUp = () => {
+  const evict = () => {
     isGivenUp = true;
   };
   // Before it is taken: it is never kept from those who pay.
-  room.yields({ giveUp });
+  reservation.makeEvictable({ evict });
   try {
-    if (!room.take(response.body.length)) return refuse('no_capacity');
+    if (!reservation.take(response.body.length)) return refuse('no_capacity');
     const openStream: Exchange['openStream'] = async (head) => {
       const stream = await exchange.openStream(head);
       if (isGivenUp) stream?.abort();
       return isGivenUp ? undefined : stream;
     };
-    await sendLarge({ openStream }, response, [response.body], room, { isKept: true, timeoutMs });
+    await sendLarge({ openStream }, response, [response.body], reservation, { isKept: true, timeoutMs });
     return undefined;
   } finally {
-    room.release();
+    reservation.release();
   }
 }

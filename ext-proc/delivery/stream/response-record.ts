@@ -1,17 +1,17 @@
-import type { Room, SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { MemoryReservation, SharedBudget } from '../../shared-budget/shared-budget.ts';
 
 /** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
 export class ResponseRecord {
-  readonly #room: Room;
+  readonly #reservation: MemoryReservation;
   #pieces: Buffer[] = [];
 
   constructor(budget: SharedBudget, organizationId: string) {
-    this.#room = budget.open(organizationId);
+    this.#reservation = budget.open(organizationId);
   }
 
   /** False: there is no room for it, and the record is of no use any more. */
   add(bytes: Buffer): boolean {
-    if (!this.#room.take(bytes.length)) return false;
+    if (!this.#reservation.take(bytes.length)) return false;
     this.#pieces.push(bytes);
     return true;
   }
@@ -22,6 +22,6 @@ export class ResponseRecord {
 
   release(): void {
     this.#pieces = [];
-    this.#room.release();
+    this.#reservation.release();
   }
 }

@@ -114,7 +114,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
     }
     expect(gateway.faults.map(({ kind, requestId }) => [kind, requestId])).toEqual([
       ['handler_threw', thrown.headers['x-request-id']],
-      ['handler_did_not_answer', silent.headers['x-request-id']],
+      ['handler_did_not_respond', silent.headers['x-request-id']],
     ]);
   });
 

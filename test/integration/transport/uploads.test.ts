@@ -179,7 +179,7 @@ test('one organization has half of the budget in bodies, beyond it is refused, a
   await eventually(() => kinds.length === 8, 'those of others are decided', 20_000);
   release?.();
   await Promise.all(answers);
-  expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_room')]);
+  expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_memory')]);
   expect(kinds.slice(6).sort()).toEqual(['/c complete', '/d complete']);
   // The held memory is free again.
   gateway.handler = echo;

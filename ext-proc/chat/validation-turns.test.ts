@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Steps } from '../shared-budget/steps.ts';
-import { JudgingTurns } from './judging-turns.ts';
+import { ValidationTurns } from './validation-turns.ts';
 
 /** Longer than a slice. */
 const STEP_MS = 11;
@@ -26,15 +26,15 @@ function* work(name: string, steps: number, seen: string[], stepMs = STEP_MS): S
   return name;
 }
 
-describe('JudgingTurns', () => {
+describe('ValidationTurns', () => {
   it('does at once what is short', () => {
     const seen: string[] = [];
-    expect(new JudgingTurns().run('a', work('small', 3, seen, 1), HERE)).toBe('small');
+    expect(new ValidationTurns().run('a', work('small', 3, seen, 1), HERE)).toBe('small');
     expect(seen).toHaveLength(3);
   });
 
   it('does no more than one slice in a turn of the event loop, however many bodies come', async () => {
-    const turns = new JudgingTurns();
+    const turns = new ValidationTurns();
     const seen: string[] = [];
     const results = ['1', '2', '3'].map((name) => turns.run('a', work(name, 3, seen), HERE));
     for (let turn = 1; seen.length < 9; turn++) {
@@ -46,7 +46,7 @@ describe('JudgingTurns', () => {
   });
 
   it('goes from organization to organization, slice by slice', async () => {
-    const turns = new JudgingTurns();
+    const turns = new ValidationTurns();
     const seen: string[] = [];
     const results = [
       turns.run('a', work('a', 4, seen), HERE),
@@ -59,7 +59,7 @@ describe('JudgingTurns', () => {
   });
 
   it('counts short work that came in one turn together', async () => {
-    const turns = new JudgingTurns();
+    const turns = new ValidationTurns();
     const seen: string[] = [];
     const results = Array.from({ length: 40 }, (_, i) => turns.run('a', work(String(i), 1, seen, 1), HERE));
     expect(seen.length).toBeLessThanOrEqual(10);
@@ -71,7 +71,7 @@ describe('JudgingTurns', () => {
   });
 
   it('takes out what a client that leaves was waiting for, begun or not', async () => {
-    const turns = new JudgingTurns();
+    const turns = new ValidationTurns();
     const seen: string[] = [];
     const [begun, waiting] = [new AbortController(), new AbortController()];
     const results = [
@@ -88,7 +88,7 @@ describe('JudgingTurns', () => {
   });
 
   it('tells who asked when work throws, and goes on', async () => {
-    const turns = new JudgingTurns();
+    const turns = new ValidationTurns();
     const seen: string[] = [];
     function* broken(): Steps<string> {
       nowMs += STEP_MS;

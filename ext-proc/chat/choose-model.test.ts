@@ -9,7 +9,7 @@ import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import { finish } from '../shared-budget/steps.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { chooseByCount, chooseModel } from './count-input.ts';
+import { chooseByCount, chooseModel } from './choose-model.ts';
 import { createTokenCounter } from './tokens/count-tokens.ts';
 
 const counter = createTokenCounter({ log: pino({ level: 'silent' }), timeoutMs: 60_000 });

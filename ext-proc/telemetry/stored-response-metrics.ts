@@ -1,14 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Stored responses of Idempotency-Keys. */
-export interface AnswerMetrics {
+export interface StoredResponseMetrics {
   /** Responses were evicted, because their organization has stored more than its bound. */
-  answersEvicted(answers: number): void;
+  storedResponsesEvicted(responses: number): void;
   /** Bytes that all organizations have stored now, in all processes. */
-  answersStored(bytes: number): void;
+  responseBytesStored(bytes: number): void;
 }
 
-export function createAnswerMetrics(registers: Registry[]): AnswerMetrics {
+export function createStoredResponseMetrics(registers: Registry[]): StoredResponseMetrics {
   const evicted = new Counter({
     name: 'gateway_idempotency_answers_evicted_total',
     help: 'Stored responses deleted early, because their organization was above idempotency.bytes_per_organization.',
@@ -20,7 +20,7 @@ export function createAnswerMetrics(registers: Registry[]): AnswerMetrics {
     registers,
   });
   return {
-    answersEvicted: (answers) => evicted.inc(answers),
-    answersStored: (bytes) => stored.set(bytes),
+    storedResponsesEvicted: (responses) => evicted.inc(responses),
+    responseBytesStored: (bytes) => stored.set(bytes),
   };
 }

@@ -8,7 +8,7 @@ import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
 /** A request whose model and output limit are decided. */
-export interface ChosenChat {
+export interface ChatWithModel {
   readonly chat: ChatRequest;
   readonly choice: ModelChoice;
 }
@@ -31,7 +31,7 @@ export async function chooseModel(
   config: GatewayConfig,
   boundTokens: BoundTokens,
   inTurns: InTurns,
-): Promise<ChosenChat | Refusal | undefined> {
+): Promise<ChatWithModel | Refusal | undefined> {
   let choice = checkModel(chat, principal, config);
   const model = config.models.get(chat.model);
   if (model !== undefined && reachedLength(choice) && isLengthOpen(chat, model)) {
@@ -60,7 +60,7 @@ export async function chooseByCount(
   principal: Principal,
   config: GatewayConfig,
   boundTokens: BoundTokens,
-): Promise<ChosenChat | Refusal | undefined> {
+): Promise<ChatWithModel | Refusal | undefined> {
   const tokenizer = config.models.get(chat.model)?.tokenizer ?? 'bytes';
   if (tokenizer === 'bytes' || chat.inputTokens.isCounted) return undefined;
   const text = await boundTokens(tokenizer, chat.promptTexts());

@@ -9,35 +9,33 @@ import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
 /**
- * One authorized request on its way to an endpoint: the caller may use this route, on the
- * configuration the request began with.
+ * A request whose caller may use its route, with the configuration that was in force when it
+ * began.
  */
-export interface Call {
+export interface AuthorizedRequest {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly principal: Principal;
   readonly config: GatewayConfig;
   readonly arrivedAtMs: number;
   /**
-   * Counts one read against `read_rpm`; asked once the query is known to be well formed, so that
-   * broken requests count nothing.
+   * Counts one read against `read_rpm`. Called when the query is known to be well formed, so that a
+   * malformed one counts nothing.
    */
   takeRead(): Promise<Refusal | undefined>;
-  /**
-   * Filled as things become known, for the request's one log line and its line in the request log.
-   */
-  readonly notes: CallNotes;
+  /** Filled as facts become known, for the access line and the row of the request log. */
+  readonly notes: RequestNotes;
   readonly trace: RequestTrace | undefined;
 }
 
-export interface CallNotes {
+export interface RequestNotes {
   model?: string;
   streamed?: boolean;
   generationId?: string;
   usage?: TokenUsage;
   costNanoUsd?: NanoUsd;
   attempts?: readonly string[];
-  /** Provider that answered, or was tried last. */
+  /** Provider of the response, or the one that was tried last. */
   provider?: string;
   timeToFirstEventMs?: number;
   clientGone?: boolean;
@@ -48,20 +46,20 @@ export type EndpointResult =
   | Refusal
   /** A 200 with a JSON body. */
   | { readonly kind: 'json'; readonly body: unknown }
-  /** The endpoint answered the exchange itself, or there is nobody left to answer. */
-  | { readonly kind: 'answered'; readonly status: number; readonly refusal?: Refusal };
+  /** The endpoint has responded to the exchange itself, or the client has left. */
+  | { readonly kind: 'responded'; readonly status: number; readonly refusal?: Refusal };
 
 /**
  * The size limit is for all requests. The body of a read is never read, so only its declared size
  * is checked.
  */
-export function checkDeclaredSize({ exchange, config }: Call): Refusal | undefined {
+export function checkDeclaredSize({ exchange, config }: AuthorizedRequest): Refusal | undefined {
   const limitBytes = config.limits.requestBodyBytes;
   if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;
   return refuse('request_too_large', { limit_bytes: limitBytes });
 }
 
-/** More reads of the organization wait for the database than will be answered soon. */
+/** More reads of the organization wait for the database than can be served soon. */
 export function tooManyAtOnce({ metrics }: { readonly metrics: Pick<Metrics, 'admissionRefused'> }): Refusal {
   metrics.admissionRefused('reads');
   return refuse('rpm_exceeded', { problem: 'Too many reads of this organization at once.' }, { retryAfterSeconds: 1 });

@@ -18,7 +18,7 @@ interface Waiting {
  * judged after the other. What waits holds nothing but its body, and what is being judged some MB
  * more.
  */
-export class JudgingTurns {
+export class ValidationTurns {
   /** The organization whose turn is next stands first. */
   readonly #lines = new Map<string, Waiting[]>();
   /** Time spent in this turn of the event loop on bodies that are judged at once. */
