@@ -30,7 +30,11 @@ export interface RequestDetail extends RequestView {
   readonly keyLast4?: string;
 }
 
-/** All fields must match. */
+/**
+ * The filter of the request log. The address of the page (RequestsUrlState) becomes a filter, the
+ * filter with a cursor an input (RequestPageInput), and the input in its organization a query of the
+ * database (RequestPageQuery). All fields must match.
+ */
 export interface RequestFilter {
   readonly fromMs?: number;
   /** Exclusive. */
@@ -51,6 +55,16 @@ export interface RequestFilter {
   readonly search?: string;
 }
 
+export interface RequestPageInput extends RequestFilter {
+  readonly before?: string;
+  /**
+   * Only requests newer than that id, for following the log. A request is added within a second
+   * after its end, at its time of arrival: a long one below newer rows. So follow from some minutes
+   * back, by id.
+   */
+  readonly after?: string;
+}
+
 export interface RequestPage {
   /** Newest first. */
   readonly requests: readonly RequestView[];
@@ -69,14 +83,6 @@ export interface RequestPage {
 }
 
 export interface RequestLogApi {
-  'GET /api/organizations/:organization/requests': {
-    /**
-     * `after` returns only requests newer than that id, for following the log. A request is added
-     * within a second after its end, at its time of arrival: a long one below newer rows. So follow
-     * from some minutes back, by id.
-     */
-    query: RequestFilter & { readonly before?: string; readonly after?: string };
-    response: RequestPage;
-  };
+  'GET /api/organizations/:organization/requests': { query: RequestPageInput; response: RequestPage };
   'GET /api/organizations/:organization/requests/:request': { query: Empty; response: RequestDetail };
 }

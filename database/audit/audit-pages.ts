@@ -29,8 +29,8 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))
     order by a.id desc limit $7`;
 /**
- * An operator who has no name for the reader cannot be found by it. The inner limit bounds what is
- * looked at, the outer one what is found.
+ * An operator who has no name for the reader cannot be found by it. The inner limit bounds the
+ * scanned events, the outer one the matching events.
  */
 const LIST: Statement = {
   name: 'audit_page',
@@ -45,15 +45,15 @@ const LIST: Statement = {
     ) as p left join organizations o on o.id = p.organization_id
     order by p.id desc`,
 };
-const EXTENT: Statement = {
-  name: 'audit_extent',
-  text: `select count(*)::integer as walked, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as walked`,
+const SCAN_END: Statement = {
+  name: 'audit_scan_end',
+  text: `select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`,
 };
 /**
- * A filter by actor or action has no index of its own, and may fit nothing. A page looks at no more
+ * A filter by actor or action has no index of its own, and may fit nothing. A page scans no more
  * events: 20 ms, where all of 200,000 take 830 (measured).
  */
-const WALK_ROWS = 5_000;
+const SCAN_ROWS = 5_000;
 
 interface EventRow {
   readonly id: string;
@@ -69,24 +69,24 @@ interface EventRow {
   readonly changes: AuditEventView['changes'];
 }
 
-/** Newest first. `walkRows`: how many events a page looks at. */
-export async function auditPage(pool: pg.Pool, query: AuditQuery, walkRows = WALK_ROWS): Promise<AuditPage> {
+/** Newest first. A page scans at most `scanRows` events. */
+export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCAN_ROWS): Promise<AuditPage> {
   const { organizationId, forCustomer, before, actor, action, fromMs, toMs, limit } = query;
   const range = [
     ...[organizationId ?? null, before ?? null],
     ...(fromMs === undefined ? [null, null] : [idFloor('evt', Math.max(0, fromMs - MINUTE_MS)), fromMs]),
     ...(toMs === undefined ? [null, null] : [idFloor('evt', toMs + MINUTE_MS), toMs]),
-    walkRows,
+    scanRows,
   ];
   const filter = [actor ?? null, forCustomer, THE_OPERATOR, action ?? null, limit + 1];
   const rows = await run<EventRow>(pool, LIST, [...range, ...filter]);
   const events = rows.slice(0, limit).map((row) => eventView(row, forCustomer && row.by_operator));
   const last = events.at(-1);
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
-  const [extent] = await run<{ walked: number; lastId: string | null }>(pool, EXTENT, range);
-  if (extent === undefined || extent.lastId === null || extent.walked < walkRows) return { events };
-  // Events that arrived in between have moved the end of the second walk.
-  const next = last !== undefined && last.id < extent.lastId ? last.id : extent.lastId;
+  const [end] = await run<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);
+  if (end === undefined || end.lastId === null || end.scanned < scanRows) return { events };
+  // Events that arrived between the two statements have moved the end of the second one.
+  const next = last !== undefined && last.id < end.lastId ? last.id : end.lastId;
   return { events, next, searchedToMs: idMoment(next) };
 }
 

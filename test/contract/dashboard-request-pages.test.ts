@@ -14,7 +14,7 @@ import { addKey, createDatabase, openStore } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;
-/** Longer than what a walk looks at first. */
+/** Longer than the range of the first step. */
 const SPAN_MS = 100 * HOUR_MS;
 const START_MS = Date.UTC(2026, 10, 18, 12);
 const MODELS = ['small', 'large', undefined];
@@ -28,7 +28,7 @@ const ENDS = [
 ] as const;
 /** Rows that a page reads first. */
 const FIRST_STEP_ROWS = 2_000;
-/** Beyond the first step of a walk, so that pages go over several of them. */
+/** More than the first step scans, so that pages need several steps. */
 const ENTRIES = 4_500;
 
 describe('the request log by pages', () => {

@@ -1,6 +1,6 @@
 import { utcDay } from '../../../core/clock.ts';
 import { present } from '../../../core/present.ts';
-import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-companions.ts';
+import { type KeyDetails, keyDetails } from '../../../database/keys/key-details.ts';
 import type { KeyRecord } from '../../../database/keys/key-records.ts';
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
 import type { OrganizationCall } from '../http/route.ts';
@@ -12,8 +12,8 @@ export function mayManage({ role, session }: OrganizationCall, { createdBy }: Ke
 }
 
 export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<KeyView> {
-  const companions = await companionsFor(call, [key.id]);
-  return viewOf(call, key, companions.get(key.id));
+  const details = await detailsFor(call, [key.id]);
+  return viewOf(call, key, details.get(key.id));
 }
 
 /**
@@ -24,20 +24,20 @@ export const MAX_REVOKED = 1_000;
 
 /** Newest first; `keys` are oldest first. */
 export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
-  const companions = await companionsFor(
+  const details = await detailsFor(
     call,
     keys.map(({ id }) => id),
   );
-  return keys.map((key) => viewOf(call, key, companions.get(key.id))).reverse();
+  return keys.map((key) => viewOf(call, key, details.get(key.id))).reverse();
 }
 
-function companionsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly string[]) {
-  return keyCompanions(deps.database, organizationId, keyIds, utcDay(deps.nowMs()));
+function detailsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly string[]) {
+  return keyDetails(deps.database, organizationId, keyIds, utcDay(deps.nowMs()));
 }
 
-function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanions | undefined): KeyView {
+function viewOf(call: OrganizationCall, key: KeyRecord, details: KeyDetails | undefined): KeyView {
   const { id, name, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
-  const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = companions ?? {};
+  const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = details ?? {};
   return {
     ...{ id, name, last4, state: stateOf(key, call.deps.nowMs()), scopes, createdAtMs },
     ...present({ models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),

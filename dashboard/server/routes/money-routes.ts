@@ -2,7 +2,7 @@ import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
 import { usageRows, usageTotal } from '../../../database/ledger/usage-reads.ts';
 import { isProblem } from '../http/problem.ts';
 import { type Route, route } from '../http/route.ts';
-import { ledgerPageQuery, usageInput, usageQuery } from './table-filters.ts';
+import { ledgerPageInput, usageInput, usageQuery } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 /** Bound on the rows of the page. The CSV has all of them. */
@@ -11,7 +11,7 @@ const MOST_USAGE_ROWS = 2_000;
 export const MONEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/ledger', {
     access: 'member',
-    input: ledgerPageQuery,
+    input: ledgerPageInput,
     handle: ({ deps, organizationId, role, input }) =>
       ledgerPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),

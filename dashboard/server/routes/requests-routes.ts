@@ -2,18 +2,18 @@ import { countOmitted } from '../../../database/request-log/omitted-count.ts';
 import { requestDetail, requestView } from '../../../database/request-log/request-columns.ts';
 import { findRequest, searchRequests } from '../../../database/request-log/request-lookups.ts';
 import { findRequests } from '../../../database/request-log/request-pages.ts';
-import type { RequestFilter, RequestPage } from '../../contract/request-log.ts';
+import type { RequestPage, RequestPageInput } from '../../contract/request-log.ts';
 import { notFound } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { requestPageQuery } from './table-filters.ts';
+import { requestPageInput } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 
 export const REQUEST_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/requests', {
     access: 'member',
-    input: requestPageQuery,
+    input: requestPageInput,
     handle: requestPage,
   }),
   route('GET /api/organizations/:organization/requests/:request', {
@@ -26,7 +26,7 @@ export const REQUEST_ROUTES: readonly Route[] = [
   }),
 ];
 
-type PageCall = OrganizationCall & { readonly input: RequestFilter & { before?: string; after?: string } };
+type PageCall = OrganizationCall & { readonly input: RequestPageInput };
 
 async function requestPage({ deps, organizationId, input }: PageCall): Promise<RequestPage> {
   const { search, ...filter } = input;

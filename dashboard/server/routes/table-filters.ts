@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { UsageQuery } from '../../../database/ledger/usage-reads.ts';
 import type { UsageGroupName } from '../../contract/money.ts';
-import type { RequestFilter } from '../../contract/request-log.ts';
+import type { RequestFilter, RequestPageInput } from '../../contract/request-log.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
 import { idOf } from './input-fields.ts';
 import { dayField, dayOf, momentField, textField, wholeNumberField } from './query-fields.ts';
@@ -49,7 +49,7 @@ const LEDGER_FIELDS = {
 
 export const ledgerFilter: z.ZodType<LedgerFilter> = z.strictObject(LEDGER_FIELDS);
 
-export const ledgerPageQuery: z.ZodType<LedgerFilter & { before?: number }> = z.strictObject({
+export const ledgerPageInput: z.ZodType<LedgerFilter & { before?: number }> = z.strictObject({
   ...LEDGER_FIELDS,
   before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional(),
 });
@@ -67,7 +67,7 @@ const REQUEST_FIELDS = {
 
 export const requestFilter: z.ZodType<RequestFilter> = z.strictObject(REQUEST_FIELDS);
 
-export const requestPageQuery: z.ZodType<RequestFilter & { before?: string; after?: string }> = z.strictObject({
+export const requestPageInput: z.ZodType<RequestPageInput> = z.strictObject({
   ...REQUEST_FIELDS,
   before: idOf('log').exactOptional(),
   after: idOf('log').exactOptional(),

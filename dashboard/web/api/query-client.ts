@@ -1,4 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { type BackOffOptions, backOffMs } from '../../../core/retry/back-off.ts';
 import { reportLost, reportReached } from './connection.ts';
 import { ApiProblem } from './problem.ts';
 
@@ -9,6 +10,7 @@ declare module '@tanstack/react-query' {
 }
 
 const RETRIES = 2;
+const BACK_OFF: BackOffOptions = { firstMs: 500, longestMs: 1_000 };
 
 /** Creates the page's client. Calls `onSignedOut` when the server no longer knows the session. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
@@ -28,7 +30,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         refetchOnWindowFocus: true,
         // A refused request would be refused again.
         retry: (failures, error) => error instanceof ApiProblem && error.isConnection && failures < RETRIES,
-        retryDelay: (attempt) => 500 * 2 ** attempt,
+        retryDelay: (failuresBefore) => backOffMs(failuresBefore + 1, BACK_OFF),
         networkMode: 'always',
       },
       mutations: { retry: false, networkMode: 'always' },

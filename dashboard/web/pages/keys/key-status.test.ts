@@ -33,8 +33,8 @@ describe('keyStatus', () => {
       { state: 'expired', revokedAtMs: NOW + 5, expiresAtMs: NOW - 9 },
       { kind: 'expired', atMs: NOW - 9 },
     ],
-  ] as const)('of %j is %j', (more, standing) => {
-    expect(keyStatus(key(more), NOW)).toEqual(standing);
+  ] as const)('of %j is %j', (more, status) => {
+    expect(keyStatus(key(more), NOW)).toEqual(status);
   });
 });
 

@@ -14,7 +14,7 @@ export interface KeysFilterProps {
   readonly onChange: (next: Partial<KeysUrlState>) => void;
 }
 
-const GROUP_WORDS: Readonly<Record<KeyGroup, string>> = { usable: 'Usable', ended: 'Revoked or expired', all: 'All' };
+const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = { usable: 'Usable', ended: 'Revoked or expired', all: 'All' };
 
 export function KeysFilter({ search, counts, onChange }: KeysFilterProps): ReactNode {
   return (
@@ -31,7 +31,7 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
       <SegmentedControl
         label="State"
         value={search.show ?? 'usable'}
-        choices={KEY_GROUPS.map((value) => ({ value, label: GROUP_WORDS[value] }))}
+        choices={KEY_GROUPS.map((value) => ({ value, label: GROUP_LABELS[value] }))}
         onChange={(show) => onChange({ show: show === 'usable' ? undefined : show })}
       />
       <span className="visually-hidden" role="status">

@@ -6,7 +6,7 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
-export interface KeyCompanions {
+export interface KeyDetails {
   /** E-mail address, but of operators. */
   readonly creator?: string;
   readonly lastUsedAtMs?: number;
@@ -14,8 +14,8 @@ export interface KeyCompanions {
   readonly spentTodayNanoUsd: NanoUsd;
 }
 
-const COMPANIONS: Statement = {
-  name: 'key_companions',
+const DETAILS: Statement = {
+  name: 'key_details',
   text: `select k.id,
       case when u.is_operator and not exists (
         select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
@@ -28,7 +28,7 @@ const COMPANIONS: Statement = {
     where k.organization_id = $1 and k.id = any ($2)`,
 };
 
-interface CompanionsRow {
+interface DetailsRow {
   readonly id: string;
   readonly creator: string | null;
   readonly used_ms: number | null;
@@ -36,18 +36,18 @@ interface CompanionsRow {
   readonly spent: string;
 }
 
-/** Figures of these keys of the organization, by key id. */
-export async function keyCompanions(
+/** Details of these keys of the organization, by key id. */
+export async function keyDetails(
   pool: pg.Pool,
   organizationId: string,
   keyIds: readonly string[],
   today: UtcDay,
-): Promise<ReadonlyMap<string, KeyCompanions>> {
-  const rows = await run<CompanionsRow>(pool, COMPANIONS, [organizationId, keyIds, today]);
-  return new Map(rows.map((row) => [row.id, companionsOf(row)]));
+): Promise<ReadonlyMap<string, KeyDetails>> {
+  const rows = await run<DetailsRow>(pool, DETAILS, [organizationId, keyIds, today]);
+  return new Map(rows.map((row) => [row.id, detailsOf(row)]));
 }
 
-function companionsOf(row: CompanionsRow): KeyCompanions {
+function detailsOf(row: DetailsRow): KeyDetails {
   return {
     ...(row.creator === null ? {} : { creator: row.creator }),
     ...(row.used_ms === null ? {} : { lastUsedAtMs: row.used_ms }),

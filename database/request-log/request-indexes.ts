@@ -1,0 +1,96 @@
+import type pg from 'pg';
+import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
+import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+
+/** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */
+export interface RequestIndex {
+  readonly name: string;
+  /** The filter as a condition; $5 is its value. */
+  readonly condition: string;
+}
+
+/** Reads the newest `rows` rows of an index between two ids. */
+export interface IndexScan {
+  readonly organizationId: string;
+  readonly fromId: string;
+  readonly beforeId: string;
+  readonly value: string | null;
+  readonly rows: number;
+}
+
+/** The end of a scan. Fewer rows than the scan asked for: the index has no more. */
+export interface ScanEnd {
+  readonly scanned: number;
+  readonly lastId: string | null;
+}
+
+/** An index with the value that the filter has for it. */
+export interface ChosenIndex {
+  readonly index: RequestIndex;
+  readonly value: string | null;
+}
+
+const BY_TIME: RequestIndex = { name: 'time', condition: '$5::text is null' };
+/**
+ * Keys are no secret, so another organization's could be asked for: its rows are not even scanned.
+ */
+const BY_KEY: RequestIndex = {
+  name: 'key',
+  condition: 'key_id = (select k.id from keys k where k.id = $5 and k.organization_id = $1)',
+};
+const BY_MODEL: RequestIndex = { name: 'model', condition: 'model = $5' };
+const BY_CODE: RequestIndex = { name: 'code', condition: 'code = $5' };
+const FAILURES: RequestIndex = { name: 'failure', condition: '$5::text is null and code is not null' };
+
+const PROBE_ROWS = 1_000;
+
+/**
+ * Chooses the index with the fewest rows for the filter. Each candidate's newest rows are probed:
+ * the best index has the fewest, or needs the longest time for as many. The planner cannot choose,
+ * because its statistics do not know how the requests of one organization are spread.
+ */
+export async function chooseIndex(
+  pool: pg.Pool,
+  filter: RequestFilter,
+  range: Pick<IndexScan, 'organizationId' | 'fromId' | 'beforeId'>,
+): Promise<ChosenIndex> {
+  const candidates = indexesFor(filter);
+  const [only = { index: BY_TIME, value: null }, ...others] = candidates;
+  if (others.length === 0) return only;
+  const probed = await Promise.all(
+    candidates.map(async ({ index, value }) => {
+      const { scanned, lastId } = await scanEnd(pool, index, { ...range, value, rows: PROBE_ROWS });
+      return { index, value, reachesTo: scanned < PROBE_ROWS ? '' : (lastId ?? '') };
+    }),
+  );
+  return probed.reduce((best, next) => (next.reachesTo < best.reachesTo ? next : best));
+}
+
+function indexesFor({ key, model, code, status, outcome }: RequestFilter): ChosenIndex[] {
+  const failed = outcome === 'failed' || (status !== undefined && status >= 400 && status !== CLIENT_GONE_STATUS);
+  return [
+    ...(code === undefined ? [] : [{ index: BY_CODE, value: code }]),
+    ...(failed && code === undefined ? [{ index: FAILURES, value: null }] : []),
+    ...(key === undefined ? [] : [{ index: BY_KEY, value: key }]),
+    ...(model === undefined ? [] : [{ index: BY_MODEL, value: model }]),
+  ];
+}
+
+function scanEndStatement({ name, condition }: RequestIndex): Statement {
+  return {
+    name: `end_of_requests_by_${name}`,
+    text: `select count(*)::integer as scanned, min(id) as "lastId"
+      from (
+        select id from request_log
+        where organization_id = $1 and id >= $2 and id < $3 and ${condition} order by id desc limit $4
+      ) as scanned`,
+  };
+}
+
+/** Finds the end of a scan. The statement of a page returns matching rows only. */
+export async function scanEnd(pool: pg.Pool, index: RequestIndex, scan: IndexScan): Promise<ScanEnd> {
+  const { organizationId, fromId, beforeId, rows, value } = scan;
+  const [end] = await run<ScanEnd>(pool, scanEndStatement(index), [organizationId, fromId, beforeId, rows, value]);
+  return end ?? { scanned: 0, lastId: null };
+}
