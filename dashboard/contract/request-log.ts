@@ -31,9 +31,9 @@ export interface RequestDetail extends RequestView {
 }
 
 /**
- * The filter of the request log. The address of the page (RequestsUrlState) becomes a filter, the
- * filter with a cursor an input (RequestPageInput), and the input in its organization a query of the
- * database (RequestPageQuery). All fields must match.
+ * The filter of the request log; all fields must match. The address of the page (RequestsUrlState)
+ * becomes a filter, a filter with a cursor becomes an input (RequestPageInput), and an input in its
+ * organization becomes a query of the database (RequestPageQuery).
  */
 export interface RequestFilter {
   readonly fromMs?: number;

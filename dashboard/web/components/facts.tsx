@@ -14,3 +14,8 @@ export function Fact({ label, children }: { readonly label: string; readonly chi
     </div>
   );
 }
+
+/** A value that says that there is none. */
+export function Muted({ children }: { readonly children: ReactNode }): ReactNode {
+  return <span className="muted">{children}</span>;
+}

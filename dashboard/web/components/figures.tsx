@@ -63,6 +63,12 @@ export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNo
   );
 }
 
+/** How long ago something happened last, or that it never did. */
+export function LastTime({ atMs, note }: { readonly atMs: number | undefined; readonly note?: string | undefined }) {
+  if (atMs === undefined) return <span className="muted">Never</span>;
+  return <Instant atMs={atMs} show="relative" note={note} />;
+}
+
 function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {
   switch (show) {
     case 'relative':

@@ -65,8 +65,22 @@ export function ErrorState({
   );
 }
 
+/** A query of useAsk or useAskPages. */
+export type Query<Data> = Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error'> & {
+  readonly refetch: () => Promise<unknown>;
+};
+
+/**
+ * Shows the problem of a query that has loaded nothing. The children show skeletons while it loads.
+ */
+export function UnlessFailed(props: { readonly query: Query<unknown>; readonly children: ReactNode }): ReactNode {
+  const { query, children } = props;
+  if (query.data !== undefined || !query.error) return children;
+  return <ErrorState problem={query.error} onRetry={() => void query.refetch()} />;
+}
+
 export interface LoadedProps<Data> {
-  readonly query: Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error' | 'refetch'>;
+  readonly query: Query<Data>;
   /** As large as the content. */
   readonly skeleton: ReactNode;
   readonly children: (data: Data) => ReactNode;
@@ -78,6 +92,9 @@ export interface LoadedProps<Data> {
  */
 export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
   if (query.data !== undefined) return children(query.data);
-  if (query.error) return <ErrorState problem={query.error} onRetry={() => void query.refetch()} />;
-  return <Loading>{skeleton}</Loading>;
+  return (
+    <UnlessFailed query={query}>
+      <Loading>{skeleton}</Loading>
+    </UnlessFailed>
+  );
 }

@@ -34,20 +34,21 @@ export function FilterBar({ children, active, onClear, actions }: FilterBarProps
 
 export interface SearchBoxProps {
   readonly label: string;
-  readonly value: string;
-  /** Called on Enter, paste, blur and clear, not for each letter. */
-  readonly onSearch: (value: string) => void;
+  readonly value: string | undefined;
+  /** Called on Enter, paste, blur and clear, not for each letter. `undefined` when it is empty. */
+  readonly onSearch: (value: string | undefined) => void;
   /** Calls `onSearch` for each letter, for lists that are filtered in the page. */
   readonly live?: boolean;
 }
 
-export function SearchBox({ label, value, onSearch, live = false }: SearchBoxProps): ReactNode {
+export function SearchBox({ label, value = '', onSearch, live = false }: SearchBoxProps): ReactNode {
   const [text, setText] = useState(value);
   const pasting = useRef(false);
   useEffect(() => setText(value), [value]);
+  const search = (next: string) => onSearch(next === '' ? undefined : next);
   const done = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!live && text.trim() !== value) onSearch(text.trim());
+    if (!live && text.trim() !== value) search(text.trim());
   };
   return (
     <form
@@ -70,8 +71,8 @@ export function SearchBox({ label, value, onSearch, live = false }: SearchBoxPro
           setText(next);
           const pasted = pasting.current;
           pasting.current = false;
-          if (live || (next === '' && value !== '')) onSearch(next);
-          else if (pasted && next.trim() !== value) onSearch(next.trim());
+          if (live || (next === '' && value !== '')) search(next);
+          else if (pasted && next.trim() !== value) search(next.trim());
         }}
       />
     </form>

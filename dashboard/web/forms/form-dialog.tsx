@@ -1,24 +1,26 @@
 import { type ReactNode, useId } from 'react';
+import type { ApiProblem } from '../api/problem.ts';
 import { Button } from '../components/button.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Form, type FormProps } from './form.tsx';
 
 export interface FormDialogProps
   extends Pick<DialogProps, 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
-    Omit<FormProps, 'id'> {
+    Omit<FormProps, 'id' | 'problem'> {
   readonly open?: boolean;
   /** The action: `Revoke key`, never `OK`. */
   readonly submit: string;
   readonly tone?: 'primary' | 'danger';
-  readonly busy?: boolean;
+  /** The request of useSend that the form submits, if it submits one. */
+  readonly sending?: { readonly isPending: boolean; readonly error: ApiProblem | null };
   /** Default: `onClose`. */
   readonly onCancel?: () => void;
 }
 
 /** A form in a dialog, with its buttons in the footer. */
 export function FormDialog(props: FormDialogProps): ReactNode {
-  const { open = true, submit, tone = 'primary', busy = false, onCancel, ...rest } = props;
-  const { onSubmit, problem = null, hasFields = true, children, ...dialog } = rest;
+  const { open = true, submit, tone = 'primary', sending, onCancel, ...rest } = props;
+  const { onSubmit, hasFields = true, children, ...dialog } = rest;
   const id = useId();
   return (
     <Dialog
@@ -27,13 +29,13 @@ export function FormDialog(props: FormDialogProps): ReactNode {
       footer={
         <>
           <Button onClick={onCancel ?? dialog.onClose}>Cancel</Button>
-          <Button type="submit" form={id} tone={tone} busy={busy}>
+          <Button type="submit" form={id} tone={tone} busy={sending?.isPending ?? false}>
             {submit}
           </Button>
         </>
       }
     >
-      <Form id={id} onSubmit={onSubmit} problem={problem} hasFields={hasFields}>
+      <Form id={id} onSubmit={onSubmit} problem={sending?.error ?? null} hasFields={hasFields}>
         {children}
       </Form>
     </Dialog>

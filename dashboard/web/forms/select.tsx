@@ -55,6 +55,29 @@ export function Select<Value extends string>({
   );
 }
 
+export interface FilterSelectProps<Value extends string>
+  extends Pick<SelectProps<Value>, 'choices'>,
+    Required<Pick<SelectProps<Value>, 'label'>> {
+  /** Absent: no filter. */
+  readonly value: Value | undefined;
+  readonly onChange: (value: Value | undefined) => void;
+  /** Label of the choice of no filter: `All keys`. */
+  readonly all: string;
+}
+
+/** A filter by one value, or by none. */
+export function FilterSelect<Value extends string>(props: FilterSelectProps<Value>): ReactNode {
+  const { label, value = '', onChange, choices, all } = props;
+  return (
+    <Select<Value | ''>
+      label={label}
+      value={value}
+      onChange={(next) => onChange(next === '' ? undefined : next)}
+      choices={[{ value: '', label: all }, ...choices]}
+    />
+  );
+}
+
 function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
   return (
     <option key={value} value={value} disabled={disabled}>

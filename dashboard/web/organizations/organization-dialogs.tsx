@@ -82,8 +82,7 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
       title={`Credit ${organization.name}`}
       description="An entry of the ledger, which stays: a mistake is corrected by another one."
       submit={creditButton(amountNanoUsd)}
-      busy={credit.isPending}
-      problem={credit.error}
+      sending={credit}
       onSubmit={submit}
     >
       <Field label="Amount" required error={problems.amountNanoUsd} hint="A negative amount takes credit back.">
@@ -140,8 +139,7 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
       title={`Edit ${organization.name}`}
       description="New limits are in force for the next request. An empty box lifts a limit."
       submit="Save"
-      busy={edit.isPending}
-      problem={edit.error}
+      sending={edit}
       onSubmit={submit}
     >
       <NameField {...fields} />
@@ -170,8 +168,7 @@ export function SuspensionDialog({ organization, onClose }: OrganizationDialogPr
         title={`Resume ${name}?`}
         submit="Resume"
         tone="primary"
-        busy={resume.isPending}
-        problem={resume.error}
+        sending={resume}
         onSubmit={() => resume.mutate({ params })}
       >
         Its keys work again at once, with the balance and the limits that it has.
@@ -183,8 +180,7 @@ export function SuspensionDialog({ organization, onClose }: OrganizationDialogPr
       onClose={onClose}
       title={`Suspend ${name}?`}
       submit="Suspend"
-      busy={suspend.isPending}
-      problem={suspend.error}
+      sending={suspend}
       onSubmit={() => suspend.mutate({ params })}
     >
       Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in flight finish.

@@ -8,7 +8,7 @@ import { Badge } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { Instant } from '../../components/figures.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { EmptyState, UnlessFailed } from '../../components/states.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { deviceName } from './device-name.ts';
@@ -18,9 +18,7 @@ export function Devices(): ReactNode {
   const devices = useAsk('GET /api/devices', {});
   return (
     <Card title="Signed-in devices">
-      {devices.error && !devices.data ? (
-        <ErrorState problem={devices.error} onRetry={() => void devices.refetch()} />
-      ) : (
+      <UnlessFailed query={devices}>
         <Table
           caption="Signed-in devices"
           columns={COLUMNS}
@@ -29,7 +27,7 @@ export function Devices(): ReactNode {
           skeletonRows={2}
           empty={<EmptyState icon="device" title="No device is signed in" />}
         />
-      )}
+      </UnlessFailed>
     </Card>
   );
 }

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { Select } from '../../forms/select.tsx';
+import { FilterSelect } from '../../forms/select.tsx';
 import { TimeFilter } from '../../search/time-filter.tsx';
 import { ACTIONS, actionChoice } from './audit-labels.ts';
 import { type AuditUrlState, auditFilter } from './audit-url.ts';
@@ -14,22 +14,19 @@ export interface AuditFiltersProps {
   readonly onClear: () => void;
 }
 
-const CHOICES = [{ value: '', label: 'All actions' }, ...ACTIONS.map(actionChoice)];
+const CHOICES = ACTIONS.map(actionChoice);
 
 export function AuditFilters({ search, onSearch, more, isMoreActive = false, onClear }: AuditFiltersProps): ReactNode {
   const isActive = isMoreActive || Object.values(search).some((value) => value !== undefined);
   const { actor, action, ...times } = search;
   return (
     <FilterBar active={isActive} onClear={onClear}>
-      <SearchBox
-        label="Search by who"
-        value={actor ?? ''}
-        onSearch={(text) => onSearch({ ...search, actor: text === '' ? undefined : text })}
-      />
-      <Select
+      <SearchBox label="Search by who" value={actor} onSearch={(text) => onSearch({ ...search, actor: text })} />
+      <FilterSelect
         label="Action"
-        value={action ?? ''}
-        onChange={(next) => onSearch({ ...search, action: next === '' ? undefined : next })}
+        all="All actions"
+        value={action}
+        onChange={(next) => onSearch({ ...search, action: next })}
         choices={CHOICES}
       />
       {more}

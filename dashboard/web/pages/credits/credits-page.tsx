@@ -5,8 +5,7 @@ import { useAsk, useAskPages } from '../../api/use-ask.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
 import { Money } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { ErrorState } from '../../components/states.tsx';
-import { formatCount } from '../../format/format-number.ts';
+import { UnlessFailed } from '../../components/states.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
@@ -16,7 +15,7 @@ import { boundsOf } from '../../search/time-range.ts';
 import { isFiltered } from '../../search/url-values.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
-import { LoadMore } from '../../table/load-more.tsx';
+import { PagedList } from '../../table/load-more.tsx';
 import { LedgerTable } from './ledger-table.tsx';
 import type { LedgerUrlState } from './ledger-url.ts';
 
@@ -60,10 +59,8 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
     isLong ? {} : { refreshMs: REFRESH_MS },
   );
   const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
-  if (organization.error && organization.data === undefined)
-    return <ErrorState problem={organization.error} onRetry={() => void organization.refetch()} />;
   return (
-    <>
+    <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
       <CreditStats organization={organization.data} />
       <LedgerFilters
@@ -71,25 +68,10 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
         onSearch={onSearch}
         actions={<CsvLink organization={id} table="ledger" query={query} />}
       />
-      {pages.error && pages.data === undefined ? (
-        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
-      ) : (
-        <>
-          <LedgerTable organization={id} entries={organization.data && entries} filtered={isFiltered(search)} />
-          {entries !== undefined && entries.length > 0 && (
-            <LoadMore
-              hasMore={pages.hasNextPage}
-              busy={pages.isFetchingNextPage}
-              onLoad={() => {
-                setLong(true);
-                void pages.fetchNextPage();
-              }}
-              shown={`${formatCount(entries.length)} ${entries.length === 1 ? 'entry' : 'entries'}`}
-            />
-          )}
-        </>
-      )}
-    </>
+      <PagedList pages={pages} count={entries?.length} nouns={['entry', 'entries']} onLoad={() => setLong(true)}>
+        <LedgerTable organization={id} entries={organization.data && entries} filtered={isFiltered(search)} />
+      </PagedList>
+    </UnlessFailed>
   );
 }
 

@@ -1,5 +1,6 @@
 import { getRouteApi, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
+import { present } from '../../../../core/present.ts';
 import { Badge } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -12,11 +13,11 @@ const route = getRouteApi('/app/errors');
 
 /** All errors of the API. `/errors#key_revoked` leads to one. */
 export function ErrorsPage(): ReactNode {
-  const { search = '' } = route.useSearch();
+  const { search } = route.useSearch();
   const navigate = route.useNavigate();
   const hash = useLocation({ select: (location) => location.hash });
-  const groups = findErrors(search);
-  const find = (text: string) => void navigate({ search: text === '' ? {} : { search: text }, replace: true });
+  const groups = findErrors(search ?? '');
+  const find = (text?: string) => void navigate({ search: present({ search: text }), replace: true });
   useEffect(() => {
     if (hash !== '') document.getElementById(hash)?.scrollIntoView({ block: 'start' });
   }, [hash]);
@@ -26,7 +27,7 @@ export function ErrorsPage(): ReactNode {
         title="Error codes"
         description="Every failure of the API has one envelope: error.message, type, code, param and metadata. Branch on code or type."
       />
-      <FilterBar active={search !== ''} onClear={() => find('')}>
+      <FilterBar active={search !== undefined} onClear={() => find()}>
         <SearchBox label="Code, status or words" value={search} onSearch={find} />
       </FilterBar>
       {groups.length === 0 && (

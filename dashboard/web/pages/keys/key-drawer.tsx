@@ -3,8 +3,8 @@ import type { KeyView } from '../../../contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Fact, Facts } from '../../components/facts.tsx';
-import { Count, Instant } from '../../components/figures.tsx';
+import { Fact, Facts, Muted } from '../../components/facts.tsx';
+import { Count, Instant, LastTime } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { maskedKey, SCOPE_LABELS } from '../../keys/key-labels.ts';
@@ -103,7 +103,7 @@ export function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
         <KeySpend of={key} />
       </Fact>
       <Fact label="Last used">
-        {key.lastUsedAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={key.lastUsedAtMs} show="relative" />}
+        <LastTime atMs={key.lastUsedAtMs} />
         {key.lastAddress !== undefined && <div className="muted">from {key.lastAddress}</div>}
       </Fact>
       <Fact label="Scopes">{key.scopes.map((scope) => SCOPE_LABELS[scope].title).join(', ')}</Fact>
@@ -167,8 +167,4 @@ function Lines({ of: items }: { readonly of: readonly string[] }): ReactNode {
       ))}
     </ul>
   );
-}
-
-function Muted({ children }: { readonly children: ReactNode }): ReactNode {
-  return <span className="muted">{children}</span>;
 }

@@ -45,10 +45,9 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
       title="Create an API key"
       description="One key for each application and environment: each can then be restricted, watched and revoked by itself."
       submit="Create key"
-      busy={create.isPending}
+      sending={create}
       onCancel={() => close(props.onCancel)}
       onSubmit={submit}
-      problem={create.error}
     >
       <KeyFields
         {...facts}
@@ -99,9 +98,8 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
       title={`Edit “${key.name}”`}
       description="Changes apply to every request that begins after they are saved."
       submit="Save changes"
-      busy={edit.isPending}
+      sending={edit}
       onSubmit={submit}
-      problem={edit.error}
     >
       <KeyFields
         {...facts}

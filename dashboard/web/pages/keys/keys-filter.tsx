@@ -24,9 +24,9 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
     >
       <SearchBox
         label="Search name, id or last four"
-        value={search.search ?? ''}
+        value={search.search}
         live
-        onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
+        onSearch={(text) => onChange({ search: text })}
       />
       <SegmentedControl
         label="State"

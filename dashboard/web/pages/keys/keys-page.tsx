@@ -4,7 +4,7 @@ import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { UnlessFailed } from '../../components/states.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
 import { filterKeys } from './filter-keys.ts';
@@ -48,9 +48,7 @@ export function KeysPage(): ReactNode {
         </Banner>
       )}
       <KeysFilter search={search} counts={filtered?.counts} onChange={onChange} />
-      {query.error && !keys ? (
-        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
-      ) : (
+      <UnlessFailed query={query}>
         <KeysTable
           keys={first}
           openKey={search.key}
@@ -68,7 +66,7 @@ export function KeysPage(): ReactNode {
             )
           }
         />
-      )}
+      </UnlessFailed>
       {hasMore && (
         <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${filtered?.shown.length} keys`} />
       )}

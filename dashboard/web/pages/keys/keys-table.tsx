@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react';
 import type { KeyView } from '../../../contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
-import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/figures.tsx';
+import { Instant, LastTime } from '../../components/figures.tsx';
 import { maskedKey, restrictionLabels } from '../../keys/key-labels.ts';
-import { Menu } from '../../overlays/menu.tsx';
+import { actionsColumn } from '../../table/actions-column.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { KeySpend, KeyState } from './key-cells.tsx';
 import type { OnKeyAction } from './key-status.ts';
@@ -24,7 +23,7 @@ export function KeysTable({ keys, openKey, onOpen, onAct, empty }: KeysTableProp
   return (
     <Table
       caption="API keys"
-      columns={[...COLUMNS, actionsColumn(onAct)]}
+      columns={[...COLUMNS, actions(onAct)]}
       rows={keys}
       rowKey={({ id }) => id}
       onOpen={onOpen}
@@ -62,12 +61,9 @@ const COLUMNS: readonly Column<KeyView>[] = [
     id: 'used',
     header: 'Last used',
     width: '12%',
-    cell: ({ lastUsedAtMs, lastAddress }) =>
-      lastUsedAtMs === undefined ? (
-        <span className="muted">Never</span>
-      ) : (
-        <Instant atMs={lastUsedAtMs} show="relative" note={lastAddress && `from ${lastAddress}`} />
-      ),
+    cell: ({ lastUsedAtMs, lastAddress }) => (
+      <LastTime atMs={lastUsedAtMs} note={lastAddress && `from ${lastAddress}`} />
+    ),
   },
   { id: 'spent', header: 'Spent today', numeric: true, width: '13%', cell: (key) => <KeySpend of={key} /> },
   {
@@ -111,24 +107,13 @@ function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
 }
 
 /** The drawer has the same actions for narrow windows. */
-function actionsColumn(onAct: KeysTableProps['onAct']): Column<KeyView> {
-  return {
-    id: 'actions',
-    header: '',
-    label: 'Actions',
+function actions(onAct: OnKeyAction): Column<KeyView> {
+  return actionsColumn({
+    nameOf: ({ name }) => name,
     hideBelow: 'medium',
-    width: '48px',
-    cell: (key) => (whyFixed(key) === undefined ? <KeyMenu of={key} onAct={onAct} /> : null),
-  };
-}
-
-function KeyMenu({ of: key, onAct }: { readonly of: KeyView } & Pick<KeysTableProps, 'onAct'>): ReactNode {
-  return (
-    <Menu
-      trigger={<IconButton icon="more" label={`Actions for ${key.name}`} />}
-      groups={[
-        {
-          actions: [
+    actions: (key) =>
+      whyFixed(key) === undefined
+        ? [
             { label: 'Edit', icon: 'edit', onSelect: () => onAct({ what: 'edit', of: key }) },
             {
               label: 'Replace',
@@ -137,9 +122,7 @@ function KeyMenu({ of: key, onAct }: { readonly of: KeyView } & Pick<KeysTablePr
               onSelect: () => onAct({ what: 'replace', of: key }),
             },
             { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: () => onAct({ what: 'revoke', of: key }) },
-          ],
-        },
-      ]}
-    />
-  );
+          ]
+        : [],
+  });
 }

@@ -30,8 +30,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
       title={`Replace “${key.name}”`}
       description="Makes a new key with the same name and settings. The old one works until it is revoked, so that you can switch without a gap."
       submit="Create new key"
-      busy={replace.isPending}
-      problem={replace.error}
+      sending={replace}
       onSubmit={() =>
         hours !== undefined &&
         replace.mutate({ params: { organization, key: key.id }, body: { revokeOldAfterHours: hours } })

@@ -28,8 +28,7 @@ export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: 
       title={`Revoke “${key.name}” now?`}
       finalFocus={finalFocus}
       submit="Revoke key"
-      busy={revoke.isPending}
-      problem={revoke.error}
+      sending={revoke}
       onSubmit={() => revoke.mutate({ params: { organization, key: key.id } })}
     >
       <div className={styles.paragraphs}>

@@ -38,8 +38,7 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
       title="Invite somebody"
       description="You get a link to hand over. No email is sent."
       submit="Invite"
-      busy={invite.isPending}
-      problem={invite.error}
+      sending={invite}
       onSubmit={() =>
         invite.mutate({
           params: { organization },

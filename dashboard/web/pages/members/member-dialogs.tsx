@@ -23,8 +23,7 @@ export function RoleDialog({ organization, of: member, isSelf, onClose }: Member
       title={role === 'owner' ? `Make ${member.email} an owner?` : `Make ${member.email} a member?`}
       submit={role === 'owner' ? 'Make an owner' : 'Make a member'}
       tone={role === 'owner' ? 'primary' : 'danger'}
-      busy={change.isPending}
-      problem={change.error}
+      sending={change}
       onSubmit={() => change.mutate({ params: { organization, user: member.userId }, body: { role } })}
     >
       {role === 'owner'
@@ -49,8 +48,7 @@ export function NewLinkDialog({ organization, of: member, onClose, onLink }: New
       title={`Make a new link for ${member.email}?`}
       submit="Make new link"
       tone="primary"
-      busy={renew.isPending}
-      problem={renew.error}
+      sending={renew}
       onSubmit={() => renew.mutate({ params: { organization, user: member.userId } })}
     >
       Earlier links for this person stop working.

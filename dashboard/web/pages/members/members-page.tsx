@@ -4,7 +4,7 @@ import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { EmptyState, UnlessFailed } from '../../components/states.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
@@ -41,34 +41,30 @@ export function MembersPage(): ReactNode {
         description="Who can sign in and see this organization."
         actions={role !== 'member' && inviteButton}
       />
-      {query.error && !members ? (
-        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
-      ) : (
-        <>
-          <FilterBar active={search.search !== undefined} onClear={() => onChange({ search: undefined })}>
-            <SearchBox
-              label="Search by email"
-              value={search.search ?? ''}
-              live
-              onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
-            />
-          </FilterBar>
-          <MembersTable
-            members={members}
-            shown={first}
-            userId={user.id}
-            role={role}
-            onAct={setAction}
-            empty={
-              <NoMembers
-                isEmpty={members?.length === 0}
-                inviteButton={inviteButton}
-                onClear={() => onChange({ search: undefined })}
-              />
-            }
+      <UnlessFailed query={query}>
+        <FilterBar active={search.search !== undefined} onClear={() => onChange({ search: undefined })}>
+          <SearchBox
+            label="Search by email"
+            value={search.search}
+            live
+            onSearch={(text) => onChange({ search: text })}
           />
-        </>
-      )}
+        </FilterBar>
+        <MembersTable
+          members={members}
+          shown={first}
+          userId={user.id}
+          role={role}
+          onAct={setAction}
+          empty={
+            <NoMembers
+              isEmpty={members?.length === 0}
+              inviteButton={inviteButton}
+              onClear={() => onChange({ search: undefined })}
+            />
+          }
+        />
+      </UnlessFailed>
       {hasMore && (
         <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${shown?.length} members`} />
       )}

@@ -2,10 +2,9 @@ import type { ReactNode } from 'react';
 import type { MemberView } from '../../../contract/people.ts';
 import type { Role } from '../../../contract/session.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
-import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/figures.tsx';
-import { Menu } from '../../overlays/menu.tsx';
+import { Instant, LastTime } from '../../components/figures.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';
+import { actionsColumn } from '../../table/actions-column.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import type { OnMemberAction } from './member-status.ts';
 import { type MemberState, memberState, whyStays } from './member-status.ts';
@@ -73,12 +72,7 @@ function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
     {
       id: 'seen',
       header: 'Last signed in',
-      cell: ({ lastSignedInAtMs }) =>
-        lastSignedInAtMs === undefined ? (
-          <span className="muted">Never</span>
-        ) : (
-          <Instant atMs={lastSignedInAtMs} show="relative" />
-        ),
+      cell: ({ lastSignedInAtMs }) => <LastTime atMs={lastSignedInAtMs} />,
     },
     {
       id: 'since',
@@ -86,51 +80,25 @@ function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
       hideBelow: 'medium',
       cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
     },
-    {
-      id: 'actions',
-      header: '',
-      label: 'Actions',
-      width: '56px',
-      cell: (member) => <MemberMenu {...props} of={member} />,
-    },
+    actionsColumn({ nameOf: ({ email }) => email, width: '56px', actions: (member) => actionsOf(member, props) }),
   ];
 }
 
-function MemberMenu({
-  of: member,
-  members = [],
-  role,
-  onAct,
-}: MembersTableProps & { readonly of: MemberView }): ReactNode {
+function actionsOf(member: MemberView, { members = [], role, onAct }: MembersTableProps): readonly MenuAction[] {
   const reason = whyStays(members, member, role);
   const stays = reason === undefined ? {} : { disabled: true, detail: reason };
-  const link: MenuAction[] =
+  const link: readonly MenuAction[] =
     memberState(member) === 'invited'
       ? [{ label: 'New invitation link', icon: 'copy', onSelect: () => onAct({ what: 'link', of: member }) }]
       : [];
-  return (
-    <Menu
-      trigger={<IconButton icon="more" label={`Actions for ${member.email}`} />}
-      groups={[
-        {
-          actions: [
-            ...link,
-            {
-              label: member.role === 'owner' ? 'Make a member' : 'Make an owner',
-              icon: 'members',
-              ...stays,
-              onSelect: () => onAct({ what: 'role', of: member }),
-            },
-            {
-              label: 'Remove',
-              icon: 'trash',
-              tone: 'bad',
-              ...stays,
-              onSelect: () => onAct({ what: 'remove', of: member }),
-            },
-          ],
-        },
-      ]}
-    />
-  );
+  return [
+    ...link,
+    {
+      label: member.role === 'owner' ? 'Make a member' : 'Make an owner',
+      icon: 'members',
+      ...stays,
+      onSelect: () => onAct({ what: 'role', of: member }),
+    },
+    { label: 'Remove', icon: 'trash', tone: 'bad', ...stays, onSelect: () => onAct({ what: 'remove', of: member }) },
+  ];
 }

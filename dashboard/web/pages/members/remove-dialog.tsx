@@ -47,8 +47,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
       title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
       finalFocus={finalFocus}
       submit={isSelf ? 'Leave' : 'Remove'}
-      busy={remove.isPending}
-      problem={remove.error}
+      sending={remove}
       onSubmit={() => remove.mutate({ params: { organization, user: member.userId }, body })}
     >
       <div className={styles.removal}>

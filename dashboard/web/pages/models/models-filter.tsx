@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
 import type { KeyView } from '../../../contract/keys.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { Select } from '../../forms/select.tsx';
+import { FilterSelect } from '../../forms/select.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
 import { ABILITIES, ABILITY_LABELS } from '../../models/model-labels.ts';
 import type { ModelsUrlState } from './models-url.ts';
@@ -23,30 +23,23 @@ export function ModelsFilter({ search, keys, shown, onChange }: ModelsFilterProp
       active={search.search !== undefined || search.can !== undefined || search.key !== undefined}
       onClear={() => onChange({ search: undefined, can: undefined, key: undefined })}
     >
-      <SearchBox
-        label="Search models"
-        value={search.search ?? ''}
-        live
-        onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
-      />
-      <Select
+      <SearchBox label="Search models" value={search.search} live onSearch={(text) => onChange({ search: text })} />
+      <FilterSelect
         label="Capability"
-        value={search.can ?? ''}
-        choices={[
-          { value: '', label: 'Any capability' },
-          ...ABILITIES.map((value) => ({ value, label: ABILITY_LABELS[value] })),
-        ]}
-        onChange={(can) => onChange({ can: can === '' ? undefined : can })}
+        all="Any capability"
+        value={search.can}
+        choices={ABILITIES.map((value) => ({ value, label: ABILITY_LABELS[value] }))}
+        onChange={(can) => onChange({ can })}
       />
-      <Select
+      <FilterSelect
         label="Key"
-        value={search.key ?? ''}
+        all="Any key"
+        value={search.key}
         choices={[
-          { value: '', label: 'Any key' },
           ...offered.map((key) => ({ value: key.id, label: `For ${key.name} (${maskedKey(key)})` })),
           ...(isKnown || search.key === undefined ? [] : [{ value: search.key, label: 'An unknown key' }]),
         ]}
-        onChange={(key) => onChange({ key: key === '' ? undefined : key })}
+        onChange={(key) => onChange({ key })}
       />
       <span className="visually-hidden" role="status">
         {shown !== undefined && countOf(shown, 'model')}

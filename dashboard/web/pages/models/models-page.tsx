@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { EmptyState, UnlessFailed } from '../../components/states.tsx';
 import { filterModels } from '../../models/filter-models.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { ModelsFilter } from './models-filter.tsx';
@@ -30,9 +30,7 @@ export function ModelsPage(): ReactNode {
     <>
       <PageHeader title="Models" description="Available models. Prices are in USD per million tokens." />
       <ModelsFilter search={search} keys={keys ?? []} shown={shown?.length} onChange={onChange} />
-      {query.error && !models ? (
-        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
-      ) : (
+      <UnlessFailed query={query}>
         <ModelsTable
           models={shown}
           empty={
@@ -53,7 +51,7 @@ export function ModelsPage(): ReactNode {
             )
           }
         />
-      )}
+      </UnlessFailed>
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { EmptyState, UnlessFailed } from '../../components/states.tsx';
 import styles from './mapping.module.css';
 import { MappingModels } from './mapping-models.tsx';
 import { MappingProviders } from './mapping-providers.tsx';
@@ -12,7 +12,8 @@ import { MappingProviders } from './mapping-providers.tsx';
 const REFRESH_MS = 5_000;
 
 export function MappingPage(): ReactNode {
-  const { data, error, refetch } = useAsk('GET /api/mapping', {}, { refreshMs: REFRESH_MS });
+  const mapping = useAsk('GET /api/mapping', {}, { refreshMs: REFRESH_MS });
+  const { data } = mapping;
   return (
     <>
       <PageHeader
@@ -27,25 +28,25 @@ export function MappingPage(): ReactNode {
           )
         }
       />
-      {error && !data ? (
-        <ErrorState problem={error} onRetry={() => void refetch()} />
-      ) : data !== undefined && data.file === undefined ? (
-        <EmptyState icon="mapping" title="No gateway process has reported yet">
-          The mapping is shown as a running process has loaded it. Start the gateway with this database.
-        </EmptyState>
-      ) : (
-        <>
-          {data && <MappingBanners mapping={data} />}
-          <section className={styles.section} aria-labelledby="models">
-            <h2 id="models">Models</h2>
-            <MappingModels models={data?.models} />
-          </section>
-          <section className={styles.section} aria-labelledby="providers">
-            <h2 id="providers">Providers</h2>
-            <MappingProviders providers={data?.providers} />
-          </section>
-        </>
-      )}
+      <UnlessFailed query={mapping}>
+        {data !== undefined && data.file === undefined ? (
+          <EmptyState icon="mapping" title="No gateway process has reported yet">
+            The mapping is shown as a running process has loaded it. Start the gateway with this database.
+          </EmptyState>
+        ) : (
+          <>
+            {data && <MappingBanners mapping={data} />}
+            <section className={styles.section} aria-labelledby="models">
+              <h2 id="models">Models</h2>
+              <MappingModels models={data?.models} />
+            </section>
+            <section className={styles.section} aria-labelledby="providers">
+              <h2 id="providers">Providers</h2>
+              <MappingProviders providers={data?.providers} />
+            </section>
+          </>
+        )}
+      </UnlessFailed>
     </>
   );
 }

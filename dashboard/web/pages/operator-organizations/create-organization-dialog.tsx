@@ -26,8 +26,7 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
       title="New organization"
       description="All of it can be changed later, and credit can be added at any time."
       submit="Create organization"
-      busy={create.isPending}
-      problem={create.error}
+      sending={create}
       onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
     >
       <NameField {...fields} />

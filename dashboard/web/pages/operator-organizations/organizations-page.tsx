@@ -3,14 +3,13 @@ import { type ReactNode, useState } from 'react';
 import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { formatCount } from '../../format/format-number.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import type { OrganizationAction } from '../../organizations/organization-dialogs.tsx';
 import { OrganizationDialog } from '../../organizations/organization-dialogs.tsx';
 import { NEW_ORGANIZATION } from '../../organizations/organization-drafts.ts';
-import { LoadMore } from '../../table/load-more.tsx';
+import { PagedList } from '../../table/load-more.tsx';
 import { CreateOrganizationDialog } from './create-organization-dialog.tsx';
 import { OrganizationsTable } from './organizations-table.tsx';
 
@@ -42,31 +41,19 @@ export function OrganizationsPage(): ReactNode {
       <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
         <SearchBox
           label="Search by name or id"
-          value={search ?? ''}
+          value={search}
           live
-          onSearch={(text) => go({ search: text.trim() === '' ? undefined : text }, true)}
+          onSearch={(text) => go({ search: text?.trim() ? text : undefined }, true)}
         />
       </FilterBar>
-      {pages.error && rows === undefined ? (
-        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
-      ) : (
-        <>
-          <OrganizationsTable
-            rows={rows}
-            onOpen={({ id }) => open(id)}
-            onAct={setAction}
-            empty={<NoOrganizations searched={search !== undefined} create={create} />}
-          />
-          {rows !== undefined && rows.length > 0 && (
-            <LoadMore
-              hasMore={pages.hasNextPage}
-              busy={pages.isFetchingNextPage}
-              onLoad={() => void pages.fetchNextPage()}
-              shown={`${formatCount(rows.length)} ${rows.length === 1 ? 'organization' : 'organizations'}`}
-            />
-          )}
-        </>
-      )}
+      <PagedList pages={pages} count={rows?.length} nouns={['organization', 'organizations']}>
+        <OrganizationsTable
+          rows={rows}
+          onOpen={({ id }) => open(id)}
+          onAct={setAction}
+          empty={<NoOrganizations searched={search !== undefined} create={create} />}
+        />
+      </PagedList>
       {dialog === 'create' && (
         <CreateOrganizationDialog
           draft={draft}

@@ -1,10 +1,9 @@
 import type { ReactNode } from 'react';
 import type { OrganizationRow } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
-import { IconButton } from '../../components/button.tsx';
 import { Count, Instant, Money } from '../../components/figures.tsx';
 import type { OnOrganizationAction } from '../../organizations/organization-dialogs.tsx';
-import { Menu } from '../../overlays/menu.tsx';
+import { actionsColumn } from '../../table/actions-column.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './organizations.module.css';
 
@@ -76,26 +75,14 @@ const COLUMNS: readonly Column<OrganizationRow>[] = [
 ];
 
 function actions(onAct: OnOrganizationAction): Column<OrganizationRow> {
-  return {
-    id: 'actions',
-    header: '',
-    label: 'Actions',
-    width: '48px',
-    cell: ({ id, name, suspendedAtMs }) => (
-      <Menu
-        trigger={<IconButton icon="more" label={`Actions for ${name}`} />}
-        groups={[
-          {
-            actions: [
-              { label: 'Add credit', icon: 'credits', onSelect: () => onAct({ what: 'credit', id }) },
-              { label: 'Edit limits', icon: 'edit', onSelect: () => onAct({ what: 'edit', id }) },
-              suspendedAtMs === undefined
-                ? { label: 'Suspend', icon: 'pause', tone: 'bad', onSelect: () => onAct({ what: 'suspension', id }) }
-                : { label: 'Resume', icon: 'play', onSelect: () => onAct({ what: 'suspension', id }) },
-            ],
-          },
-        ]}
-      />
-    ),
-  };
+  return actionsColumn({
+    nameOf: ({ name }) => name,
+    actions: ({ id, suspendedAtMs }) => [
+      { label: 'Add credit', icon: 'credits', onSelect: () => onAct({ what: 'credit', id }) },
+      { label: 'Edit limits', icon: 'edit', onSelect: () => onAct({ what: 'edit', id }) },
+      suspendedAtMs === undefined
+        ? { label: 'Suspend', icon: 'pause', tone: 'bad', onSelect: () => onAct({ what: 'suspension', id }) }
+        : { label: 'Resume', icon: 'play', onSelect: () => onAct({ what: 'suspension', id }) },
+    ],
+  });
 }

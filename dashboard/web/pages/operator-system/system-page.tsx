@@ -6,7 +6,7 @@ import { Stat, StatRow } from '../../components/card.tsx';
 import { Money } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { UnlessFailed } from '../../components/states.tsx';
 import { formatBytes, formatCount } from '../../format/format-number.ts';
 import { ProcessesTable } from './processes-table.tsx';
 import styles from './system.module.css';
@@ -16,31 +16,28 @@ import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 const REFRESH_MS = 2_000;
 
 export function SystemPage(): ReactNode {
-  const { data, error, refetch } = useAsk('GET /api/system', {}, { refreshMs: REFRESH_MS });
+  const system = useAsk('GET /api/system', {}, { refreshMs: REFRESH_MS });
+  const { data } = system;
   return (
     <>
       <PageHeader title="System" description="The gateway’s processes and their database, every two seconds." />
-      {error && !data ? (
-        <ErrorState problem={error} onRetry={() => void refetch()} />
-      ) : (
-        <>
-          {data &&
-            troublesOf(data).map(({ tone, title, text }) => (
-              <Banner key={title} tone={tone} title={title}>
-                {withCode(text)}
-              </Banner>
-            ))}
-          <SystemStats processes={data?.processes} />
-          <section className={styles.section} aria-labelledby="processes">
-            <h2 id="processes">Processes</h2>
-            <ProcessesTable processes={data && inOrder(data.processes)} nowMs={data?.nowMs ?? 0} />
-          </section>
-          <section className={styles.section} aria-labelledby="database">
-            <h2 id="database">Database</h2>
-            <DatabaseStats database={data?.database} />
-          </section>
-        </>
-      )}
+      <UnlessFailed query={system}>
+        {data &&
+          troublesOf(data).map(({ tone, title, text }) => (
+            <Banner key={title} tone={tone} title={title}>
+              {withCode(text)}
+            </Banner>
+          ))}
+        <SystemStats processes={data?.processes} />
+        <section className={styles.section} aria-labelledby="processes">
+          <h2 id="processes">Processes</h2>
+          <ProcessesTable processes={data && inOrder(data.processes)} nowMs={data?.nowMs ?? 0} />
+        </section>
+        <section className={styles.section} aria-labelledby="database">
+          <h2 id="database">Database</h2>
+          <DatabaseStats database={data?.database} />
+        </section>
+      </UnlessFailed>
     </>
   );
 }

@@ -47,8 +47,7 @@ export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps):
       title="Invite somebody"
       description="You get a link to hand over. No email is sent."
       submit="Invite"
-      busy={invite.isPending}
-      problem={invite.error}
+      sending={invite}
       onSubmit={submit}
     >
       <Field label="Email" required error={problems.email}>

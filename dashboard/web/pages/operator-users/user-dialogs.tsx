@@ -30,8 +30,7 @@ export function PasswordLinkDialog({
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
       submit="Make link"
       tone="primary"
-      busy={make.isPending}
-      problem={make.error}
+      sending={make}
       onSubmit={() => make.mutate({ params: { user: id } })}
     >
       {invited
@@ -60,8 +59,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
         title={`Enable ${email}?`}
         submit="Enable"
         tone="primary"
-        busy={enable.isPending}
-        problem={enable.error}
+        sending={enable}
         onSubmit={() => enable.mutate({ params })}
       >
         They can sign in again with their password, and belong to the same organizations as before.
@@ -73,8 +71,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
       onClose={onClose}
       title={`Disable ${email}?`}
       submit="Disable"
-      busy={disable.isPending}
-      problem={disable.error}
+      sending={disable}
       onSubmit={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
     >
       <div className={styles.disablement}>

@@ -4,10 +4,9 @@ import { useSession } from '../../api/session.ts';
 import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../../components/states.tsx';
-import { formatCount } from '../../format/format-number.ts';
+import { EmptyState } from '../../components/states.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { LoadMore } from '../../table/load-more.tsx';
+import { PagedList } from '../../table/load-more.tsx';
 import type { UserAction } from './user-dialogs.tsx';
 import { UserDialogs } from './user-dialogs.tsx';
 import { UsersTable } from './users-table.tsx';
@@ -37,35 +36,23 @@ export function UsersPage(): ReactNode {
       <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
         <SearchBox
           label="Search by email"
-          value={search ?? ''}
+          value={search}
           live
-          onSearch={(text) => go({ search: text.trim() === '' ? undefined : text }, true)}
+          onSearch={(text) => go({ search: text?.trim() ? text : undefined }, true)}
         />
       </FilterBar>
-      {pages.error && rows === undefined ? (
-        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
-      ) : (
-        <>
-          <UsersTable
-            rows={rows}
-            selfId={user.id}
-            onAct={setAction}
-            empty={
-              <EmptyState icon="search" title="No match">
-                Search for a part of the email address.
-              </EmptyState>
-            }
-          />
-          {rows !== undefined && rows.length > 0 && (
-            <LoadMore
-              hasMore={pages.hasNextPage}
-              busy={pages.isFetchingNextPage}
-              onLoad={() => void pages.fetchNextPage()}
-              shown={`${formatCount(rows.length)} ${rows.length === 1 ? 'user' : 'users'}`}
-            />
-          )}
-        </>
-      )}
+      <PagedList pages={pages} count={rows?.length} nouns={['user', 'users']}>
+        <UsersTable
+          rows={rows}
+          selfId={user.id}
+          onAct={setAction}
+          empty={
+            <EmptyState icon="search" title="No match">
+              Search for a part of the email address.
+            </EmptyState>
+          }
+        />
+      </PagedList>
       <UserDialogs
         inviting={dialog === 'invite'}
         onInvitingEnds={() => go({ dialog: undefined }, true)}

@@ -2,9 +2,8 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
-import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/figures.tsx';
-import { Menu } from '../../overlays/menu.tsx';
+import { Instant, LastTime } from '../../components/figures.tsx';
+import { actionsColumn } from '../../table/actions-column.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import type { OnUserAction } from './user-dialogs.tsx';
 import styles from './users.module.css';
@@ -68,12 +67,7 @@ const COLUMNS: readonly Column<UserRow>[] = [
   {
     id: 'seen',
     header: 'Last signed in',
-    cell: ({ lastSignedInAtMs }) =>
-      lastSignedInAtMs === undefined ? (
-        <span className="muted">Never</span>
-      ) : (
-        <Instant atMs={lastSignedInAtMs} show="relative" />
-      ),
+    cell: ({ lastSignedInAtMs }) => <LastTime atMs={lastSignedInAtMs} />,
   },
   {
     id: 'created',
@@ -92,30 +86,20 @@ function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): Rea
  * Prevents users from locking themselves out. Their own password is changed on the account page.
  */
 function actions(selfId: string, onAct: OnUserAction): Column<UserRow> {
-  return {
-    id: 'actions',
-    header: '',
-    label: 'Actions',
-    width: '48px',
-    cell: (user) =>
-      user.id === selfId ? null : (
-        <Menu
-          trigger={<IconButton icon="more" label={`Actions for ${user.email}`} />}
-          groups={[{ actions: actionsFor(user, onAct) }]}
-        />
-      ),
-  };
-}
-
-function actionsFor(user: UserRow, onAct: OnUserAction) {
-  const disablement = () => onAct({ what: 'disablement', of: user });
-  if (user.disabledAtMs !== undefined) return [{ label: 'Enable', icon: 'play', onSelect: disablement } as const];
-  return [
-    {
-      label: user.invited ? 'New invitation link' : 'Link to reset the password',
-      icon: 'lock',
-      onSelect: () => onAct({ what: 'link', of: user }),
+  return actionsColumn({
+    nameOf: ({ email }) => email,
+    actions(user) {
+      const disablement = () => onAct({ what: 'disablement', of: user });
+      if (user.id === selfId) return [];
+      if (user.disabledAtMs !== undefined) return [{ label: 'Enable', icon: 'play', onSelect: disablement }];
+      return [
+        {
+          label: user.invited ? 'New invitation link' : 'Link to reset the password',
+          icon: 'lock',
+          onSelect: () => onAct({ what: 'link', of: user }),
+        },
+        { label: 'Disable', icon: 'pause', tone: 'bad', onSelect: disablement },
+      ];
     },
-    { label: 'Disable', icon: 'pause', tone: 'bad', onSelect: disablement },
-  ] as const;
+  });
 }

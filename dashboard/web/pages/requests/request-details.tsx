@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RequestDetail, RequestView } from '../../../contract/request-log.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Fact, Facts } from '../../components/facts.tsx';
+import { Fact, Facts, Muted } from '../../components/facts.tsx';
 import { Duration, Instant, Money } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { formatCount } from '../../format/format-number.ts';
@@ -109,8 +109,4 @@ function Id({ text, what }: { readonly text: string; readonly what: string }): R
       <CopyButton text={text} what={what} />
     </span>
   );
-}
-
-function Muted({ children }: { readonly children: ReactNode }): ReactNode {
-  return <span className="muted">{children}</span>;
 }

@@ -3,7 +3,7 @@ import type { RequestView } from '../../../contract/request-log.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { UnlessFailed } from '../../components/states.tsx';
 import { Drawer } from '../../overlays/dialog.tsx';
 import { RequestDetails } from './request-details.tsx';
 import { RequestError } from './request-error.tsx';
@@ -53,14 +53,12 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
         )
       }
     >
-      {detail.error && !detail.data ? (
-        <ErrorState problem={detail.error} onRetry={() => void detail.refetch()} />
-      ) : (
+      <UnlessFailed query={detail}>
         <div className={styles.details}>
           {request?.code !== undefined && <RequestError code={request.code} />}
           <RequestDetails organization={organization} request={request} detail={detail.data} />
         </div>
-      )}
+      </UnlessFailed>
     </Drawer>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { Select } from '../../forms/select.tsx';
-import { useKeyChoices, useModelChoices } from '../../search/filter-choices.ts';
+import { KeyFilter, ModelFilter } from '../../search/key-and-model-filters.tsx';
 import { CustomTimes } from './custom-times.tsx';
 import type { Range, RequestsUrlState } from './requests-url.ts';
 import { hasRequestFilter } from './requests-url.ts';
@@ -42,8 +42,6 @@ const NOTHING: Readonly<Record<Exclude<keyof RequestsUrlState, 'open'>, undefine
 export function RequestsFilters({ organization, search, onChange }: RequestsFiltersProps): ReactNode {
   const { range, fromMs, toMs, key, model } = search;
   const custom = fromMs !== undefined || toMs !== undefined;
-  const keys = useKeyChoices(organization, key);
-  const models = useModelChoices(organization, model);
   const result = resultChoice(search);
   // A search for an id ignores all filters, so changing one clears it.
   const choose = (next: RequestsUrlState) => onChange({ ...next, search: undefined });
@@ -56,18 +54,13 @@ export function RequestsFilters({ organization, search, onChange }: RequestsFilt
     <FilterBar active={hasRequestFilter(search)} onClear={() => onChange(NOTHING)}>
       <SearchBox
         label="Request or generation id"
-        value={search.search ?? ''}
-        onSearch={(text) => onChange({ ...NOTHING, search: text === '' ? undefined : text })}
+        value={search.search}
+        onSearch={(text) => onChange({ ...NOTHING, search: text })}
       />
       <Select label="Time" value={custom ? 'custom' : (range ?? 'any')} onChange={chooseRange} choices={RANGES} />
       {custom && <CustomTimes times={{ fromMs, toMs }} onChange={choose} />}
-      <Select label="Key" value={key ?? ''} onChange={(next) => choose({ key: next || undefined })} choices={keys} />
-      <Select
-        label="Model"
-        value={model ?? ''}
-        onChange={(next) => choose({ model: next || undefined })}
-        choices={models}
-      />
+      <KeyFilter organization={organization} value={key} onChange={(next) => choose({ key: next })} />
+      <ModelFilter organization={organization} value={model} onChange={(next) => choose({ model: next })} />
       <Select
         label="Result"
         value={result}

@@ -1,39 +1,23 @@
 import type { ReactNode } from 'react';
-import type { RequestPage } from '../../../contract/request-log.ts';
-import type { ApiProblem } from '../../api/problem.ts';
 import { Banner } from '../../components/banner.tsx';
 import { LinkButton } from '../../components/button.tsx';
-import { Instant } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatCount } from '../../format/format-number.ts';
-import { LoadMore, SearchFurther } from '../../table/load-more.tsx';
 import type { RequestsUrlState } from './requests-url.ts';
 
 export interface NoRequestsProps {
   readonly organization: string;
   readonly search: RequestsUrlState;
   readonly filtered: boolean;
-  readonly pages: RequestPages;
 }
 
-export function NoRequests({ organization, search, filtered, pages }: NoRequestsProps): ReactNode {
-  const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
+export function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactNode {
   if (search.search !== undefined) {
     return (
       <EmptyState icon="search" title="No request has this id">
         Paste the whole x-request-id of a response, or a generation id, which begins with gen-. Requests are kept for a
         limited time.
       </EmptyState>
-    );
-  }
-  if (searchedToMs !== undefined && pages.hasNextPage) {
-    return (
-      <SearchFurther
-        what="request"
-        searchedToMs={searchedToMs}
-        busy={pages.isFetchingNextPage}
-        onFurther={() => void pages.fetchNextPage()}
-      />
     );
   }
   if (filtered) {
@@ -55,45 +39,6 @@ export function NoRequests({ organization, search, filtered, pages }: NoRequests
     >
       Create a key and send a first request: it appears here within a second.
     </EmptyState>
-  );
-}
-
-export interface RequestPages {
-  readonly data: { readonly pages: readonly RequestPage[] } | undefined;
-  readonly hasNextPage: boolean;
-  readonly isFetchingNextPage: boolean;
-  readonly isFetchNextPageError: boolean;
-  readonly error: ApiProblem | null;
-  readonly fetchNextPage: () => Promise<unknown>;
-}
-
-/**
- * Loads older requests. A filter with few matches is searched in steps, and the text says how far.
- */
-export function OlderRequests({ pages, shown }: { readonly pages: RequestPages; readonly shown: number }): ReactNode {
-  const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
-  if (shown === 0) return null;
-  return (
-    <>
-      {pages.isFetchNextPageError && pages.error && <Banner tone="bad">{pages.error.message}</Banner>}
-      <LoadMore
-        hasMore={pages.hasNextPage}
-        busy={pages.isFetchingNextPage}
-        onLoad={() => void pages.fetchNextPage()}
-        label={searchedToMs === undefined ? 'Load older' : 'Search further back'}
-        shown={
-          <>
-            {formatCount(shown)} {shown === 1 ? 'request' : 'requests'}
-            {searchedToMs !== undefined && (
-              <>
-                {' '}
-                since <Instant atMs={searchedToMs} />
-              </>
-            )}
-          </>
-        }
-      />
-    </>
   );
 }
 

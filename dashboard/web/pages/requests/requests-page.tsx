@@ -1,15 +1,16 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
+import { Banner } from '../../components/banner.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { ErrorState } from '../../components/states.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
+import { PagedList, SearchFurther } from '../../table/load-more.tsx';
 import { FollowSwitch, NewRequests } from './follow-requests.tsx';
 import { RequestDrawer } from './request-drawer.tsx';
 import { CodeNote } from './request-error.tsx';
 import { RequestsFilters } from './requests-filters.tsx';
-import { NoRequests, OlderRequests, OmittedNote } from './requests-notes.tsx';
+import { NoRequests, OmittedNote } from './requests-notes.tsx';
 import { RequestsTable } from './requests-table.tsx';
 import type { RequestsUrlState } from './requests-url.ts';
 import { canFollow, hasRequestFilter, requestFilter } from './requests-url.ts';
@@ -54,29 +55,22 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
         {foundLabel(log.pages)}
       </span>
       {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
-      {pages.error && rows === undefined ? (
-        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
-      ) : (
-        <>
-          <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
-          <RequestsTable
-            rows={rows}
-            isNew={log.isNew}
-            openId={open}
-            stale={pages.isPlaceholderData}
-            onOpen={({ id }) => go({ open: id }, open !== undefined)}
-            empty={
-              <NoRequests
-                organization={organization}
-                search={search}
-                pages={pages}
-                filtered={hasRequestFilter(search)}
-              />
-            }
-          />
-          <OlderRequests pages={pages} shown={rows?.length ?? 0} />
-        </>
-      )}
+      <PagedList pages={pages} count={rows?.length} nouns={['request', 'requests']} label="Load older">
+        <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
+        <RequestsTable
+          rows={rows}
+          isNew={log.isNew}
+          openId={open}
+          stale={pages.isPlaceholderData}
+          onOpen={({ id }) => go({ open: id }, open !== undefined)}
+          empty={
+            <SearchFurther pages={pages} what="request">
+              <NoRequests organization={organization} search={search} filtered={hasRequestFilter(search)} />
+            </SearchFurther>
+          }
+        />
+        {rows && rows.length > 0 && pages.isFetchNextPageError && <Banner tone="bad">{pages.error?.message}</Banner>}
+      </PagedList>
       <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
       <RequestDrawer
         organization={organization}

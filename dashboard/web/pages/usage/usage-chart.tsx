@@ -2,7 +2,7 @@ import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { Card } from '../../components/card.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { UnlessFailed } from '../../components/states.tsx';
 import { formatDollars } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
@@ -38,7 +38,8 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
   // Cut rows would leave out days. Days alone are never cut.
   const tooMany = detailed.data?.cut === true;
   const daily = useAsk(endpoint, input('day'), { ...options, enabled: tooMany });
-  const { data, error, refetch } = tooMany ? daily : detailed;
+  const usage = tooMany ? daily : detailed;
+  const { data } = usage;
 
   const [hidden, setHidden] = useState(NONE);
   const toggle = useCallback((id: string) => setHidden((now) => toggled(now, id)), []);
@@ -61,27 +62,23 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
         />
       }
     >
-      {error && data === undefined ? (
-        <ErrorState problem={error} onRetry={() => void refetch()} />
-      ) : (
-        <>
-          <Chart
-            label={`${title} by day${tooMany ? '' : others.map((group) => ` and ${group}`).join('')}`}
-            kind="stacked-bars"
-            startsMs={data && startsMs}
-            series={series}
-            format={show === 'cost' ? formatDollars : formatCompact}
-            step="day"
-            hidden={hidden}
-            onToggle={toggle}
-          />
-          {tooMany && (
-            <p className={styles.note}>
-              Too many {others.join('s and ')}s over too many days to tell them apart: all of them together.
-            </p>
-          )}
-        </>
-      )}
+      <UnlessFailed query={usage}>
+        <Chart
+          label={`${title} by day${tooMany ? '' : others.map((group) => ` and ${group}`).join('')}`}
+          kind="stacked-bars"
+          startsMs={data && startsMs}
+          series={series}
+          format={show === 'cost' ? formatDollars : formatCompact}
+          step="day"
+          hidden={hidden}
+          onToggle={toggle}
+        />
+        {tooMany && (
+          <p className={styles.note}>
+            Too many {others.join('s and ')}s over too many days to tell them apart: all of them together.
+          </p>
+        )}
+      </UnlessFailed>
     </Card>
   );
 }

@@ -1,9 +1,10 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { present } from '../../../../core/present.ts';
 import { ToggleGroup } from '../../forms/choices.tsx';
 import { type DayRange, DayRangeInput } from '../../forms/day-range-input.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import { Select } from '../../forms/select.tsx';
-import { useKeyChoices, useModelChoices } from '../../search/filter-choices.ts';
+import { KeyFilter, ModelFilter } from '../../search/key-and-model-filters.tsx';
 import { type Days, objectionToDays, type Preset } from './usage-days.ts';
 import { chosenGroups, DEFAULT_PRESET, toggleGroup, type UsageUrlState } from './usage-url.ts';
 
@@ -27,8 +28,7 @@ const RANGES: readonly { readonly value: Preset | 'custom'; readonly label: stri
 export function UsageFilters({ organization, search, days, today, onSearch }: UsageFiltersProps): ReactNode {
   const { from, to, range, key, model, ...rest } = search;
   const custom = from !== undefined;
-  const keys = useKeyChoices(organization, key);
-  const models = useModelChoices(organization, model);
+  const filter = (next: Pick<UsageUrlState, 'key' | 'model'>) => onSearch(present({ ...search, ...next }));
   const chooseRange = (next: Preset | 'custom') => {
     const chosen = next === 'custom' ? days : next === DEFAULT_PRESET ? {} : { range: next };
     onSearch({ ...rest, ...(key && { key }), ...(model && { model }), ...chosen });
@@ -45,18 +45,8 @@ export function UsageFilters({ organization, search, days, today, onSearch }: Us
         choices={RANGES}
       />
       {custom && <CustomDays days={days} today={today} onDays={(next) => onSearch({ ...search, ...next })} />}
-      <Select
-        label="Key"
-        value={key ?? ''}
-        onChange={(next) => onSearch(withOrWithout(search, 'key', next))}
-        choices={keys}
-      />
-      <Select
-        label="Model"
-        value={model ?? ''}
-        onChange={(next) => onSearch(withOrWithout(search, 'model', next))}
-        choices={models}
-      />
+      <KeyFilter organization={organization} value={key} onChange={(next) => filter({ key: next })} />
+      <ModelFilter organization={organization} value={model} onChange={(next) => filter({ model: next })} />
       <ToggleGroup
         label="Group by"
         values={chosenGroups(search)}
@@ -69,11 +59,6 @@ export function UsageFilters({ organization, search, days, today, onSearch }: Us
       />
     </FilterBar>
   );
-}
-
-function withOrWithout(search: UsageUrlState, name: 'key' | 'model', value: string): UsageUrlState {
-  const { [name]: _, ...rest } = search;
-  return value === '' ? rest : { ...rest, [name]: value };
 }
 
 export interface CustomDaysProps {

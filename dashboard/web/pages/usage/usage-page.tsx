@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { UnlessFailed } from '../../components/states.tsx';
 import { utcDay } from '../../format/format-instant.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
@@ -52,26 +52,22 @@ function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
         actions={<CsvLink organization={id} table="usage" query={query} />}
       />
       <UsageFilters organization={id} search={search} days={days} today={today} onSearch={onSearch} />
-      {usage.error && usage.data === undefined ? (
-        <ErrorState problem={usage.error} onRetry={() => void usage.refetch()} />
-      ) : (
-        <>
-          <UsageChart organization={id} search={search} days={days} onSearch={onSearch} />
-          {usage.data?.cut && (
-            <Banner tone="neutral" title="The table is cut">
-              There are more rows than fit here: the newest, or the most expensive, are shown and sorted. The total
-              counts all of them, and the CSV has them.
-            </Banner>
-          )}
-          <UsageTable
-            rows={usage.data?.rows}
-            total={usage.data?.total}
-            groups={groups}
-            narrowed={narrowed}
-            sorting={{ ...chosenSorting(search), onSort: (column) => onSearch(sortBy(search, column)) }}
-          />
-        </>
-      )}
+      <UnlessFailed query={usage}>
+        <UsageChart organization={id} search={search} days={days} onSearch={onSearch} />
+        {usage.data?.cut && (
+          <Banner tone="neutral" title="The table is cut">
+            There are more rows than fit here: the newest, or the most expensive, are shown and sorted. The total counts
+            all of them, and the CSV has them.
+          </Banner>
+        )}
+        <UsageTable
+          rows={usage.data?.rows}
+          total={usage.data?.total}
+          groups={groups}
+          narrowed={narrowed}
+          sorting={{ ...chosenSorting(search), onSort: (column) => onSearch(sortBy(search, column)) }}
+        />
+      </UnlessFailed>
     </>
   );
 }
