@@ -55,6 +55,8 @@ export interface Transport {
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DEFAULT_MAX_IN_FLIGHT = 20_000;
 const SWEEP_MS = 1_000;
+/** Envoy closes a connection once it has read GOAWAY, and has this long to do so. */
+const CLIENTS_GONE_MS = 3_000;
 
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const inFlight = new Set<ExtProcExchange>();
@@ -106,6 +108,8 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     },
     async close() {
       clearInterval(sweep);
+      server.stopAccepting();
+      if (inFlight.size === 0) await server.clientsGone(CLIENTS_GONE_MS);
       server.close();
       streams.close();
     },

@@ -162,7 +162,7 @@ describe('the connection', () => {
     expect(server.errors[0]).toBe(`HTTP/2 connection error ${Http2ErrorCode.enhanceYourCalm}`);
   });
 
-  test('says goodbye: what is in flight goes on, what comes later is left to others, and then it ends', async () => {
+  test('says goodbye: what is in flight goes on, what comes later is left to others, and the client ends it', async () => {
     const client = await start();
     client.socket.write(Buffer.concat([OPENING, headers(1)]));
     await waitFor(() => server.served.length === 1);
@@ -178,9 +178,31 @@ describe('the connection', () => {
     await waitFor(() => server.served[0]?.events.includes('end') === true);
     expect(server.served.map(({ data: bytes }) => bytes)).toEqual(['in time']);
     for (const served of server.served) answer(served, 'fine');
-    await waitFor(client.closed);
-    expect(String(dataOf(client, 1))).toBe('fine');
+    await waitFor(() => server.served[0]?.events.includes('closed') === true);
+    // A client that has not read the goodbye yet can still write.
+    client.socket.write(Buffer.concat([headers(5), rawFrame(FrameType.ping, 0, 0, Buffer.alloc(8))]));
+    await waitFor(() => client.ofType(FrameType.ping).length === 1);
+    expect([String(dataOf(client, 1)), client.closed()]).toEqual(['fine', false]);
+    let isAlone = false;
+    const alone = server.server.clientsGone(60_000).then(() => {
+      isAlone = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isAlone).toBe(false);
+    client.socket.end();
+    await alone;
     expect([resets(client), server.errors, server.served[0]?.events]).toEqual([[], [], ['end', 'closed']]);
+  });
+
+  test('is left to a client that does not end it for the time that was given', async () => {
+    const client = await start();
+    client.socket.write(OPENING);
+    await waitFor(() => client.ofType(FrameType.settings).length > 0);
+    server.server.stopAccepting();
+    await server.server.clientsGone(20);
+    expect(client.closed()).toBe(false);
+    server.server.close();
+    await waitFor(client.closed);
   });
 
   test('that breaks closes its streams', async () => {

@@ -60,12 +60,14 @@ export class Http2Connection implements FrameHandler, StreamOwner {
     this.#close();
   }
 
-  /** Refuses new streams; when those in flight have ended, the connection ends. */
+  /**
+   * Refuses new streams; those in flight go on. The client closes the connection when it has read
+   * this. Closed here, requests that it writes meanwhile would break instead of being refused.
+   */
   goAway(): void {
     if (this.#closed || this.#goAwayAfter !== Number.POSITIVE_INFINITY) return;
     this.#goAwayAfter = this.#lastStreamId;
     this.sender.goAway(this.#lastStreamId, Http2ErrorCode.noError);
-    if (this.#streams.size === 0) this.sender.end();
   }
 
   frame(
@@ -123,7 +125,6 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   finished(stream: Http2Stream): void {
     this.#streams.delete(stream.id);
     stream.close();
-    if (this.#streams.size === 0 && this.#goAwayAfter !== Number.POSITIVE_INFINITY) this.sender.end();
   }
 
   #data(

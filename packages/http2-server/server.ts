@@ -17,6 +17,8 @@ export interface Http2ServerOptions {
 export interface Http2Server {
   /** Takes no new connections and sends GOAWAY on the open ones; streams in flight go on. */
   stopAccepting(): void;
+  /** Resolves when the clients have closed all connections, or after this time. */
+  clientsGone(withinMs: number): Promise<void>;
   /** Cuts all connections. */
   close(): void;
 }
@@ -30,11 +32,15 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
  */
 export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
+  let onNone: (() => void) | undefined;
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
     const socket = withReusedReads(accepted, READ_BUFFER, (bytes, length) => connection.receive(bytes, length));
     const connection = new Http2Connection(socket, accept, onError);
     connections.set(socket, connection);
-    socket.once('close', () => connections.delete(socket));
+    socket.once('close', () => {
+      connections.delete(socket);
+      if (connections.size === 0) onNone?.();
+    });
   });
   await listen(server);
   server.on('error', onError);
@@ -44,6 +50,14 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
   };
   return {
     stopAccepting,
+    async clientsGone(withinMs) {
+      if (connections.size === 0) return;
+      const none = Promise.withResolvers<void>();
+      onNone = none.resolve;
+      const timer = setTimeout(none.resolve, withinMs);
+      await none.promise;
+      clearTimeout(timer);
+    },
     close() {
       stopAccepting();
       for (const socket of connections.keys()) socket.destroy();
