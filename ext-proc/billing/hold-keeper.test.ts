@@ -14,6 +14,9 @@ const WELL: Renewal = { takenBack: [], exposed: [], failed: [] };
 describe('keeping leases', () => {
   let nowMs = 0;
   let renewals: string[][] = [];
+  /** Holds that renewals called spooled. */
+  let toldSpooled: string[] = [];
+  let spooledIds: ReadonlySet<string> = new Set();
   let released: string[] = [];
   let problems: HoldProblem[] = [];
   /** How the store answers a renewal. */
@@ -24,6 +27,7 @@ describe('keeping leases', () => {
     ...createMemoryLimitStore({ leaseMs: 15_000 }),
     renew(holds) {
       renewals.push(holds.map(({ holdId }) => holdId));
+      toldSpooled = holds.filter(({ spooled }) => spooled).map(({ holdId }) => holdId);
       return answer();
     },
     release: async ({ holdId }) => void released.push(holdId),
@@ -33,11 +37,13 @@ describe('keeping leases', () => {
     vi.useFakeTimers();
     nowMs = 0;
     renewals = [];
+    spooledIds = new Set();
     released = [];
     problems = [];
     answer = async () => WELL;
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
-    keeper = createHoldKeeper({ limits, clock, renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem });
+    const times = { renewEveryMs: 4_000, renewWithinMs: 9_000 };
+    keeper = createHoldKeeper({ limits, clock, ...times, spooledIds: () => spooledIds, onProblem });
   });
   afterEach(() => {
     keeper.close();
@@ -102,6 +108,16 @@ describe('keeping leases', () => {
     answer = () => Promise.reject(error);
     await pass(8_000);
     expect(problems.slice(1)).toEqual([{ kind: 'not_renewed', holds: 2, error }]);
+  });
+
+  it('tells the store which charges wait in the spool, where another process may have made them', async () => {
+    keeper.keep(hold);
+    keeper.keep(other);
+    await pass(500);
+    expect(toldSpooled).toEqual([]);
+    spooledIds = new Set(['other', 'ended']);
+    await pass(4_000);
+    expect(toldSpooled).toEqual(['other']);
   });
 
   it('tells which of its holds the store had forgotten while it admitted others', async () => {

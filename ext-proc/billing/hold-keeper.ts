@@ -27,6 +27,8 @@ export interface HoldKeeperOptions {
    * From the moment since when a store is distrusted: what has not been renewed by then has to end.
    */
   readonly renewWithinMs: number;
+  /** Holds whose charge waits in the spool. */
+  readonly spooledIds: () => ReadonlySet<string>;
   readonly onProblem: (problem: HoldProblem) => void;
 }
 
@@ -44,7 +46,7 @@ export type HoldProblem =
 const LOOK_EVERY_MS = 500;
 
 export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
-  const { limits, clock, renewEveryMs, renewWithinMs, onProblem } = options;
+  const { limits, clock, renewEveryMs, renewWithinMs, spooledIds, onProblem } = options;
   const live = new Map<string, Hold>();
   /** Live holds whose last renewal failed. Only these are tried again sooner. */
   let failing: ReadonlySet<string> = new Set();
@@ -75,7 +77,9 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   async function renew(holds: readonly Hold[]): Promise<void> {
     renewing = true;
     const before = stranded;
-    const { takenBack, exposed, failed } = await limits.renew(holds, clock.nowMs()).catch((error: unknown) => ({
+    const spooled = spooledIds();
+    const asked = holds.map((hold): Hold => (spooled.has(hold.holdId) ? { ...hold, spooled: true } : hold));
+    const { takenBack, exposed, failed } = await limits.renew(asked, clock.nowMs()).catch((error: unknown) => ({
       takenBack: [],
       exposed: [],
       failed: [{ holdIds: holds.map(({ holdId }) => holdId), error }],

@@ -35,7 +35,7 @@ export interface LimitStore {
   release(release: HoldRelease): Promise<void>;
   /**
    * Extends the leases of live holds. What is in quarantine, or not known, is taken back in,
-   * whatever the limits are.
+   * whatever the limits are. A store that admits has not forgotten a spooled hold: it was released.
    */
   renew(holds: readonly Hold[], nowMs: number): Promise<Renewal>;
   /** Sum of the holds against an organization's balance now, quarantine included. */
@@ -78,6 +78,8 @@ export interface Hold {
   readonly holdNanoUsd: NanoUsd;
   /** `timeouts.total` as of the admission. */
   readonly totalTimeoutMs: number;
+  /** Its charge waits in the spool: another process may have made it, and released the hold. */
+  readonly spooled?: true;
 }
 
 /** Every hold is renewed by itself: what fails for one says nothing of the others. */

@@ -54,7 +54,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
   const { stores, attempts, paths, workerIndex, clock, metrics, log } = options;
   const { database, limits, mirror } = stores;
   const folder = paths.spoolDir;
-  const holds = keepHolds(options, () => accounting.cut());
+  const holds = keepHolds(options, { cut: () => accounting.cut(), spooledIds: () => spooledIds() });
   database.fences.onNewer(holds.distrust);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
@@ -66,6 +66,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     onNotAdopted: (path, error) =>
       log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
   });
+  const spooledIds = () => new Set(spool.pending().map(({ generationId }) => generationId));
   const room = await watchSpoolRoom(folder, spool);
   metrics.watchSpool({
     pending: spool.pending,
@@ -112,7 +113,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     holds,
     spool,
     openHolds() {
-      const spooled = new Set(spool.pending().map(({ generationId }) => generationId));
+      const spooled = spooledIds();
       return holds.live().filter(({ holdId }) => !spooled.has(holdId)).length;
     },
     close: async () => {
@@ -130,12 +131,16 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
   };
 }
 
-function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: () => void): HoldKeeper {
+function keepHolds(
+  { stores, clock, metrics, log }: OpenAccountingOptions,
+  { cut, spooledIds }: { cut: () => void; spooledIds: () => ReadonlySet<string> },
+): HoldKeeper {
   return createHoldKeeper({
     limits: stores.limits,
     clock,
     renewEveryMs: RENEW_EVERY_MS,
     renewWithinMs: RENEW_WITHIN_MS,
+    spooledIds,
     onProblem(problem) {
       const { holds } = problem;
       if (problem.kind === 'not_renewed') {

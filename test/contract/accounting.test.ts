@@ -22,7 +22,7 @@ import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from 
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
-const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem: () => undefined };
+const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {}, spooledIds: () => new Set<string>() };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 /** 37 tokens at a thousand nano-dollars. */

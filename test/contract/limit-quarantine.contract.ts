@@ -140,6 +140,17 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(await held(3)).toBe(950n);
     });
 
+    it('is not taken back in when its charge is spooled: another process made it, and released the hold', async () => {
+      const spooled = { ...live('a'), spooled: true } as const;
+      await admitFresh(storeOf(), { holdId: 'a' });
+      await release('a', 1, { snapshot: snapshotOf({ sequence: 2, balance: 950n }) });
+      expect(await storeOf().renew([spooled], at(2))).toEqual(KNOWN);
+      expect(await held(2)).toBe(0n);
+      await admitFresh(storeOf(), { holdId: 'a', nowMs: at(3) });
+      expect(await storeOf().renew([spooled], at(2 + LEASE_MS))).toEqual(KNOWN);
+      expect(await held(QUARANTINE_MS)).toBe(100n);
+    });
+
     it('is in quarantine like any other when its process dies after that', async () => {
       expect(await renew(['a'], 0)).toEqual(UNKNOWN);
       expect(await held(QUARANTINE_MS - 1)).toBe(100n);

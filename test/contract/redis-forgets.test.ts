@@ -94,6 +94,12 @@ requirement(missingRedis, () => {
       });
     });
 
+    test('takes a hold back in whose charge is spooled: it forgot it, nobody released it', async () => {
+      const spooled = { ...live, spooled: true } as const;
+      expect(await store.renew([spooled], at(1))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
+      expect(await store.heldNanoUsd('org-1', at(1 + LEASE_MS))).toBe(700n);
+    });
+
     test('says of what was not renewed in time that its money could be given away, and holds it again', async () => {
       await expect(store.admit(requestOf({ nowMs: at(0) }))).rejects.toBeInstanceOf(StoreUnavailable);
       expect(await store.renew([live], at(LEASE_MS))).toEqual({ takenBack: ['live'], exposed: ['live'], failed: [] });

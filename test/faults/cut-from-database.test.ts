@@ -88,16 +88,15 @@ requirement(missingRedis, () => {
     expect(new Set(outcomes)).toEqual(new Set(['200']));
 
     // Charged by the other process, while the first one cannot.
-    await expect
-      .poll(() => operator.balance(organizationId), { timeout: 10_000 })
-      .toBeCloseTo(1 - KEYS.length * COST, 9);
-    expect(performance.now() - cutAtMs).toBeLessThan(CUT_MS);
+    await expect.poll(() => operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
     const meanwhile = new Set<string>();
     while (performance.now() < cutAtMs + CUT_MS) {
       for (const one of await Promise.all(KEYS.map((name) => ask(second, name)))) meanwhile.add(one);
       await sleep(500);
     }
     expect(meanwhile).toEqual(new Set(['409 idempotency_key_in_flight']));
+    // The first process has renewed its holds several times since then.
+    await untilNothingHeld(second);
     way.mend();
     await expect
       .poll(async () => new Set(await Promise.all(KEYS.map((name) => ask(second, name)))), { timeout: 30_000 })
@@ -121,7 +120,7 @@ requirement(missingRedis, () => {
     expect(new Set(await given)).toEqual(new Set(['200']));
     for (const pid of cutOff.workerPids()) process.kill(pid, 'SIGKILL');
     rmSync(join(cutOff.paths.dataDir, 'spool'), { recursive: true });
-    await untilNothingHeld(second, 15_000);
+    await untilNothingHeld(second);
     way.mend();
     await cutOff.restartWorker(0, 'SIGKILL');
     expect(await operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);

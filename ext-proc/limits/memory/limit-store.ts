@@ -102,7 +102,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     holds.expire(nowMs);
     const takenBack: string[] = [];
     for (const hold of live) {
-      if (holds.renew(hold.holdId, nowMs)) continue;
+      if (holds.renew(hold.holdId, nowMs) || hold.spooled) continue;
       takenBack.push(hold.holdId);
       const organization = entry(organizations, hold.organizationId, newOrganization);
       const key = entry(organization.keys, hold.keyId, newKey);

@@ -143,8 +143,8 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
       [
         ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix, organizationId, fences.of(shardOf(organizationId))],
         ...batch.flatMap((hold) => {
-          const { holdId, keyId, day, holdNanoUsd } = hold;
-          return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold)];
+          const { holdId, keyId, day, holdNanoUsd, spooled } = hold;
+          return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold), spooled ? 1 : 0];
         }),
       ],
     );

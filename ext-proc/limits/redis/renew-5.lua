@@ -1,13 +1,16 @@
 -- Extends the leases of one organization's live holds, also of those that are in quarantine. What
--- is not known is taken back in: without its tokens, because the windows were forgotten too.
+-- is not known is taken back in: without its tokens, because the windows were forgotten too. A hold
+-- whose charge waits in a spool is taken back only while the shard is closed: later it is unknown
+-- because another process made the charge and released it.
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases  5 quarantine
 -- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of
 --       key hashes
 --       5 id of the organization ; 6 the newest fence that is known of the shard ; 7… for each
---         hold: its id, key id, day, amount, ms of quarantine
+--         hold: its id, key id, day, amount, ms of quarantine, whether its charge waits in a
+--         spool (1 or 0)
 -- Returns  whether the shard admits: 1 or 0, -1 when it is fenced off and nothing was done   then
---          the ids that were not known
+--          the ids that were taken back in
 
 local shard, org, holds, leases, quarantine = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local lease_ms, ttl_ms, key_prefix = tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -52,7 +55,7 @@ local function take_back(hold_id, key_id, day, amount, span)
 end
 
 local reply = { 0 }
-for i = 7, #ARGV, 5 do
+for i = 7, #ARGV, 6 do
   local hold_id, key_id = ARGV[i], ARGV[i + 1]
   local record = redis.call('HGET', holds, hold_id)
   local is_new = redis.call('ZADD', leases, string.format('%d', at + lease_ms), hold_id) == 1
@@ -61,8 +64,12 @@ for i = 7, #ARGV, 5 do
       recover_here()
       redis.call('ZADD', leases, string.format('%d', at + lease_ms), hold_id)
     end
-    take_back(hold_id, key_id, ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
-    reply[#reply + 1] = hold_id
+    if open and ARGV[i + 5] == '1' then
+      redis.call('ZREM', leases, hold_id)
+    else
+      take_back(hold_id, key_id, ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+      reply[#reply + 1] = hold_id
+    end
   elseif string.sub(record, 1, 1) == 'q' then
     redis.call('HSET', holds, hold_id, string.sub(record, 2))
     redis.call('ZREM', quarantine, hold_id)
