@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
-import { MESSAGES } from '../harness/gateway-client.ts';
+import { gatewayClient, MESSAGES, outcome } from '../harness/gateway-client.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { startSupervisedStack } from '../harness/stack.ts';
@@ -23,6 +24,8 @@ const PACE_MS = 25;
 /** Clients come and go, and some stay. */
 const REQUESTS_PER_CONNECTION = 7;
 const STEP_MS = 40_000;
+/** Enough for each thread of Envoy to have some. */
+const CLIENTS = 16;
 
 requirement(missingRedis, () => {
   let redis: TestRedis;
@@ -92,10 +95,11 @@ requirement(missingRedis, () => {
       const env = { DRAIN_TIMEOUT_MS: '20000' };
       stack = await startSupervisedStack({ postgresSocketDir: inject('postgresSocketDir'), config: config(), env });
     });
-    afterEach(() => stack?.close());
+    afterAll(() => stack?.close());
     showLogsOnFailure(() => stack);
 
     const listening = (): number => stack.logs().split('the gateway process listens').length - 1;
+    const draining = (): number => stack.logs().split('"draining"').length - 1;
 
     test('each is asked to end, and started again', { timeout: ROUNDS * 2 * STEP_MS }, async () => {
       const { key } = await stack.operator.customer({ organization: { concurrency: 1_000 } });
@@ -110,6 +114,32 @@ requirement(missingRedis, () => {
       const report = await traffic.stop();
       expectUnnoticed(report);
       await stack.operator.verifyLedger();
+    });
+
+    test('what Envoy sends to one before it knows that this one ends goes to the other', async () => {
+      const { key } = await stack.operator.customer({ organization: { concurrency: 1_000 } });
+      const clients = Array.from({ length: CLIENTS }, () => gatewayClient(stack.origin, key));
+      const ask = () => Promise.all(clients.map((client) => client.chat({ model: 'json' }).then(outcome)));
+      const served = new Set(['200']);
+      // Connections are open, to Envoy and from it.
+      expect(new Set(await ask())).toEqual(served);
+      const [ends = 0] = supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
+      const [envoy = 0] = supervisedChildren(stack.supervisorPid, 'envoy.yaml');
+      const before = draining();
+      process.kill(envoy, 'SIGSTOP');
+      try {
+        const given = ask();
+        // Requests wait in Envoy's sockets before the process says anything there.
+        await sleep(100);
+        process.kill(ends, 'SIGTERM');
+        await expect.poll(draining).toBe(before + 1);
+        await sleep(50);
+        process.kill(envoy, 'SIGCONT');
+        expect(new Set(await given)).toEqual(served);
+      } finally {
+        process.kill(envoy, 'SIGCONT');
+      }
+      for (const client of clients) client.close();
     });
   });
 });
