@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** Whole days since 1970-01-01 UTC: what daily budgets and daily usage are kept by. */
+/** Whole days since 1970-01-01 UTC, the key of daily budgets and daily usage. */
 export type UtcDay = number;
 
 export const DAY_MS = 86_400_000;
@@ -22,8 +22,7 @@ export function utcDay(nowMs: number): UtcDay {
 }
 
 /**
- * The day that was asked for last, nearly always today: to write one takes ten times as long as to
- * look here.
+ * The last result, nearly always today: formatting a day takes ten times as long as this look-up.
  */
 let written: { readonly day: UtcDay; readonly text: string } = { day: Number.NaN, text: '' };
 

@@ -1,5 +1,6 @@
 /**
- * The form of identifiers, without what makes them (ids.ts): the dashboard's page checks ids too.
+ * Form of identifiers. Apart from ids.ts, which makes them, because the dashboard's page checks ids
+ * too.
  */
 export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd';
 

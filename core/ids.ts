@@ -37,8 +37,7 @@ function timePart(nowMs: number): string {
 }
 
 /**
- * Random bytes for the next ids: to ask for sixteen at a time costs more than everything else about
- * an id.
+ * Random bytes for the next ids: a call for sixteen bytes costs more than the rest of an id.
  */
 const pool = new Uint8Array(4096);
 let poolUsed = pool.length;

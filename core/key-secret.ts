@@ -2,8 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { newId } from './ids.ts';
 
 /**
- * 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough
- * to store.
+ * 32 random bytes are 43 characters of base64url. They cannot be guessed, so a plain SHA-256 is
+ * safe to store.
  */
 const KEY_BYTES = 32;
 
@@ -14,7 +14,7 @@ export interface KeyIdentity {
   readonly last4: string;
 }
 
-/** A key that nobody has yet: what its holder gets, and what is kept of it. */
+/** Makes a new key: the secret for its holder, and the identity that is stored. */
 export function newKeySecret(nowMs: number): { readonly secret: string; readonly identity: KeyIdentity } {
   const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
   const identity = { id: newId('key', nowMs), hash: hash('sha256', secret, 'buffer'), last4: secret.slice(-4) };

@@ -5,9 +5,9 @@ import { backOffMs } from '../retry/back-off.ts';
 
 export interface BufferedWriterOptions<Item> {
   /**
-   * Writes a batch. Resolves when the batch is settled, whatever became of its items. Rejects when
-   * it has to be written again, unchanged: also when its result is unknown. `stop` is aborted when
-   * the time to close is over.
+   * Writes a batch. Resolves when the batch is settled, whatever happened to its items. Rejects if
+   * it must be written again, unchanged, also if its result is unknown. `stop` is aborted when the
+   * time to close is over.
    */
   readonly write: (batch: readonly Item[], stop: AbortSignal) => Promise<void>;
   readonly bounds: BufferBounds;
@@ -56,10 +56,7 @@ export class BufferedWriter<Item> {
   readonly #options: BufferedWriterOptions<Item>;
   readonly #sizeOf: (item: Item) => number;
   #fresh: Item[] = [];
-  /**
-   * Repeated unchanged until it is settled: a batch whose result was lost must come again as it
-   * was.
-   */
+  /** Repeated unchanged until it is settled, because the result of an attempt may be lost. */
   #inFlight: readonly Item[] = [];
   #freshSize = 0;
   #inFlightSize = 0;

@@ -99,7 +99,7 @@ export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): Joine
       scheduled = true;
       const restMs = lastSentMs + paceMs - performance.now();
       if (restMs > 0) setTimeout(send, restMs);
-      // After the poll phase: all requests whose bytes arrived in this turn have asked by then.
+      // After the poll phase all requests whose bytes arrived in this turn have called.
       else setImmediate(send);
     }
   }

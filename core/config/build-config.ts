@@ -16,19 +16,19 @@ import type { Secrets } from './secret-places.ts';
 import type { TrustedCa } from './trusted-ca.ts';
 import type { Path } from './yaml-tree.ts';
 
-/** Turns the validated file into the snapshot that the process works with. */
+/** Makes the configuration of the process from the validated file. */
 
 export interface SettingsInput {
   readonly file: ConfigFile;
-  /** Relative paths in the file count from here. */
+  /** Base of relative paths in the file. */
   readonly folder: string;
 }
 
 export interface BuildInput extends SettingsInput {
-  /** `checked`: none of them comes into the snapshot. */
+  /** `checked`: the configuration contains none of them. */
   readonly secrets: Exclude<Secrets, 'none'>;
   readonly trustedCa: TrustedCa;
-  /** Why the secret of a provider is missing. */
+  /** Reason for a missing secret of a provider. */
   missingSecret(providerName: string): string | undefined;
 }
 
@@ -169,13 +169,13 @@ interface TargetProblem {
   readonly index: number;
   readonly message: string;
   /**
-   * The provider is not declared, as opposed to declared and unusable, which is reported once at
+   * True if the provider is not declared. A declared provider that cannot work is reported once, at
    * the provider.
    */
   readonly unknown: boolean;
 }
 
-/** Targets that can work, in their order. A model is only broken when none is left. */
+/** Targets that can work, in their order. A model without any of them cannot work. */
 function targetsOf(
   entry: ModelEntry,
   providers: ReadonlyMap<string, Provider>,

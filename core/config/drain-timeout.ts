@@ -1,16 +1,15 @@
 const DEFAULT_MS = 30_000;
-/** After that time: how long what is cut then may take to be answered and charged. */
+/** Time after the drain for requests that are cut: their responses and charges, in ms. */
 export const CUTTING_MS = 10_000;
 /**
- * From the end of the drain to the exit, at most: cutting, and closing everything. The caller that
- * stops the process has to wait for so long.
+ * Longest time from the end of the drain to the exit, in ms. A supervisor must wait for that long.
  */
 export const ENDING_MS = CUTTING_MS + 15_000;
 const LONGEST_MS = 3_600_000;
 
 /**
- * How long requests in flight may take to end once the process is asked to, or what is wrong with
- * the variable, for the operator.
+ * Time for requests in flight after a request to stop, in ms. A text is the problem of the
+ * variable.
  */
 export function readDrainTimeoutMs(env: Readonly<Record<string, string | undefined>>): number | string {
   const given = env.DRAIN_TIMEOUT_MS;

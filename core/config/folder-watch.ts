@@ -5,9 +5,9 @@ import { dirname } from 'node:path';
 const MAX_FOLDERS = 64;
 
 /**
- * Reports changes in the folders of files. Folders, because a file that is replaced by rename is
- * another file, and Kubernetes replaces not the file but a symbolic link beside it (`..data`). If
- * the system reports no change, the caller's polling finds it.
+ * Reports changes in the folders of files. It watches folders because a rename replaces a file by
+ * another one, and Kubernetes replaces a symbolic link beside the file (`..data`). The caller also
+ * polls, for changes that the system does not report.
  */
 export class FolderWatch {
   readonly #onEvent: () => void;
@@ -22,7 +22,7 @@ export class FolderWatch {
     const folders = new Set<string>();
     for (const file of files) {
       folders.add(dirname(file));
-      // A file that is not there yet has no other place than the one it is expected at.
+      // A missing file has no real path; its folder is the expected one.
       folders.add(dirname(await realpath(file).catch(() => file)));
     }
     if (this.#closed) return;
@@ -44,8 +44,8 @@ export class FolderWatch {
       watcher.on('error', () => this.#stop(folder, watcher));
       this.#watchers.set(folder, watcher);
     } catch {
-      // No such folder, or no watches left in the kernel: polling covers it, and the next `follow`
-      // tries again.
+      // The folder does not exist, or the kernel has no watches left. Polling covers it, and the
+      // next `follow` tries again.
     }
   }
 

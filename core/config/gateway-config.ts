@@ -1,10 +1,7 @@
 import type { Prices } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
-/**
- * The configuration as every process may know it: nothing of what only the gateway process sends to
- * somebody.
- */
+/** The configuration for every process, without values that only the gateway process sends. */
 export interface SharedConfig {
   readonly listen: ListenConfig;
   readonly trustedProxies: readonly string[];
@@ -17,10 +14,10 @@ export interface SharedConfig {
     readonly refusedRequestsPerMinute: number;
   };
   readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number; readonly totalMs: number };
-  /** Further attempts at the same target after the first. */
+  /** Attempts at the same target after the first one. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
-  /** Bytes of stored answers, as they are sealed. */
+  /** Bytes of stored responses after encryption. */
   readonly idempotencyBytesPerOrganization: number;
   readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
@@ -29,8 +26,8 @@ export interface SharedConfig {
 }
 
 /**
- * The same with the mapping of models. Secrets were looked for, so models without one are known,
- * and are not in here.
+ * The same with the models. Missing secrets are known, so the problems of models are; no secret is
+ * included.
  */
 export interface CheckedConfig extends SharedConfig {
   readonly stores: StoresConfig;
@@ -40,7 +37,7 @@ export interface CheckedConfig extends SharedConfig {
 
 /** Configuration of the gateway process: immutable; a request keeps the one it began with. */
 export interface GatewayConfig extends CheckedConfig {
-  /** Absent: no request is traced. */
+  /** Absent: tracing is off. */
   readonly tracing?: TracingConfig;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: ReadonlyMap<string, Model>;
@@ -50,15 +47,15 @@ export interface ListenConfig {
   readonly api: Address;
   readonly dashboard: Address;
   readonly metrics: Address;
-  /** Open connections and requests that one client address may have at `api`; 0: any number. */
+  /** Open connections and requests of one client address at `api`; 0: no limit. */
   readonly perAddress: { readonly connections: number; readonly requestsPerSecond: number };
   /** Absolute paths of PEM files. */
   readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
 }
 
-/** As people outside reach them: behind a proxy nobody here can know. */
+/** Public addresses, which cannot be derived behind a proxy. */
 export interface DashboardConfig {
-  /** Origin of the dashboard. Absent: what the browser says. */
+  /** Origin of the dashboard. Absent: as the browser sends it. */
   readonly url?: string;
   /**
    * Base URL of the API, for snippets. Absent: the host that the browser uses and the port of
@@ -68,13 +65,13 @@ export interface DashboardConfig {
   readonly session: DashboardSessionConfig;
 }
 
-/** How long somebody stays signed in. */
+/** Duration of a session. */
 export interface DashboardSessionConfig {
-  /** Without a request. */
+  /** Ends after this time without a request. */
   readonly idleMs: number;
-  /** With any number of them. */
+  /** Ends after this time in any case. */
   readonly absoluteMs: number;
-  /** How long a password that was given counts for what needs a fresh one. */
+  /** Time for which a password counts as fresh. */
   readonly freshPasswordMs: number;
 }
 
@@ -102,7 +99,7 @@ export interface StoresConfig extends SharedStores {
   readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
 }
 
-/** Connections of one process, beside those that are as many as they need to be. */
+/** Configurable connections of one process. */
 export interface PostgresPool {
   readonly idempotency: number;
   readonly administration: number;
@@ -110,13 +107,13 @@ export interface PostgresPool {
 
 export interface KeylessProvider {
   readonly name: string;
-  /** http or https; its pathname has no slash at the end, except where it is only `/`. */
+  /** http or https. The pathname has no slash at the end, unless it is `/`. */
   readonly baseUrl: URL;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
   /**
-   * The provider bills nothing for a stream that is cancelled before its first event, so a client
-   * that left pays nothing either.
+   * False: the provider bills nothing for a stream that is cancelled before its first event, so the
+   * client pays nothing either.
    */
   readonly billPromptOnDisconnect?: false;
   /** Sends the trace of a request to the provider: for servers of the operator's own. */

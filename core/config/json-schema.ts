@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CONFIG_FILE } from './schema.ts';
 
 /**
- * The JSON Schema by which editors complete and check the file: `npm run generate` writes it to
+ * JSON Schema for editors, which complete and check the file. `npm run generate` writes it to
  * config/gateway.schema.json.
  */
 export function configJsonSchema(): object {

@@ -31,15 +31,15 @@ export type LoadResult<Config extends SharedConfig = GatewayConfig> = LoadedConf
 export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   readonly ok: true;
   readonly config: Config;
-  /** Well formed, but it cannot work: the models concerned answer `upstream_config_error`. */
+  /** Valid parts that cannot work: their models answer `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
   /**
-   * `stores.postgres` of the file is not what it was when the supervisor started, whose database is
-   * in force.
+   * True if `stores.postgres` of the file has changed since the start of the supervisor, whose
+   * database stays in use.
    */
   readonly storesChanged: boolean;
-  /** Environment variables that it refers to for something else than secrets. */
+  /** Environment variables of values that are not secrets. */
   readonly sharedVariables: readonly string[];
 }
 
@@ -75,8 +75,8 @@ export async function loadConfig(
   const folder = dirname(path);
   const files = new FileReferences(folder, secrets);
   const text = await readConfigText(path);
-  // This reading only finds the files that are referred to; what it says about the syntax, the next
-  // says too.
+  // This pass only finds the files that are referred to. The next pass reports the same syntax
+  // errors.
   if (text.ok && text.text.includes(FILE_PREFIX)) readYaml(text.text, files.collect);
   const contents = await readReferencedFiles(files.paths);
   const checked = await checkSecretFiles(secrets === 'checked' ? files.secretPaths : []);
@@ -107,13 +107,13 @@ export async function loadConfig(
   const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(tree.value, missing);
   const overridden = overrideStores(parts.stores, env, secrets);
   const tls = parts.listen && tlsPaths(parts.listen, folder);
-  // Before the files are checked: what changes in between is read again.
+  // Before the files are checked, so that a change in between leads to another read.
   const withTls = await withTlsFiles({ text, contents, secrets }, source, tls);
   const tlsProblems = await checkTls(secrets === 'none' ? undefined : tls);
   const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
   const ruleProblems = [
     ...overridden.problems,
-    // How many processes share limits is not known without Redis.
+    // Without Redis processes do not know of each other.
     ...checkRules({ ...parts, stores: overridden.stores, ...(secrets === 'none' ? { workers: undefined } : {}) }),
     ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
@@ -147,7 +147,7 @@ function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
 }
 
-/** A secret that only this user may not read is no fault of the file. */
+/** A secret that this user may not read is not a fault of the file. */
 function isElsewhere({ path, forbidden }: Missing, secrets: Secrets): boolean {
   return secrets === 'checked' && forbidden && isSecretPlace(path, secrets);
 }
@@ -156,7 +156,7 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   return missing.map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
 }
 
-/** Skips places whose reference gave nothing: those are reported already. */
+/** Skips places with an unresolved reference, which is reported already. */
 function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
   tree: YamlTree,
@@ -174,7 +174,7 @@ function schemaProblems(
   });
 }
 
-/** Below a name that is none zod looks at nothing. */
+/** Zod checks nothing below an invalid name. */
 function problemsBelow(path: Path, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
   const issues = problemsOfEntry(path, tree.value).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
   return schemaProblems(issues, tree, missing);
@@ -202,8 +202,8 @@ function nameOf(path: Path): string {
 }
 
 /**
- * A certificate or key that is replaced is a change, so that a pair that does not match is
- * reported, and a repaired one becomes active.
+ * A replaced certificate or key counts as a change: a pair that does not match is reported, and a
+ * repaired one becomes active.
  */
 async function withTlsFiles(
   { text, contents, secrets }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup>; secrets: Secrets },

@@ -1,10 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Address } from './gateway-config.ts';
 
-/**
- * Listen addresses and URLs as an operator writes them. Each reader returns `undefined` for
- * anything else.
- */
+/** Readers of listen addresses and URLs. Each returns `undefined` for a malformed value. */
 
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9.]{7,15})):(\d{1,5})$/;
 
@@ -50,7 +47,7 @@ export function parseBaseUrl(value: string): URL | undefined {
 
 const PUBLIC_URL = /^https?:\/\/\S{1,2000}$/i;
 
-/** A page for people: any http or https URL without credentials. */
+/** A web page: any http or https URL without credentials. */
 export function parsePublicUrl(value: string): string | undefined {
   const url = PUBLIC_URL.test(value) ? URL.parse(value) : null;
   return url === null || url.username !== '' || url.password !== '' ? undefined : url.href;

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 
 /**
- * Something wrong in a configuration file, where it stands, with what would be accepted. Never
- * carries a value that may be secret.
+ * A problem of a configuration file with its place and the accepted form. Contains no value, which
+ * may be secret.
  */
 export interface Problem {
   readonly file: string;

@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The Envoy cluster of one provider. It lives beside the loader because its content gives it its
- * name: a changed cluster is another cluster, and Envoy never has to touch one that streams are
- * running on. The provider's secret is no part of it.
+ * The Envoy cluster of one provider. Its name contains a hash of its content: a changed cluster is
+ * another cluster, so Envoy never changes one that serves streams. The provider's secret is not
+ * part of it.
  */
 export interface ProviderEndpoint {
   readonly baseUrl: URL;
-  /** PEM bundle that the certificates of https providers are checked against. */
+  /** PEM bundle that verifies the certificates of https providers. */
   readonly trustedCaPath?: string | undefined;
 }
 
 type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json };
 export type Cluster = { readonly [name: string]: Json };
 
-/** A client that stops reading holds this much here, whatever the provider still sends. */
+/** Most bytes that Envoy buffers for a client that stops reading. */
 const CONNECTION_BUFFER_BYTES = 262_144;
 const HTTP2_STREAM_WINDOW = 262_144;
 const HTTP2_STREAMS = 100;
 const UNLIMITED = 100_000;
 
-/** `openai-3f0c9a7be21d`: what the request header `x-gw-cluster` carries. */
+/** Value of the request header `x-gw-cluster`, such as `openai-3f0c9a7be21d`. */
 export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
   const content = JSON.stringify(clusterBody(endpoint));
   return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`;
@@ -43,8 +43,7 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
       cluster_name: host,
       endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(host, portOf(baseUrl)) } }] }],
     },
-    // Ours is the admission; Envoy's defaults of 1024 would refuse what was already admitted and
-    // held.
+    // The gateway limits requests. Envoy's defaults of 1024 would refuse admitted ones.
     circuit_breakers: {
       thresholds: [
         {
@@ -65,9 +64,9 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
 }
 
 /**
- * One logical host whose every address is an alternative (happy eyeballs over IPv6 and IPv4),
- * because provider names stand behind load balancers that answer with ever other addresses: a new
- * answer of DNS closes no connection.
+ * One logical host; its addresses are alternatives (happy eyeballs over IPv6 and IPv4). Load
+ * balancers of providers return different addresses each time, so a new reply of DNS must not close
+ * connections.
  */
 function discovery(host: string): Cluster {
   if (isIPv4(host) || isIPv6(host)) return { type: 'STATIC' };
@@ -82,7 +81,7 @@ function discovery(host: string): Cluster {
         dns_min_refresh_rate: '5s',
         dns_refresh_rate: '30s',
         dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
-        // Bounds how long a silent name server holds up the start and a reload: 2 tries, 6 s in all
+        // Limits the delay of a start or reload by a silent name server: 2 tries, 6 s in all
         // (measured).
         typed_dns_resolver_config: {
           name: 'envoy.network.dns_resolver.cares',
@@ -121,16 +120,14 @@ function ejection(host: string): Cluster {
       enforcing_success_rate: 0,
       enforcing_local_origin_success_rate: 0,
     },
-    // Below this share of healthy hosts Envoy would ignore ejection altogether ("panic"); with one
-    // host that is always.
+    // Below this share of healthy hosts Envoy ignores ejections ("panic"), with one host always.
     common_lb_config: { healthy_panic_threshold: { value: 0 } },
   };
 }
 
 /**
- * Idle connections are given up before the other side does (Node and uvicorn after 5 s, load
- * balancers after 60 s): a request sent into a closing connection would fail without being
- * answered, and such a request is not repeated.
+ * Closes idle connections before the provider does (Node and uvicorn after 5 s, load balancers
+ * after 60 s). A request sent into a closing connection fails and is not repeated.
  */
 function httpOptions(secure: boolean): Cluster {
   const type = { '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions' };
@@ -143,15 +140,15 @@ function httpOptions(secure: boolean): Cluster {
   }
   return {
     ...type,
-    // Long-lived connections would never see a changed DNS answer.
+    // Long-lived connections would never follow a change of DNS.
     common_http_protocol_options: { idle_timeout: '50s', max_connection_duration: '600s' },
     auto_config: {
       http_protocol_options: {},
       http2_protocol_options: {
         max_concurrent_streams: HTTP2_STREAMS,
         initial_stream_window_size: HTTP2_STREAM_WINDOW,
-        // Room for every stream's window: readers that stopped cannot hold up the others on the
-        // same connection.
+        // Room for the window of every stream: stopped readers do not delay others on the
+        // connection.
         initial_connection_window_size: HTTP2_STREAM_WINDOW * HTTP2_STREAMS,
       },
     },
@@ -188,7 +185,7 @@ function portOf(url: URL): number {
   return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
 }
 
-/** Without the brackets that a URL puts around IPv6. */
+/** Removes the brackets of an IPv6 address in a URL. */
 function bareHost(url: URL): string {
   return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }

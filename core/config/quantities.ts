@@ -1,7 +1,4 @@
-/**
- * Sizes, durations and prices as an operator writes them. Each reader gives `undefined` for
- * anything that is not exactly its form.
- */
+/** Readers of sizes, durations and prices. Each returns `undefined` for a malformed value. */
 
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   GiB: 1024 ** 3,
@@ -32,7 +29,7 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_
 
 const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/;
 
-/** `250ms`, `120s`, `15m`, `24h`, `7d`. A bare number is refused: nobody agrees on its unit. */
+/** `250ms`, `120s`, `15m`, `24h`, `7d`. A number without a unit is ambiguous and refused. */
 export function parseDuration(value: string): number | undefined {
   const match = DURATION.exec(value);
   if (!match) return undefined;

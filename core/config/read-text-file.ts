@@ -6,9 +6,9 @@ export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | Unread
 
 export interface UnreadFile {
   readonly ok: false;
-  /** Holds nothing of the content. */
+  /** Contains nothing of the file. */
   readonly reason: string;
-  /** This user may not read it. */
+  /** True if this user may not read the file. */
   readonly forbidden?: true;
 }
 
@@ -38,7 +38,7 @@ export async function readBytes(path: string, maxBytes: number): Promise<BytesRe
 }
 
 async function readBounded(path: string, maxBytes: number): Promise<Buffer | string> {
-  // Opening a FIFO without O_NONBLOCK would wait for its writer, without end.
+  // Opening a FIFO without O_NONBLOCK would wait for a writer, possibly for ever.
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const status = await file.stat();
   if (!status.isFile()) return 'it is not a regular file';

@@ -5,9 +5,7 @@ export type YamlResult =
   | { readonly ok: true; readonly tree: YamlTree }
   | { readonly ok: false; readonly problems: readonly SourceProblem[] };
 
-/**
- * Our own words for the parser's: its messages may quote the file, and the file may hold a secret.
- */
+/** Texts that replace the parser's messages, which may quote a secret of the file. */
 const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   TAB_AS_INDENT: 'tabs are not accepted as indentation; use spaces',
   MULTIPLE_DOCS: 'only one YAML document is accepted; remove the "---" before the second',

@@ -5,14 +5,14 @@ import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
  * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content
- * of a file relative to the configuration's folder, `$${` a literal `${`. What they give is treated
- * as secret: it never reaches a message.
+ * of a file relative to the configuration's folder, `$${` a literal `${`. Their values are treated
+ * as secrets and never reach a message.
  */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
 const MALFORMED = 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${';
-/** Text without it refers to no file. */
+/** Every reference to a file contains this. */
 export const FILE_PREFIX = 'file:';
 const MAX_SECRET_LENGTH = 65_536;
 /** A certificate with its chain is larger than a secret. */
@@ -23,10 +23,10 @@ const CR = 0x0d;
 
 export interface References {
   readonly resolve: TextResolver;
-  /** References that gave nothing; the value that they stand in was left out. */
+  /** Unresolved references. The values that contain them were left out. */
   missing(): readonly Missing[];
   /**
-   * Environment variables that values refer to which are no secrets, and no secret refers to: other
+   * Environment variables of values that are not secrets, unless a secret refers to them too. Other
    * processes may need them.
    */
   sharedVariables(): readonly string[];
@@ -36,19 +36,16 @@ export interface Missing extends Position {
   readonly path: Path;
   /** Such as `the environment variable OPENAI_API_KEY is not set`. */
   readonly reason: string;
-  /**
-   * True if it can be corrected outside the file, as opposed to a reference that is written
-   * wrongly.
-   */
+  /** True if it can be corrected outside the file. False for a malformed reference. */
   readonly elsewhere: boolean;
-  /** The file is there, and this user may not read it. */
+  /** True if the file exists and this user may not read it. */
   readonly forbidden: boolean;
 }
 
 /** Collects the files that texts refer to. The paths are absolute. */
 export class FileReferences {
   readonly paths = new Set<string>();
-  /** Paths of secrets that are not loaded: they are not read, or read and not kept. */
+  /** Paths of secrets that are not loaded: not read, or read and not kept. */
   readonly secretPaths = new Set<string>();
   readonly #folder: string;
   readonly #secrets: Secrets;
@@ -72,7 +69,8 @@ export class FileReferences {
 }
 
 /**
- * Any text for a file that holds a secret, or why it holds none. Its bytes are overwritten at once.
+ * Placeholder text for a file with a valid secret, or its problem. The bytes are overwritten at
+ * once.
  */
 export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const checked = new Map<string, Lookup>();
@@ -84,7 +82,7 @@ export async function checkSecretFiles(paths: Iterable<string>): Promise<Readonl
   return checked;
 }
 
-/** The content of each file, or why there is none. */
+/** Content of each file, or its problem. */
 export async function readReferencedFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const contents = new Map<string, Lookup>();
   for (const path of paths) {
@@ -106,7 +104,7 @@ export interface ReferenceSources {
   readonly files: FileReferences;
   readonly contents: ReadonlyMap<string, Lookup>;
   /**
-   * By path of `files.secretPaths`, where secrets are checked: any text for a file that is there.
+   * By path of `files.secretPaths`, if secrets are checked: a placeholder for a file that exists.
    */
   readonly checked: ReadonlyMap<string, Lookup>;
   readonly secrets: Secrets;

@@ -10,28 +10,28 @@ export interface WatchOptions<Config extends SharedConfig> {
   readonly path: string;
   /** Reads the file at `path` with the secrets that this process needs. */
   readonly load: () => Promise<LoadResult<Config>>;
-  /** As `load` gave it at the start; it is in force already. */
+  /** Result of `load` at the start, already active. */
   readonly initial: LoadedConfig<Config>;
   /**
-   * Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration
-   * in force. `mayPass`: it may succeed later with the same files, and is tried again by itself.
+   * Prepares for the configuration (Envoy's clusters), which becomes active only if this succeeds.
+   * `mayPass`: it may succeed later with the same files, and is tried again.
    */
   readonly apply: (
     next: Config,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
-  /** Refused: the configuration before it stays in force. */
+  /** Refused: the former configuration stays active. */
   readonly onProblems: (problems: readonly Problem[]) => void;
-  /** In force from now on. */
+  /** Active from now on. */
   readonly onChange: (config: Config, notes: ReloadNotes) => void;
   /** Interval of reading the files if the system reports no change (network and bind mounts). */
   readonly pollMs?: number;
-  /** How soon the first attempt is repeated that may succeed later; then ever more slowly. */
+  /** Delay before the first repetition of an attempt with `mayPass`; it grows afterwards. */
   readonly firstRetryMs?: number;
 }
 
 export interface ReloadNotes {
   readonly warnings: readonly Problem[];
-  /** Changed in the file, but the old values stay in force until a restart. */
+  /** Changed fields whose old values stay active until a restart. */
   readonly restartNeeded: readonly RestartField[];
 }
 
@@ -39,16 +39,17 @@ export type RestartField = (typeof RESTART_FIELDS)[number];
 
 export interface ConfigWatch<Config extends SharedConfig> {
   current(): Config;
-  /**
-   * Reads the file now, changed or not (SIGHUP). Resolves when that is done, whatever came of it.
-   */
+  /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, with any result. */
   reload(): Promise<void>;
   close(): void;
 }
 
 const RESTART_FIELDS = ['listen', 'stores', 'workers'] as const;
 
-/** A writer's several steps count as one change; one that never pauses is read all the same. */
+/**
+ * Several steps of a writer count as one change. A writer that never pauses is read after the
+ * longest wait.
+ */
 const QUIET_MS = 100;
 const LONGEST_WAIT_MS = 1000;
 const FIRST_RETRY_MS = 1000;
@@ -87,7 +88,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     options.onChange(config, { warnings: result.warnings, restartNeeded });
   }
 
-  /** One after another; the newest state is always read last. */
+  /** One reload at a time; the newest state is always read last. */
   function inTurn(force: boolean): Promise<void> {
     if (!force && checkWaiting) return queue;
     if (!force) checkWaiting = true;
@@ -105,7 +106,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
 
   const folders = new FolderWatch(settling.event);
   const poll = setInterval(() => void inTurn(false), options.pollMs ?? 5000).unref();
-  // The files may have changed between their reading and now; from here on nothing is missed.
+  // The files may have changed since they were read. From here on no change is missed.
   void folders.follow([path, ...source.files]).then(() => inTurn(false));
 
   return {
@@ -121,7 +122,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
   };
 }
 
-/** Runs the work once events have paused, or have come for long. */
+/** Runs the work after a pause of events, or after the longest wait. */
 function createSettling(work: () => void) {
   let timer: NodeJS.Timeout | undefined;
   let firstEventMs = 0;
@@ -140,7 +141,7 @@ function createSettling(work: () => void) {
   };
 }
 
-/** Runs the work again after a failure, each time later than the time before. */
+/** Repeats the work after a failure, with growing delays. */
 function createRetry(work: () => void, firstMs: number) {
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -157,8 +158,8 @@ function createRetry(work: () => void, firstMs: number) {
 }
 
 /**
- * Keeps the fields that a running process cannot change. Only their names are reported: a store's
- * URL contains a password.
+ * Keeps fields that a running process cannot change. Only their names are reported: the URL of a
+ * store contains a password.
  */
 function keepFixed<Config extends SharedConfig>(
   current: Config,

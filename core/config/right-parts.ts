@@ -4,8 +4,8 @@ import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type Pr
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Parts of the file for the rules between fields. `undefined`: the part is wrong by itself, or
- * depends on a missing one.
+ * Parts of the file for the rules between fields. `undefined`: the part is invalid, or depends on a
+ * missing one.
  */
 export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
@@ -16,12 +16,12 @@ export interface RightParts {
 }
 
 /**
- * Valid parts of a refused file: problems between two fields are reported together with those of a
- * third.
+ * Reads valid parts of a refused file, so that problems between fields are reported with all
+ * others.
  */
 export function rightParts(value: unknown, missing: readonly Missing[]): RightParts {
   const file = mapping(value);
-  // A section that lacks what a reference should have given says something else than it means.
+  // A section with an unresolved reference would be misread.
   const incomplete = new Set(missing.map(({ path }) => path[0]));
   const part = <Part>(name: string, schema: z.ZodType<Part>): Part | undefined =>
     incomplete.has(name) ? undefined : schema.safeParse(file[name]).data;
@@ -48,7 +48,7 @@ function mapping(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-/** Problems of the provider or model at the path, by itself. */
+/** Problems within the provider or model at the path. */
 export function problemsOfEntry([section, name]: Path, value: unknown): readonly z.core.$ZodIssue[] {
   const schema = section === 'providers' ? PROVIDER : section === 'models' ? MODEL : undefined;
   const entry = mapping(mapping(value)[String(section)])[String(name)];

@@ -44,7 +44,10 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
   ];
 }
 
-/** Rejects the URL of a provider's first example: every request would be answered 404. */
+/**
+ * Rejects the URL of the endpoint itself, which providers show in examples: every request would get
+ * 404.
+ */
 function checkProvider(path: Path, { base_url }: ProviderEntry): RuleProblem[] {
   if (!base_url.pathname.endsWith('/chat/completions')) return [];
   return [{ path: [...path, 'base_url'], message: 'must end before /chat/completions, which is put behind it' }];

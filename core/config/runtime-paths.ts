@@ -3,38 +3,33 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * Paths by which the processes of one deployment find each other: files under the data folder,
- * sockets in a folder with a short path.
+ * Paths shared by the processes of one deployment: files in the data folder, sockets in a folder
+ * with a short path.
  */
 export interface RuntimePaths {
   readonly dataDir: string;
   /** Generated bootstrap and xDS files; Envoy watches it. */
   readonly envoyDir: string;
   readonly postgresDir: string;
-  /** Files of money that PostgreSQL has not taken yet: spools, journals, recent charges. */
+  /** Files of spools, journals and recent charges. */
   readonly spoolDir: string;
-  /** Mode 0700. Also where the embedded PostgreSQL's socket is found. */
+  /** Mode 0700. Also has the socket of the embedded PostgreSQL. */
   readonly socketDir: string;
-  /**
-   * Sockets on which gateway process `index` takes ext_proc streams, and serves routed requests.
-   */
+  /** Sockets of gateway process `index`: for ext_proc streams, and for routed requests. */
   extProcSocket(index: number): string;
   streamSocket(index: number): string;
-  /** Envoy's egress listener: provider calls go in here. */
+  /** Envoy's egress listener, for calls of providers. */
   readonly egressSocket: string;
   readonly envoyAdminSocket: string;
-  /**
-   * Socket on which gateway process `index`, if it is not the first, gives its metrics to the
-   * first.
-   */
+  /** Socket on which gateway process `index` serves its metrics to the first process. */
   metricsSocket(index: number): string;
   /** The key of readiness probes, shared by the gateway processes. */
   readonly probeKey: string;
 }
 
 /**
- * sun_path holds 107 bytes; a clone in a deep folder must still work, so long paths move to the
- * temporary folder under a hash.
+ * sun_path has 107 bytes. For a clone in a deep folder the sockets are in the temporary folder,
+ * under a hash of the path.
  */
 const LONGEST_SOCKET_DIR = 80;
 
@@ -60,8 +55,8 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
 }
 
 /**
- * URL of a database of the embedded PostgreSQL, whichever process runs that server. It names port
- * and TLS because `pg` would otherwise take them from PGPORT and PGSSLMODE.
+ * URL of a database of the embedded PostgreSQL. It names port and TLS because `pg` would otherwise
+ * take them from PGPORT and PGSSLMODE.
  */
 export function embeddedDatabaseUrl({ socketDir }: Pick<RuntimePaths, 'socketDir'>, database = 'gateway'): string {
   return `postgres://gateway@/${database}?host=${encodeURIComponent(socketDir)}&port=5432&sslmode=disable`;

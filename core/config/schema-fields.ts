@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { formatDuration, formatSize, parseDuration, parseSize } from './quantities.ts';
 
 /**
- * The kinds of fields that the configuration is made of. Every message says what is accepted, and
- * none repeats the value, which may be a secret.
+ * Kinds of fields of the configuration. Every message has the accepted form, and none repeats the
+ * value, which may be a secret.
  */
 
 function must(accepted: string) {
@@ -25,10 +25,7 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/**
- * Text or a number, read by `parse`. The description is what editors show
- * (config/gateway.schema.json).
- */
+/** Text or a number, read by `parse`. Editors show the description (config/gateway.schema.json). */
 export function read<Value>(accepted: string, parse: (value: string | number) => Value | undefined) {
   return z.union([z.string(), z.number()], must(accepted)).describe(accepted).transform(parsing(accepted, parse));
 }
@@ -50,7 +47,7 @@ export function matching(pattern: RegExp, accepted: string) {
   return z.string(must(accepted)).regex(pattern, must(accepted)).describe(accepted);
 }
 
-/** Digits in text count too, so that `${WORKERS}` can stand for a number. */
+/** Also accepts digits in text, so that `${WORKERS}` can be a number. */
 export function whole(min: number, max: number) {
   return read(`a whole number from ${min} to ${max}`, (value) => {
     const number = typeof value === 'number' ? value : /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;

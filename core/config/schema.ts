@@ -5,8 +5,8 @@ import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
 /**
- * The configuration file, field by field, with its defaults and bounds. Strict: an unknown field is
- * a problem that lists the accepted ones. Rules between fields stand in rules.ts.
+ * The configuration file, field by field, with defaults and bounds. Strict: an unknown field is a
+ * problem that lists the accepted ones. Rules between fields are in rules.ts.
  */
 
 const SECOND_MS = 1000;
@@ -33,7 +33,7 @@ const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME)
 const MODEL_ID = 'a model id: 1 to 128 letters, digits and . _ : / @ + -, beginning with a letter or digit';
 const modelId = matching(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, MODEL_ID);
 
-/** One host: `pg` knows no lists of them. */
+/** One host: `pg` supports no lists of hosts. */
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?@]*@)?[^,/?]*(?:[/?].*)?$/;
 const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
 export const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
@@ -80,8 +80,8 @@ const timeouts = section({
 });
 
 /**
- * Fields of the request that mean something else; a limit written into them would break the request
- * or go unnoticed.
+ * Request fields with another meaning: an output limit in one of them would break the request or
+ * have no effect.
  */
 const OTHER_REQUEST_FIELDS = new Set(
   `model messages n stream stream_options response_format reasoning_effort tools tool_choice parallel_tool_calls temperature top_p stop

@@ -1,9 +1,8 @@
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Manner in which a process loads secrets. `all`: the gateway process, which sends them. `checked`:
- * they are looked for and checked, so that a missing one is reported, and none is kept. `none`:
- * neither read nor followed.
+ * How a process loads secrets. `all`: the gateway process, which sends them. `checked`: a missing
+ * one is reported, and none is kept. `none`: neither read nor followed.
  */
 export type Secrets = 'all' | 'checked' | 'none';
 
@@ -14,8 +13,8 @@ const SENT: readonly (readonly string[])[] = [
 const REDIS = ['stores', 'redis'];
 
 /**
- * Values that a process which loads secrets in that way does not get. The database is everybody's,
- * Redis is not the dashboard's.
+ * Values that a process does not get with that setting. Every process needs the database, the
+ * dashboard needs no Redis.
  */
 export function isSecretPlace(path: Path, secrets: Secrets): boolean {
   const places = secrets === 'none' ? [...SENT, REDIS] : SENT;

@@ -11,8 +11,8 @@ export interface CertificateProblem {
 }
 
 /**
- * Envoy would refuse to start with a pair that does not fit, and say so only in its own log.
- * Nothing read here is kept; the key is overwritten.
+ * Checks certificate and key. With a pair that does not fit Envoy would refuse to start, with a
+ * message only in its own log. Nothing read here is kept; the key is overwritten.
  */
 export async function checkServerCertificate(certificatePath: string, keyPath: string): Promise<CertificateProblem[]> {
   const [certificate, key] = await Promise.all([readCertificate(certificatePath), readKey(keyPath)]);
@@ -24,7 +24,7 @@ export async function checkServerCertificate(certificatePath: string, keyPath: s
   return [{ field: 'private_key', message: 'does not belong to the certificate' }];
 }
 
-/** `undefined`: the file cannot be read as a certificate now. */
+/** `undefined`: the file is not a readable certificate. */
 export async function certificateExpiryMs(certificatePath: string): Promise<number | undefined> {
   const certificate = await readCertificate(certificatePath);
   return certificate instanceof X509Certificate ? certificate.validToDate.getTime() : undefined;

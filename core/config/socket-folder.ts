@@ -5,9 +5,9 @@ import type { RuntimePaths } from './runtime-paths.ts';
 const OTHERS_WRITE = 0o022;
 
 /**
- * Why the sockets in that folder may be another user's, or undefined. In the data folder it is that
- * folder's; but a long path moves it to the temporary folder, where everybody could have made one
- * with our name. Nothing is wrong with one that is not there.
+ * The problem if another user owns the socket folder, or undefined. With a long path the folder is
+ * in the temporary folder, where everybody could have created it first. A missing folder is no
+ * problem.
  */
 export function socketFolderProblem({
   dataDir,

@@ -4,16 +4,14 @@ import { type Lookup, readReferencedFiles } from './references.ts';
 
 /** Sources of a configuration: enough to detect later changes. */
 export interface ConfigSource {
-  /**
-   * Files that the configuration refers to with `${file:…}`, and those of the certificate, as far
-   * as they are loaded; absolute.
-   */
+  /** Absolute paths of loaded files: those of `${file:…}`, and those of the certificate. */
   readonly files: readonly string[];
   /**
-   * Files of secrets that are not loaded, and files of the certificate then. Nobody follows them.
+   * Files of secrets that are not loaded, and then also of the certificate. Their changes are
+   * ignored.
    */
   readonly secretFiles: readonly string[];
-  /** Over the file and all it refers to. */
+  /** Covers the file and all files that it refers to. */
   readonly fingerprint: string;
 }
 
@@ -30,8 +28,8 @@ export function fingerprint(text: TextFileResult, contents: ReadonlyMap<string, 
 }
 
 /**
- * The fingerprint as the files are now. While the configuration's own text is the same, so is the
- * list of files.
+ * Fingerprint of the files now. While the text of the configuration is the same, so is the list of
+ * files.
  */
 export async function currentFingerprint(path: string, files: readonly string[]): Promise<string> {
   return fingerprint(await readConfigText(path), await readReferencedFiles(files));

@@ -4,16 +4,16 @@ import { type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 
 /**
- * Set by the supervisor where `stores.postgres` of the file decided, to what stood there:
- * DATABASE_URL is then the same database, for processes that start later too, and a file that says
- * something else waits for a restart.
+ * Set by the supervisor to `stores.postgres` of the file, if that decided about the database.
+ * DATABASE_URL names the same database, also for processes that start later, and a changed file
+ * needs a restart.
  */
 export const POSTGRES_OF_FILE = 'GATEWAY_POSTGRES_OF_FILE';
 
 export interface OverriddenStores {
   readonly stores: ConfigFile['stores'] | undefined;
   readonly problems: readonly RuleProblem[];
-  /** The file names another database than when the supervisor started. */
+  /** True if the file has named another database since the start of the supervisor. */
   readonly changed: boolean;
 }
 

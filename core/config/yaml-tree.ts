@@ -10,7 +10,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 
-/** Turns a parsed YAML document into plain data that knows where each of its values stands. */
+/** Converts a parsed YAML document to plain data with the position of each value. */
 
 /** Both count from 1. */
 export interface Position {
@@ -24,11 +24,11 @@ export interface SourceProblem extends Position {
 
 export type Path = readonly (string | number)[];
 
-/** Replaces what a text refers to (`${NAME}`); `undefined` leaves the value out. */
+/** Resolves the references of a text (`${NAME}`); `undefined` leaves the value out. */
 export type TextResolver = (text: string, path: Path, position: Position) => string | undefined;
 
 const MAX_DEPTH = 12;
-/** Bound what aliases can multiply; the largest sane file stays far below. */
+/** Bounds for aliases, far above the largest sensible file. */
 const MAX_NODES = 50_000;
 const MAX_ALIASES = 1000;
 
@@ -78,7 +78,7 @@ export class YamlTree {
     if (path.length > MAX_DEPTH) return this.#refuse(position, `nested more than ${MAX_DEPTH} levels deep`);
     if (isAlias(node)) {
       if (++this.#aliases > MAX_ALIASES) {
-        // Stops reading: every further alias would be one too many as well.
+        // Stops reading: every further alias exceeds the bound too.
         this.#nodes += MAX_NODES;
         return this.#refuse(position, `more than ${MAX_ALIASES} aliases`);
       }
@@ -113,8 +113,8 @@ export class YamlTree {
   }
 
   /**
-   * Names are text. `4.1:` would be a number in YAML, so the source decides; a mapping as a name,
-   * or `__proto__`, is nobody's intention.
+   * Names are text. `4.1:` would be a number in YAML, so the source text is used. A mapping as a
+   * name, or `__proto__`, is refused.
    */
   #readName(pair: Pair): string | undefined {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;

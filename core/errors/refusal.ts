@@ -25,8 +25,7 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
 type PlacesOf<Code extends ErrorCode> = Places<(typeof CATALOGUE)[Code]['message']>;
 
 /**
- * Every place of a code's message must be filled, and nothing else: a call that forgets one does
- * not compile.
+ * Values for exactly the places of a code's message: a call that forgets one does not compile.
  */
 type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
   ? Readonly<Record<string, never>>
@@ -34,7 +33,7 @@ type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
 
 type Extra = Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>>;
 
-/** For `window` in the catalogue only the caller knows the wait, and must pass it. */
+/** Arguments of `refuse`. For `window` in the catalogue the caller must pass the wait. */
 type RefuseArguments<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends { readonly retryAfter: 'window' }
   ? [values: ValuesOf<Code>, extra: Extra & { readonly retryAfterSeconds: number }]
   : [PlacesOf<Code>] extends [never]

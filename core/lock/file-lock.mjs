@@ -11,10 +11,10 @@ import { text } from 'node:stream/consumers';
 // volume. Node has no call for it. But the lock belongs to the open file and not to the process
 // that asked for it: a program gets the descriptor of this process, takes the lock, and ends.
 
-/** The status of a program that did not get the lock. */
+/** Exit status of a program that did not get the lock. */
 const TAKEN = 1;
 
-/** The descriptor that the programs find the file at. */
+/** Descriptor of the file in these programs. */
 const DESCRIPTOR = 3;
 
 /** Perl is part of macOS, which has no `flock` program; the call is the same. */

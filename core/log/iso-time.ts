@@ -1,6 +1,6 @@
 /**
- * As `toISOString`, which costs 1.3 us where this costs 0.2: most moments that are asked for lie in
- * the second of the one before.
+ * Same as `toISOString`, for 0.2 instead of 1.3 us: most calls are for the same second as the call
+ * before.
  */
 export function createIsoTime(): (nowMs: number) => string {
   let second = Number.NaN;

@@ -1,16 +1,16 @@
 import { write, writeSync } from 'node:fs';
 
 /**
- * Destination of log lines: a file descriptor that may be a full disk, or a pipe that nobody reads.
- * Neither ends the process, holds a request up or fills the memory, and neither keeps the process
- * from ending. pino's own destination does all four (sonic-boom 4.2, run).
+ * Destination of log lines: a file descriptor, possibly of a full disk or of a pipe without a
+ * reader. Neither ends the process, delays a request, fills the memory or prevents the process from
+ * ending. pino's own destination does all four (sonic-boom 4.2, tried).
  */
 export interface LogDestination {
   write(line: string): void;
   flush(): void;
   /**
-   * Lines that were dropped since this was asked last, because too many waited; 0 while there is no
-   * room to say so.
+   * Number of lines dropped since the last call because too many waited; 0 while there is no room
+   * for a line about it.
    */
   takeDropped(): number;
   /** Writes waiting lines before it returns, if that is possible; for the end of the process. */
@@ -18,12 +18,12 @@ export interface LogDestination {
 }
 
 /**
- * Bytes that are written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7
- * us instead of 2.4: each write wakes a thread.
+ * Bytes of one write: the capacity of a pipe. With 8 KiB a line of 600 bytes costs 3.7 us instead
+ * of 2.4, because each write wakes a thread.
  */
 const FLUSH_AT_BYTES = 64 * 1024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
-/** A write that takes longer has nobody at its other end. */
+/** A write that takes longer has no reader. */
 const STUCK_MS = 1_000;
 
 export function createLogDestination(fd: number): LogDestination {
@@ -48,7 +48,7 @@ export function createLogDestination(fd: number): LogDestination {
     writingSinceMs = performance.now();
     write(fd, unwritten, (error, written) => {
       writingSinceMs = undefined;
-      // A full disk: what waits is tried again with the next flush.
+      // A full disk: waiting lines are tried again with the next flush.
       if (error) return;
       unwritten = unwritten.subarray(written);
       if (unwritten.length > 0 || linesBytes >= FLUSH_AT_BYTES) flush();
@@ -78,12 +78,12 @@ export function createLogDestination(fd: number): LogDestination {
       if (writingSinceMs !== undefined && performance.now() - writingSinceMs > STUCK_MS) {
         process.kill(process.pid, 'SIGKILL');
       }
-      // Lines that the thread is writing are on their way.
+      // The thread is writing these lines already.
       const left = writingSinceMs === undefined ? [unwritten, takeLines()] : [takeLines()];
       try {
         for (let rest of left) while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));
       } catch {
-        // The disk is full, or the reader gone: the process ends without its last lines.
+        // The disk is full, or the reader has ended: the last lines are lost.
       }
     },
   };

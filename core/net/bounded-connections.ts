@@ -2,14 +2,13 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * At most `limit` connections at once. One more closes the one that has been without a request for
- * longest, or, where all have one, that whose request began first: so no client keeps others out by
- * holding connections open, from any number of addresses. Node's `maxConnections` would refuse the
- * newest connection.
+ * Allows `limit` connections at once. One more closes the connection that has had no request for
+ * the longest time, or, if all have one, the connection with the oldest request. So no client can
+ * exclude others by holding connections open, from any number of addresses. Node's
+ * `maxConnections` would refuse the newest connection.
  */
 export function boundConnections(server: Server, limit: number): void {
-  // Sets keep the order in which sockets were put in: those at the front have been there for
-  // longest.
+  // Sets keep the order of insertion: the oldest sockets come first.
   const idle = new Set<Socket>();
   const serving = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -23,8 +22,7 @@ export function boundConnections(server: Server, limit: number): void {
   });
   server.on('request', ({ socket }, response) => {
     idle.delete(socket);
-    // Behind those that began before, if an earlier request of the same client is still being
-    // answered.
+    // Keeps the place of an earlier request of the same connection that is still in progress.
     serving.delete(socket);
     serving.add(socket);
     response.once('close', () => {

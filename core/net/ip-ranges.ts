@@ -1,20 +1,19 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses and address ranges (CIDR). The command line, the configuration, admission and the
- * dashboard read them here, the dashboard's page in the browser too, so that a range which one of
- * them accepts means the same to all.
+ * Addresses and address ranges (CIDR). The command line, the configuration, admission, the
+ * dashboard and its page all use this file, so a range means the same to all.
  */
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 export interface IpRange {
-  /** As named, so that bits behind the prefix may be set. */
+  /** As written, so bits behind the prefix may be set. */
   readonly address: IpAddress;
   readonly prefixLength: number;
 }
 
 /**
- * Compiled ranges, shared by all keys. The map is emptied when it is full: to compile a range again
+ * Compiled ranges, shared by all keys. The map is emptied when it is full: compiling a range again
  * costs microseconds.
  */
 const MAX_COMPILED = 4096;
@@ -22,14 +21,14 @@ const compiled = new Map<string, IpRange | undefined>();
 
 /** `::ffff:0:0/96` holds the IPv4 addresses inside IPv6. */
 const MAPPED_BITS = 96;
-/** In canonical text; the library's own test costs 0.6 us. */
+/** Canonical text. The library's own test costs 0.6 us. */
 const MAPPED = /^::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}$/;
 /** The longest IPv6 address has 45 characters; a zone adds the name of an interface. */
 const MAX_WITH_ZONE = 64;
 
 /**
- * True if `address` lies in one of the ranges. Text that is no address lies in none, text that is
- * no range contains nothing.
+ * True if `address` lies in one of the ranges. Malformed addresses lie in none; malformed ranges
+ * contain nothing.
  */
 export function inRanges(address: string, ranges: readonly string[]): boolean {
   if (ranges.length === 0) return false;
@@ -48,8 +47,9 @@ export function normalizeAddress(text: string): string | undefined {
 }
 
 /**
- * A range such as `10.0.0.0/8` or `fd00::/8`; an address alone is its own range. A range of IPv4
- * addresses inside IPv6 is the range of IPv4; a wider one would reach beyond IPv4 and is none.
+ * Reads a range such as `10.0.0.0/8` or `fd00::/8`. An address alone is its own range. A range of
+ * IPv4 addresses inside IPv6 becomes the range of IPv4; a wider one reaches beyond IPv4 and is
+ * refused.
  */
 export function parseIpRange(text: string): IpRange | undefined {
   const [named = '', bits, ...rest] = text.split('/');
@@ -103,16 +103,16 @@ function contains(range: IpRange | undefined, address: IpAddress): boolean {
 }
 
 /**
- * The library takes octal, hexadecimal and shortened IPv4 (`010.0.0.1`) too; proxies and people who
- * write those mean other addresses.
+ * The library also reads octal, hexadecimal and shortened IPv4 (`010.0.0.1`), which proxies and
+ * people use for other addresses.
  */
 function isIpv4(text: string): boolean {
   return text.length <= 15 && /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text);
 }
 
 /**
- * The URL parser of the platform agrees with `net.isIPv6` on what is an address; the library takes
- * groups of five digits too.
+ * The URL parser of the platform agrees with `net.isIPv6` on valid addresses; the library also
+ * accepts groups of five digits.
  */
 function canonicalIpv6(text: string): string | undefined {
   if (text.length > MAX_WITH_ZONE) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The problem between the TLS of the two ends, in words; `undefined`: the error has another cause.
+ * Describes a TLS problem between the two ends; `undefined`: the error has another cause.
  */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
@@ -8,7 +8,7 @@ export function tlsProblem(error: unknown): string | undefined {
 }
 
 /**
- * Codes of Node where there are any; OpenSSL's own texts, with their source lines, are for nobody.
+ * Codes of Node if there are any, instead of OpenSSL's texts with their source lines.
  */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|packet length too long/i, 'the server speaks no TLS at this port'],

@@ -1,4 +1,4 @@
-/** How the delays between attempts grow. */
+/** Growth of the delays between attempts. */
 export interface BackOffOptions {
   /** Delay after the first failure, in ms; each further failure in a row doubles it. */
   readonly firstMs: number;

@@ -36,6 +36,17 @@ export async function onDatabase<T>(
   return withDatabase(call.env, (database) => use(database, values));
 }
 
+/** A command without flags. */
+export function flaglessCommand(
+  name: string,
+  summary: string,
+  positionals: readonly string[],
+  use: (database: Database, positionals: readonly string[]) => Promise<Result>,
+): Command {
+  const run = (call: CommandCall) => withDatabase(call.env, (database) => use(database, call.positionals));
+  return { name, summary, positionals, flags: [], run };
+}
+
 /**
  * Refuses a malformed id like an unknown one, without a query.
  */

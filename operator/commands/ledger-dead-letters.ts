@@ -1,66 +1,35 @@
 import { formatUsd, usdNumber } from '../../core/money.ts';
 import type { ResolvedLetter } from '../../database/ledger/dead-letter-store.ts';
-import { type Command, onDatabase, operatorHere } from '../command-line/command.ts';
-import type { Database } from '../command-line/database.ts';
+import { type Command, flaglessCommand, operatorHere } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 
-const list: Command = {
-  name: 'ledger dead-letters list',
-  summary: 'List charges that the ledger refused and that wait for a decision.',
-  positionals: [],
-  flags: [],
-  run: (call) =>
-    onDatabase(
-      call,
-      () => undefined,
-      async ({ administration }) => {
-        const letters = await administration.deadLetters();
-        const json = letters.map(
-          ({ generationId, organizationId, model, dueNanoUsd, delivered, reason, createdAtMs }) => ({
-            generation_id: generationId,
-            organization_id: organizationId,
-            model: model ?? null,
-            usd: dueNanoUsd === undefined ? null : usdNumber(dueNanoUsd),
-            delivered: delivered ?? null,
-            reason,
-            created_at: new Date(createdAtMs).toISOString(),
-          }),
-        );
-        if (letters.length === 0) return { kind: 'done', json, text: 'No dead letters.' };
-        const rows = letters.map(({ generationId, dueNanoUsd, delivered, reason, createdAtMs }) => [
-          new Date(createdAtMs).toISOString(),
-          generationId,
-          dueNanoUsd === undefined ? '?' : formatUsd(dueNanoUsd),
-          delivered === undefined ? '?' : delivered ? 'yes' : 'no',
-          reason,
-        ]);
-        return { kind: 'done', json, text: table([['TIME', 'ID', 'USD', 'DELIVERED', 'REASON'], ...rows]) };
-      },
-    ),
-};
-
-function resolving(
-  name: string,
-  summary: string,
-  resolve: (administration: Database['administration'], id: string) => Promise<ResolvedLetter>,
-): Command {
-  return {
-    name,
-    summary,
-    positionals: ['ID'],
-    flags: [],
-    run: (call) =>
-      onDatabase(
-        call,
-        () => undefined,
-        async ({ administration }) => {
-          const [id = ''] = call.positionals;
-          return resultOf(id, await resolve(administration, id));
-        },
-      ),
-  };
-}
+const list = flaglessCommand(
+  'ledger dead-letters list',
+  'List charges that the ledger refused and that wait for a decision.',
+  [],
+  async ({ administration }) => {
+    const letters = await administration.deadLetters();
+    const json = letters.map(({ generationId, organizationId, model, dueNanoUsd, delivered, reason, createdAtMs }) => ({
+      generation_id: generationId,
+      organization_id: organizationId,
+      model: model ?? null,
+      usd: dueNanoUsd === undefined ? null : usdNumber(dueNanoUsd),
+      delivered: delivered ?? null,
+      reason,
+      created_at: new Date(createdAtMs).toISOString(),
+    }));
+    if (letters.length === 0) return { kind: 'done', json, text: 'No dead letters.' };
+    const rows = letters.map(({ generationId, dueNanoUsd, delivered, reason, createdAtMs }) => [
+      new Date(createdAtMs).toISOString(),
+      generationId,
+      dueNanoUsd === undefined ? '?' : formatUsd(dueNanoUsd),
+      delivered === undefined ? '?' : delivered ? 'yes' : 'no',
+      reason,
+    ]);
+    return { kind: 'done', json, text: table([['TIME', 'ID', 'USD', 'DELIVERED', 'REASON'], ...rows]) };
+  },
+);
 
 function resultOf(id: string, letter: ResolvedLetter): Result {
   switch (letter.kind) {
@@ -79,14 +48,18 @@ function resultOf(id: string, letter: ResolvedLetter): Result {
   }
 }
 
-export const DEAD_LETTER_COMMANDS: readonly Command[] = [
-  list,
-  resolving(
-    'ledger dead-letters retry',
-    'Charge a dead letter again, after its cause is corrected.',
-    (administration, id) => administration.retryDeadLetter(id, operatorHere()),
-  ),
-  resolving('ledger dead-letters forgive', 'Book a dead letter as a loss and charge nothing.', (administration, id) =>
-    administration.forgiveDeadLetter(id, operatorHere()),
-  ),
-];
+const retry = flaglessCommand(
+  'ledger dead-letters retry',
+  'Charge a dead letter again, after its cause is corrected.',
+  ['ID'],
+  async ({ administration }, [id = '']) => resultOf(id, await administration.retryDeadLetter(id, operatorHere())),
+);
+
+const forgive = flaglessCommand(
+  'ledger dead-letters forgive',
+  'Book a dead letter as a loss and charge nothing.',
+  ['ID'],
+  async ({ administration }, [id = '']) => resultOf(id, await administration.forgiveDeadLetter(id, operatorHere())),
+);
+
+export const DEAD_LETTER_COMMANDS: readonly Command[] = [list, retry, forgive];

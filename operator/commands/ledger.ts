@@ -1,22 +1,16 @@
 import { formatUsd, usdNumber } from '../../core/money.ts';
-import { type Command, onDatabase } from '../command-line/command.ts';
+import { type Command, flaglessCommand, onDatabase } from '../command-line/command.ts';
 import { table } from '../command-line/table.ts';
 
-const renewEpoch: Command = {
-  name: 'ledger renew-epoch',
-  summary: 'After restoring a backup: make running gateways discard what they know of the database.',
-  positionals: [],
-  flags: [],
-  run: (call) =>
-    onDatabase(
-      call,
-      () => undefined,
-      async ({ administration }) => {
-        const epoch = await administration.renewLedgerEpoch();
-        return { kind: 'done', json: { epoch }, text: `The ledger epoch is now ${epoch}.` };
-      },
-    ),
-};
+const renewEpoch = flaglessCommand(
+  'ledger renew-epoch',
+  'After restoring a backup: make running gateways discard what they know of the database.',
+  [],
+  async ({ administration }) => {
+    const epoch = await administration.renewLedgerEpoch();
+    return { kind: 'done', json: { epoch }, text: `The ledger epoch is now ${epoch}.` };
+  },
+);
 
 const losses: Command = {
   name: 'ledger losses',

@@ -6,6 +6,7 @@ import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,
   type CommandCall,
+  flaglessCommand,
   idProblem,
   onDatabase,
   operatorHere,
@@ -84,27 +85,20 @@ const create: Command = {
   },
 };
 
-const list: Command = {
-  name: 'org list',
-  summary: 'List all organizations, oldest first.',
-  positionals: [],
-  flags: [],
-  run: (call) =>
-    onDatabase(call, nothing, async ({ administration }) => {
-      const organizations = await administration.organizations();
-      const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
-        id,
-        `${formatUsd(balanceNanoUsd)} USD`,
-        suspendedAtMs === undefined ? 'active' : 'suspended',
-        name,
-      ]);
-      return {
-        kind: 'done',
-        json: { organizations: organizations.map(organizationJson) },
-        text: rows.length === 0 ? 'There are no organizations.' : table([['ID', 'BALANCE', 'STATE', 'NAME'], ...rows]),
-      };
-    }),
-};
+const list = flaglessCommand('org list', 'List all organizations, oldest first.', [], async ({ administration }) => {
+  const organizations = await administration.organizations();
+  const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
+    id,
+    `${formatUsd(balanceNanoUsd)} USD`,
+    suspendedAtMs === undefined ? 'active' : 'suspended',
+    name,
+  ]);
+  return {
+    kind: 'done',
+    json: { organizations: organizations.map(organizationJson) },
+    text: rows.length === 0 ? 'There are no organizations.' : table([['ID', 'BALANCE', 'STATE', 'NAME'], ...rows]),
+  };
+});
 
 const show = onOrganization('org show', 'Show one organization.', [], nothing, (call, administration) =>
   administration.organization(call),

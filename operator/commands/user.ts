@@ -4,7 +4,14 @@ import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
 import { findUserByEmail, listUsers, type UserRecord } from '../../database/users/user-rows.ts';
 import { type KeysOfDisabled, setDisabled } from '../../database/users/users.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
-import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
+import {
+  type Command,
+  flaglessCommand,
+  idProblem,
+  onDatabase,
+  operatorHere,
+  unknown,
+} from '../command-line/command.ts';
 import type { Database, Pool } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
@@ -55,26 +62,15 @@ const create: Command = {
   },
 };
 
-const list: Command = {
-  name: 'user list',
-  summary: 'List all users by e-mail address.',
-  positionals: [],
-  flags: [],
-  run: (call) =>
-    onDatabase(
-      call,
-      () => undefined,
-      async ({ pool }) => {
-        const users = await everybody(pool);
-        const rows = users.map((user) => [user.email, userState(user), rights(user), user.id]);
-        return {
-          kind: 'done',
-          json: { users: users.map(userJson) },
-          text: rows.length === 0 ? 'There are no users.' : table([['E-MAIL', 'STATE', 'RIGHTS', 'ID'], ...rows]),
-        };
-      },
-    ),
-};
+const list = flaglessCommand('user list', 'List all users by e-mail address.', [], async ({ pool }) => {
+  const users = await everybody(pool);
+  const rows = users.map((user) => [user.email, userState(user), rights(user), user.id]);
+  return {
+    kind: 'done',
+    json: { users: users.map(userJson) },
+    text: rows.length === 0 ? 'There are no users.' : table([['E-MAIL', 'STATE', 'RIGHTS', 'ID'], ...rows]),
+  };
+});
 
 const reset = onUser(
   'user reset-password',
