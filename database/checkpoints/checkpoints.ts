@@ -52,7 +52,7 @@ export const MOST_ENTRIES = 10_000;
 /** Before an organization's first entry. */
 export const FIRST_HASH = Buffer.alloc(32);
 
-/** `entriesDigest`: SHA-256 of the entries' lines (ledger-entry-lines.ts). */
+/** `entriesDigest`: SHA-256 of the entries' lines (ledger/ledger-entries.ts). */
 export function nextHash(before: Buffer, entriesDigest: Buffer): Buffer {
   return createHash('sha256').update(before).update(entriesDigest).digest();
 }

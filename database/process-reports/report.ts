@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
+import type { Prices } from '../../core/pricing.ts';
 
 /**
  * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored
@@ -147,11 +148,7 @@ export interface ReportedModel {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   /** Pico-dollars per token (USD per million tokens x 1e6), decimal text of integers. */
-  readonly prices: {
-    readonly inputPicoUsd: string;
-    readonly cachedInputPicoUsd: string;
-    readonly outputPicoUsd: string;
-  };
+  readonly prices: Readonly<Record<keyof Prices, string>>;
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;

@@ -56,7 +56,7 @@ export interface ProviderFields {
   readonly outputLimit: number;
   /**
    * Replaces the value of a field that names a customer of the operator's customer
-   * (delivery/identities.ts).
+   * (provider/identities.ts).
    */
   identify(field: string, value: string): string;
 }

@@ -1,5 +1,6 @@
 import type { Model } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import type { Prices } from '../../core/pricing.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 
@@ -33,12 +34,20 @@ function modelRecord(model: Model) {
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     reasoning_efforts: model.reasoningEfforts,
-    pricing: {
-      input: usdPerMillionTokens(model.prices.inputPicoUsd),
-      cached_input: usdPerMillionTokens(model.prices.cachedInputPicoUsd),
-      output: usdPerMillionTokens(model.prices.outputPicoUsd),
-    },
+    pricing: pricing(model.prices),
   };
+}
+
+/** Names of the prices in the response. */
+const PRICE_NAMES: Readonly<Record<keyof Prices, string>> = {
+  inputPicoUsd: 'input',
+  cachedInputPicoUsd: 'cached_input',
+  outputPicoUsd: 'output',
+};
+
+function pricing(prices: Prices): Readonly<Record<string, number>> {
+  const names = Object.entries(PRICE_NAMES) as readonly (readonly [keyof Prices, string])[];
+  return Object.fromEntries(names.map(([price, name]) => [name, usdPerMillionTokens(prices[price])]));
 }
 
 /** One pico-dollar per token is a millionth of a dollar per million tokens. */

@@ -47,7 +47,7 @@ async function spoolFinding(folder: string, names: readonly string[]): Promise<F
   return problem('spool', `${countOf(bytes, 'byte')} of charges wait in ${folder}`, advice);
 }
 
-/** As accounting/spool-lines.ts names them. */
+/** As spool/spool-lines.ts names them. */
 function damageFindings(folder: string, names: readonly string[]): readonly Finding[] {
   const files = names.filter((name) => name.includes('.damaged-'));
   if (files.length === 0) return [];

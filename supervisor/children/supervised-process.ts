@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backOffMs } from '../../core/retry/back-off.ts';
 import { type Exit, exitText, type Running } from './child-process.ts';
 
-/**
- * After the second death in a row: after the first a process is started at once, so that one crash
- * is hardly noticed.
- */
+/** Delay before the second restart in a row. The first restart is immediate. */
 export const FIRST_DELAY_MS = 200;
 export const LONGEST_DELAY_MS = 5_000;
 /** A process that was up this long has recovered: its next death counts as the first. */
@@ -25,7 +22,10 @@ export interface SupervisedOptions {
   /** Resolves when the process serves. Gives up when the signal aborts. */
   start(signal: AbortSignal): Promise<Running | StartFailure>;
   report(line: string): void;
-  /** Called when the process is down for good, and the service with it. */
+  /**
+   * Called when a later start fails as `final`, exit 78: the service ends. Every other failure is
+   * retried without end.
+   */
   gaveUp(message: string): void;
 }
 
@@ -55,8 +55,8 @@ export function isStartFailure(value: object): value is StartFailure {
 }
 
 /**
- * Starts a process and starts it again, with back-off, whenever it dies. The first start has to
- * succeed.
+ * Starts a process and starts it again, with back-off, whenever it dies. Returns the failure of the
+ * first start, without another attempt.
  */
 export async function keepRunning(
   options: SupervisedOptions,

@@ -78,7 +78,7 @@ describe('the doctor on a database', () => {
     const checks = ['database', 'database connections', 'database clock', 'database schema', 'ledger', 'dead letters'];
     for (const check of checks)
       expect(findings.find((finding) => finding.check === check)).toMatchObject({ verdict: 'ok' });
-    // The speed depends on the machine; operator/doctor-check.test.ts tests the limits.
+    // The speed depends on the machine; doctor/check.test.ts tests the limits.
     expect(findings.find(({ check }) => check === 'database latency')?.found).toMatch(/^PostgreSQL answers in \d/);
     expect(findings.find(({ check }) => check === 'ledger')?.found).toContain('1 organization');
     expect(await dump()).toEqual(before);

@@ -13,7 +13,7 @@ import { DECISIONS } from '../dashboard/dashboard-routes.ts';
 import { ask, openScene, type Scene } from '../dashboard/dashboard-scene.ts';
 
 /**
- * Every process connected as who may do its own work only (stores/postgres/roles.sql): nothing of a
+ * Every process connected as who may do its own work only (schema/roles.sql): nothing of a
  * journey is missing.
  */
 let asOperator: Readonly<Record<string, string>>;

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { accessLine } from '../ext-proc/request-log/request-outcome.ts';
+import type { Exchange } from '../ext-proc/transport/exchange.ts';
+import { configWith } from './fixtures/gateway-config.ts';
+import { MANUAL } from './fixtures/observability-files.ts';
+
+/** Members that the first table below this heading of docs/observability.md names. */
+function documented(heading: string): string[] {
+  const [section = ''] = MANUAL.slice(MANUAL.indexOf(`\n### ${heading}\n`) + 1).split(/\n(?=#)/);
+  const [table = ''] = section.slice(section.indexOf('| Field |')).split('\n\n');
+  return table
+    .split('\n')
+    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
+    .toSorted();
+}
+
+/** The first value below this name, at any depth. */
+function find(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (name in value) return (value as Record<string, unknown>)[name];
+  for (const inner of Object.values(value)) {
+    const found = find(inner, name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+it('every member of an access line is documented, and no other', () => {
+  const exchange = { requestId: 'r', method: 'GET', path: '/', peerAddress: '', header: () => undefined };
+  const outcome = { startedMs: 0, arrivedAtMs: 0, config: configWith(), notes: {}, trace: undefined, status: 200 };
+  const line = accessLine(exchange as unknown as Exchange, outcome, 1);
+  expect(documented('Access lines')).toEqual(Object.keys(line).toSorted());
+});
+
+it("every member of Envoy's access log is documented, and no other", () => {
+  const bootstrap: unknown = parse(readFileSync(new URL('../envoy/envoy.yaml', import.meta.url), 'utf8'));
+  const members = Object.keys(find(bootstrap, 'json_format') ?? {});
+  expect(members.length).toBeGreaterThan(5);
+  expect(documented('Lines of Envoy')).toEqual(members.toSorted());
+});
