@@ -63,7 +63,7 @@ if (memoryFolder !== undefined) process.env.TMPDIR = memoryFolder;
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
 /** Time limits of tests that wait: a busy machine may take long, and no test judges that. */
-const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 30_000 } } };
+const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
 
 /**
  * Files that follow each other share a process: loading the same modules for each of 300 files was

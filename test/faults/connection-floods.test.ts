@@ -122,7 +122,7 @@ test.each(Object.entries(VISITS))(
     expect(report.good).toBeGreaterThan(5);
     expect(visits).toBeGreaterThan(AT_ONCE);
     await hostile.untilQuiet();
-    await untilNothingHeld(client, 30_000);
+    await untilNothingHeld(client);
     client.close();
     // Pools to gateway and provider may have grown by a few; thousands came and went.
     await expect.poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150)).toBe(true);

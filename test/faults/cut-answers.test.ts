@@ -156,7 +156,7 @@ async function charges(): Promise<Map<string, number>> {
 
 /** The ledger has exactly the charges that clients were shown. */
 async function expectSettled(before: ReadonlyMap<string, number>, answers: ReadonlyMap<Received, Seen>): Promise<void> {
-  for (const client of clients) await untilNothingHeld(client, 15_000);
+  for (const client of clients) await untilNothingHeld(client);
   await stack.operator.verifyLedger();
   const after = await charges();
   for (const id of before.keys()) after.delete(id);

@@ -116,7 +116,7 @@ function gzipHead(): Buffer {
 async function tokensCharged(play: () => Promise<void>): Promise<number> {
   const before = await balanceOf(client);
   await play();
-  await untilNothingHeld(client, 15_000);
+  await untilNothingHeld(client);
   return Math.round((before - (await balanceOf(client))) * 1e6);
 }
 

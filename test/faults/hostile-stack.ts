@@ -39,7 +39,7 @@ export interface HostileOptions {
   readonly editEnvoy?: (yaml: string) => string;
 }
 
-const QUIET_MS = 15_000;
+const QUIET_MS = 30_000;
 
 export async function startHostileStack(options: HostileOptions): Promise<HostileStack> {
   const provider = await startMockProvider();

