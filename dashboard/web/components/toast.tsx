@@ -22,6 +22,15 @@ export function useToast(): (message: ToastMessage) => void {
   return useContext(ToastContext);
 }
 
+/** Ends an overlay with the news of its success: `finish('Key revoked')`. */
+export function useFinish(onClose: () => void): (text: string) => void {
+  const toast = useToast();
+  return (text) => {
+    toast({ tone: 'good', text });
+    onClose();
+  };
+}
+
 export function ToastProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const [shown, setShown] = useState<readonly (ToastMessage & { readonly id: number })[]>([]);
   const nextId = useRef(0);

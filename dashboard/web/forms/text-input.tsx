@@ -1,5 +1,5 @@
 import type { ComponentProps, ReactNode, Ref } from 'react';
-import { useFieldControl } from './field.tsx';
+import { Field, useFieldControl } from './field.tsx';
 import styles from './input.module.css';
 
 export interface TextInputProps
@@ -35,5 +35,18 @@ export function TextInput({ value, onChange, type = 'text', label, ...rest }: Te
       value={value}
       onChange={(event) => onChange(event.target.value)}
     />
+  );
+}
+
+export interface EmailFieldProps extends Pick<TextInputProps, 'value' | 'onChange'> {
+  readonly error: string | undefined;
+}
+
+/** The address of a person who is invited. */
+export function EmailField({ value, onChange, error }: EmailFieldProps): ReactNode {
+  return (
+    <Field label="Email" required error={error}>
+      <TextInput type="email" value={value} onChange={onChange} maxLength={254} autoComplete="off" />
+    </Field>
   );
 }

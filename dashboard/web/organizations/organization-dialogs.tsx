@@ -5,7 +5,7 @@ import { useSend } from '../api/use-send.ts';
 import { Banner } from '../components/banner.tsx';
 import { Fact, Facts } from '../components/facts.tsx';
 import { ErrorState } from '../components/states.tsx';
-import { useToast } from '../components/toast.tsx';
+import { useFinish } from '../components/toast.tsx';
 import { formatMoney, formatMoneyInFull } from '../format/format-money.ts';
 import { Field } from '../forms/field.tsx';
 import { ConfirmDialog, FormDialog } from '../forms/form-dialog.tsx';
@@ -63,12 +63,9 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
   const [amountNanoUsd, setAmount] = useState<string>();
   const [note, setNote] = useState('');
   const [reference, setReference] = useState(newReference);
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const credit = useSend('POST /api/organizations/:organization/credits', {
-    onDone: ({ name, balanceNanoUsd }) => {
-      toast({ tone: 'good', text: `${name} has ${formatMoney(balanceNanoUsd)} now` });
-      onClose();
-    },
+    onDone: ({ name, balanceNanoUsd }) => finish(`${name} has ${formatMoney(balanceNanoUsd)} now`),
   });
   const problems = credit.error?.fields ?? {};
   const after = amountNanoUsd === undefined ? undefined : balanceAfter(organization.balanceNanoUsd, amountNanoUsd);
@@ -120,12 +117,9 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
   // Values when the dialog was opened; the page behind it keeps refetching.
   const [before] = useState(() => draftOf(organization));
   const [draft, setDraft] = useState(before);
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const edit = useSend('PATCH /api/organizations/:organization', {
-    onDone: ({ name }) => {
-      toast({ tone: 'good', text: `${name} was changed` });
-      onClose();
-    },
+    onDone: ({ name }) => finish(`${name} was changed`),
   });
   const submit = () => {
     const body = organizationChange(before, draft);
@@ -151,15 +145,13 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
 /** Suspends or resumes an organization. */
 export function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const { id, name, suspendedAtMs } = organization;
-  const toast = useToast();
-  const done = (text: string) => ({
-    onDone: () => {
-      toast({ tone: 'good', text });
-      onClose();
-    },
+  const finish = useFinish(onClose);
+  const suspend = useSend('POST /api/organizations/:organization/suspension', {
+    onDone: () => finish(`${name} is suspended`),
   });
-  const suspend = useSend('POST /api/organizations/:organization/suspension', done(`${name} is suspended`));
-  const resume = useSend('DELETE /api/organizations/:organization/suspension', done(`${name} works again`));
+  const resume = useSend('DELETE /api/organizations/:organization/suspension', {
+    onDone: () => finish(`${name} works again`),
+  });
   const params = { organization: id };
   if (suspendedAtMs !== undefined) {
     return (

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
-import { useToast } from '../../components/toast.tsx';
+import { useFinish } from '../../components/toast.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { changeOf, draftOf, draftProblems, isEmptyChange, type KeyDraft, restrictionsOf } from './key-draft.ts';
 import { KeyFields } from './key-fields.tsx';
@@ -70,16 +70,13 @@ export interface KeyDialogProps {
 }
 
 export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const facts = useKeyFormFacts(organization);
   const fields = useFieldProblems();
   const [draft, setDraft] = useState(() => draftOf(key));
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
     changes: ['GET /api/organizations/:organization/keys'],
-    onDone: ({ name }) => {
-      toast({ tone: 'good', text: `Key “${name}” changed. The change applies to the next request.` });
-      onClose();
-    },
+    onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
   });
   const submit = () => {
     const problems = draftProblems(draft, Date.now(), key);

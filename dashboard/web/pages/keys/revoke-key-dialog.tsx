@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
 import { Instant } from '../../components/figures.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { useFinish } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import type { KeyDialogProps } from './key-form-dialogs.tsx';
 import styles from './keys.module.css';
@@ -13,13 +13,12 @@ export interface RevokeKeyDialogProps extends KeyDialogProps {
 
 export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
   const finalFocus = useRef<HTMLElement>(null);
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const revoke = useSend('POST /api/organizations/:organization/keys/:key/revocation', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => {
-      toast({ tone: 'good', text: `Key “${name}” revoked.` });
       finalFocus.current = afterwards.current;
-      onClose();
+      finish(`Key “${name}” revoked.`);
     },
   });
   return (

@@ -2,9 +2,8 @@ import { type ReactNode, useState } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { RadioGroup } from '../../forms/choices.tsx';
-import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
-import { TextInput } from '../../forms/text-input.tsx';
+import { EmailField } from '../../forms/text-input.tsx';
 
 export interface InviteDialogProps {
   readonly organization: string;
@@ -46,18 +45,14 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
         })
       }
     >
-      <Field label="Email" required error={invite.error?.fields.email}>
-        <TextInput
-          type="email"
-          value={email}
-          onChange={(next) => {
-            setEmail(next);
-            if (invite.error) invite.reset();
-          }}
-          maxLength={254}
-          autoComplete="off"
-        />
-      </Field>
+      <EmailField
+        value={email}
+        onChange={(next) => {
+          setEmail(next);
+          if (invite.error) invite.reset();
+        }}
+        error={invite.error?.fields.email}
+      />
       <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
     </FormDialog>
   );

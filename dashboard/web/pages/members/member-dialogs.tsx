@@ -1,7 +1,7 @@
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { useToast } from '../../components/toast.tsx';
+import { useFinish, useToast } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
@@ -9,13 +9,10 @@ import type { MemberAction, MemberDialogProps, OnMemberAction } from './member-s
 import { RemoveDialog } from './remove-dialog.tsx';
 
 export function RoleDialog({ organization, of: member, isSelf, onClose }: MemberDialogProps): ReactNode {
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const role = member.role === 'owner' ? 'member' : 'owner';
   const change = useSend('PATCH /api/organizations/:organization/members/:user', {
-    onDone: ({ email }) => {
-      toast({ tone: 'good', text: `${email} is ${role === 'owner' ? 'an owner' : 'a member'} now.` });
-      onClose();
-    },
+    onDone: ({ email }) => finish(`${email} is ${role === 'owner' ? 'an owner' : 'a member'} now.`),
   });
   return (
     <ConfirmDialog

@@ -5,7 +5,7 @@ import { useSend } from '../../api/use-send.ts';
 import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
-import { TextInput } from '../../forms/text-input.tsx';
+import { EmailField } from '../../forms/text-input.tsx';
 import { OrganizationPicker } from '../../shell/organization-picker.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
@@ -50,15 +50,7 @@ export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps):
       sending={invite}
       onSubmit={submit}
     >
-      <Field label="Email" required error={problems.email}>
-        <TextInput
-          type="email"
-          value={draft.email}
-          onChange={(email) => set({ email })}
-          maxLength={254}
-          autoComplete="off"
-        />
-      </Field>
+      <EmailField value={draft.email} onChange={(email) => set({ email })} error={problems.email} />
       <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
       {draft.as !== 'operator' && (
         <OrganizationField

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { useToast } from '../../components/toast.tsx';
+import { useFinish } from '../../components/toast.tsx';
 import { Checkbox } from '../../forms/choices.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
@@ -41,16 +41,14 @@ export function PasswordLinkDialog({
 }
 
 export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
-  const toast = useToast();
+  const finish = useFinish(onClose);
   const [revokesKeys, setRevokesKeys] = useState(true);
-  const done = (text: string) => ({
-    onDone: () => {
-      toast({ tone: 'good', text });
-      onClose();
-    },
+  const disable = useSend('POST /api/users/:user/disablement', {
+    onDone: () => finish(`${email} is signed out and disabled`),
   });
-  const disable = useSend('POST /api/users/:user/disablement', done(`${email} is signed out and disabled`));
-  const enable = useSend('DELETE /api/users/:user/disablement', done(`${email} can sign in again`));
+  const enable = useSend('DELETE /api/users/:user/disablement', {
+    onDone: () => finish(`${email} can sign in again`),
+  });
   const params = { user: id };
   if (disabledAtMs !== undefined) {
     return (
