@@ -32,7 +32,7 @@ export async function leaveSharedMark(
   fences: Pick<ReadFences, 'observe'>,
 ): Promise<LeftMark> {
   if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
-  const deadlineMs = performance.now() + store.namedAgainMs;
+  const deadlineMs = performance.now() + store.renamedWithinMs;
   while (performance.now() < deadlineMs) {
     const row = await readMark(connection, fences);
     const known = row.memory_owner === SHARED_MARK ? row.limit_store : null;
@@ -70,7 +70,7 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
  * alive and use this store: it goes on.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
-  const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.beginAnew();
+  const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.startOver();
   const name = await store.name(randomUUID());
   const changed = await query(
     connection,
@@ -89,6 +89,6 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
  */
 async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());
-  await store.beginAnew();
+  await store.startOver();
   await query(connection, 'update ledger_state set limit_store = $1', [name]);
 }

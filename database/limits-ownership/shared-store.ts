@@ -1,25 +1,24 @@
-/** A store that processes share, and that may remember what is no longer so. */
+/** A limit store that several processes share. Its state may be outdated. */
 export interface SharedStore {
   /**
-   * Name that distinguishes two stores; with `given`, a store without a name gets that one.
-   * `undefined`: none.
+   * Reads the name that distinguishes this store from another. `given`: a name for a store without
+   * one. `undefined`: none.
    */
   name(given?: string): Promise<string | undefined>;
-  /** When it forgot its name, a living process has given it back after this long. */
-  readonly namedAgainMs: number;
+  /** A store that lost its name gets it back from living processes within this time. */
+  readonly renamedWithinMs: number;
   /** Restores this name after each loss of data, and reports another name. */
   keepName(name: string, onOther: () => void): void;
   /**
-   * Makes it forget everything, and admit nothing for one lease, until whatever is held elsewhere
-   * has ended.
+   * Deletes all state. The store admits nothing for one lease, in which holds of other stores end.
    */
-  beginAnew(): Promise<NewBeginning>;
+  startOver(): Promise<StartedOver>;
 }
 
-export interface NewBeginning {
+export interface StartedOver {
   /**
-   * Opens admissions without a wait, because nothing is held anywhere. Does not open shards that
-   * lost data again since.
+   * Opens admissions without that wait, because nothing is held anywhere. Shards that lost data
+   * since then stay closed.
    */
   open(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 const START = 30_000_000 * MINUTE_MS;

@@ -159,7 +159,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     const copied = mirrored?.add(settlement);
     // Another process that wants this Idempotency-Key asks the mirror, so the response waits until
     // the mirror has the charge.
-    if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
+    if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'taken_over')
       return 'spooled';
     const { answer: _answer, ...rest } = settlement.claim;
     // Replaces the line that would be charged. If it cannot be written, the owner of the key is

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../core/clock.ts';
 import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './hold-keeper.ts';
 
 const hold: Hold = {

@@ -63,7 +63,7 @@ export interface ClaimsOptions {
    * Decides about attempts that count as dead, where other processes may still end them. Absent:
    * there is no other process.
    */
-  readonly mirror?: Pick<SpoolMirror, 'giveUp'> | undefined;
+  readonly mirror?: Pick<SpoolMirror, 'takeOverClaim'> | undefined;
   readonly log: Log;
 }
 
@@ -99,7 +99,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
   async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'lapsed' }>> {
     const result = await store.claim({ ...request, leaveLapsed: mirror !== undefined });
     if (result.kind !== 'lapsed') return result;
-    if (!(await mirror?.giveUp(request.organizationId, result.generationId))) return { kind: 'running' };
+    if (!(await mirror?.takeOverClaim(request.organizationId, result.generationId))) return { kind: 'running' };
     const taken = await store.claim(request);
     return taken.kind === 'lapsed' ? { kind: 'running' } : taken;
   }

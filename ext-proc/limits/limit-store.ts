@@ -2,50 +2,44 @@ import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
 
-/** A request is over after `timeouts.total`; its charge has this much longer. */
+/** Time for the charge of a request that ended at `timeouts.total`. */
 const CHARGED_WITHIN_MS = 60_000;
 
-/**
- * Milliseconds from its admission for which the money of a hold stays in quarantine after its lease
- * has expired: no living request is older.
- */
+/** End of a quarantine, in ms since the admission: no living request is older. */
 export function quarantineMs({ totalTimeoutMs }: Pick<Hold, 'totalTimeoutMs'>): number {
   return totalTimeoutMs + CHARGED_WITHIN_MS;
 }
 
 /**
- * Windows, concurrency slots and holds. One admission is one atomic call: all rules pass and
- * everything is taken, or the first failing rule in the documented order is the answer and nothing
- * is. Facts only, no HTTP. Methods reject with StoreUnavailable.
+ * Contract of both limit stores: windows, concurrency slots and holds. An admission is one atomic
+ * call: all rules pass and everything is taken, or the first failing rule in the documented order
+ * is the result and nothing is taken. Methods reject with StoreUnavailable.
  *
- * A hold that is not renewed for a lease loses its slot and goes into quarantine: its owner died,
- * stands still or is cut off, and may charge it yet, so its money stays held. Quarantine ends with
- * a release, a renewal (the owner lives), or `quarantineMs` after the admission. A lease that
- * expires even later belongs to a charge that waits in a spool. Its quarantine is as long and
- * counts from the expiry.
+ * A hold whose lease expires loses its slot and goes into quarantine (docs/design.md, "Holds are
+ * leases"). Quarantine ends with a release, a renewal, or `quarantineMs` after the admission. If
+ * the lease expires later than that, its charge waits in a spool, and quarantine is as long from
+ * the expiry on.
  */
 export interface LimitStore {
-  /** Repeating a hold id that is held takes nothing more. */
+  /** Repeating an admission with the same hold id takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
   /**
-   * Ends a hold, by its owner or by the process that settled it in its place, in quarantine or not:
-   * frees slot and money, corrects the token window, learns the newer snapshot. Repeating it
-   * changes nothing.
+   * Ends a hold, live or in quarantine: frees slot and money, corrects the token window, takes in
+   * the snapshot. Called by the owner, or by the process that settled the hold in its place.
+   * Repeating it changes nothing.
    */
   release(release: HoldRelease): Promise<void>;
   /**
-   * Extends the leases of live holds. What is in quarantine, or not known, is taken back in,
-   * whatever the limits are. A store that admits has not forgotten a spooled hold: it was released.
+   * Extends the leases of holds. One in quarantine becomes live again, and an unknown one is
+   * registered again, whatever the limits are. Exception: a store that admits does not register a
+   * spooled hold, because another process made its charge and released it.
    */
   renew(holds: readonly Hold[], nowMs: number): Promise<Renewal>;
-  /** Sum of the holds against an organization's balance now, quarantine included. */
+  /** Sum of an organization's holds, quarantine included. */
   heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
-  /** `read_rpm`: one read by a key, counted in the UTC minute. */
+  /** Counts one read by a key in the UTC minute, unless `read_rpm` is reached. */
   takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
-  /**
-   * `refused_rpm`: so many more refused requests of an organization or a key, counted in the UTC
-   * minute.
-   */
+  /** Counts refused requests of an organization or a key in the UTC minute, for `refused_rpm`. */
   countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount>;
   close(): Promise<void>;
 }
@@ -68,7 +62,7 @@ export interface AdmissionRequest {
   readonly snapshot: AccountSnapshot;
 }
 
-/** Facts that a store needs of a hold that its process still has. */
+/** Facts about a live hold that a renewal needs. */
 export interface Hold {
   readonly holdId: string;
   readonly organizationId: string;
@@ -78,17 +72,17 @@ export interface Hold {
   readonly holdNanoUsd: NanoUsd;
   /** `timeouts.total` as of the admission. */
   readonly totalTimeoutMs: number;
-  /** Its charge waits in the spool: another process may have made it, and released the hold. */
+  /** True if its charge waits in the spool. Another process may charge and release it. */
   readonly spooled?: true;
 }
 
-/** Every hold is renewed by itself: what fails for one says nothing of the others. */
+/** Result of a renewal. Holds are renewed independently; some may fail. */
 export interface Renewal {
-  /** Ids that the store did not know, and knows now. */
+  /** Ids that were unknown to the store and are registered again. */
   readonly takenBack: readonly string[];
   /**
-   * Ids among `takenBack` that were unknown while the store admitted others: for a time their money
-   * was available to others.
+   * Ids among `takenBack` that were unknown while the store admitted requests: for a time their
+   * money was available to others.
    */
   readonly exposed: readonly string[];
   readonly failed: readonly FailedRenewal[];
@@ -112,7 +106,7 @@ export interface Refused {
   readonly kind: 'refused';
   /** In the documented order: concurrency, requests, tokens, daily budget, balance. */
   readonly rule: 'concurrency' | 'requests' | 'tokens' | 'daily_budget' | 'balance';
-  /** When the failing window opens again, Unix milliseconds. */
+  /** End of the failing window, Unix milliseconds. */
   readonly resetsAtMs: number;
   /** Balance less holds, for `insufficient_credits`. */
   readonly availableNanoUsd: NanoUsd;
@@ -120,8 +114,8 @@ export interface Refused {
 }
 
 /**
- * The snapshot is of another day than the store's, or cannot be trusted yet: read PostgreSQL for
- * `day` and ask once more.
+ * Asks the caller to read PostgreSQL for `day` and to try again: the snapshot is of another day
+ * than the store's, or is not trusted yet.
  */
 export interface ReadAgain {
   readonly kind: 'read_again';
@@ -129,8 +123,8 @@ export interface ReadAgain {
 }
 
 /**
- * For the `x-ratelimit-*` headers: only limits that exist; of key and organization the one with
- * less left.
+ * Windows for the `x-ratelimit-*` headers: of key and organization the one with less left. Absent
+ * without a limit.
  */
 export interface Windows {
   readonly requests?: Window;
@@ -148,19 +142,18 @@ export interface HoldRelease {
   readonly organizationId: string;
   readonly keyId: string;
   readonly nowMs: number;
-  /** Tokens really used: the tpm windows of the admission minute are corrected to them. */
+  /** Tokens really used. The windows of the admission's minute are corrected to them. */
   readonly tokensUsed: number;
-  /** The state after the charge committed. Absent: nothing was charged. */
+  /** Account after the charge. Absent: nothing was charged, or see `mayBeCharged`. */
   readonly snapshot?: AccountSnapshot;
   /**
-   * Without a snapshot: it is unknown whether the hold was charged. Snapshots read before now are
-   * not trusted then.
+   * True if it is unknown whether the hold was charged. Snapshots read before are not trusted then.
    */
   readonly mayBeCharged?: boolean;
 }
 
 export interface RefusedCount {
-  /** In this minute, of all processes. */
+  /** Count of the minute, of all processes. */
   readonly refused: number;
   readonly resetsAtMs: number;
 }

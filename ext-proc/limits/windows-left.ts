@@ -1,13 +1,13 @@
 import type { AdmissionRequest, Window, Windows } from './limit-store.ts';
 
-/** Counts of one minute, of an organization or a key. */
+/** Use of one minute by an organization or a key. */
 export interface WindowUse {
   readonly requests: number;
   readonly tokens: number;
   readonly resetsAtMs: number;
 }
 
-/** Rest of the limits that exist; of key and organization the one with less. */
+/** Computes what is left of each limit, of key and organization the one with less. */
 export function windowsLeft(
   { organizationLimits: ofOrganization, keyLimits: ofKey }: Pick<AdmissionRequest, 'organizationLimits' | 'keyLimits'>,
   organization: WindowUse,

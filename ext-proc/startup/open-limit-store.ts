@@ -6,10 +6,10 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Postgres } from '../../database/open.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/limit-store.ts';
-import { RedisRefused } from '../limits/redis/refused.ts';
+import { RedisRefused } from '../limits/redis/redis-errors.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
 
 export type OpenedLimitStore =
   | {

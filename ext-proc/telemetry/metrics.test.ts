@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { AdmissionRequest } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMetrics } from './metrics.ts';
 import { watchLimitStore } from './watch-limit-store.ts';
 

@@ -15,7 +15,7 @@ import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import { watchSpoolRoom } from '../../ext-proc/billing/spool/spool-room.ts';
 import type { ProviderOutput } from '../../ext-proc/delivery-contract/delivery-hold.ts';
 import { type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
-import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
+import { createMemoryLimitStore } from '../../ext-proc/limits/memory/memory-limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';

@@ -10,7 +10,7 @@ import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts'
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
 import { type Claimed, type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
 import {
@@ -57,7 +57,7 @@ requirement(missingRedis, () => {
         leaseMs: 15_000,
         clock: 'server',
         fences: localFences(),
-        answerMs: 20_000,
+        replyMs: 20_000,
       });
     });
     beforeEach(async () => {
@@ -234,7 +234,7 @@ requirement(missingRedis, () => {
 
     it('is spooled as well while Redis does not answer', async () => {
       const away = () => Promise.reject(new StoreUnavailable('away'));
-      const mirror = { add: away, list: away, remove: away, giveUp: away } as SpoolMirror;
+      const mirror = { add: away, list: away, remove: away, takeOverClaim: away } as SpoolMirror;
       const process = await startProcess(undefined, mirror);
       const [settlement, attempt] = await attemptOf(process, 'away').catch(() => []);
       expect(settlement).toBeDefined();

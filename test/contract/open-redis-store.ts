@@ -1,4 +1,4 @@
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import type { TestRedis } from '../harness/redis-server.ts';
 import { localFences } from './local-fences.ts';
 
@@ -19,7 +19,7 @@ export async function openEmptyStore(
 ): Promise<RedisLimitStore> {
   await redis.empty();
   const store = await openStore(redis.url, options);
-  const beginning = await store.beginAnew();
+  const beginning = await store.startOver();
   await beginning.open();
   return store;
 }
@@ -31,7 +31,7 @@ export async function openStore(url: string, options: OpenRedisStoreOptions): Pr
     log: silent,
     clock: 'caller',
     fences: localFences(),
-    answerMs: 20_000,
+    replyMs: 20_000,
     ...options,
   });
   // Opens the store as a shared one: no other process opens a new incarnation here.

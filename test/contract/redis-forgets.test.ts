@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Hold } from '../../ext-proc/limits/limit-store.ts';
-import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -141,7 +141,7 @@ requirement(missingRedis, () => {
   test('a process that begins while others live does not open what they closed', async () => {
     const second = await openStore(redis.url, { leaseMs: LEASE_MS });
     expect(await second.opensInMs()).toBe(0);
-    const beginning = await second.beginAnew();
+    const beginning = await second.startOver();
     await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
     expect(await second.opensInMs()).toBeGreaterThan(LEASE_MS - 5_000);
     await redis.empty();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { createRedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
@@ -32,7 +32,7 @@ requirement(missingRedis, () => {
       isOther = true;
     });
     await redis.empty();
-    await expect.poll(() => two.name(), { timeout: one.namedAgainMs }).toBe(name);
+    await expect.poll(() => two.name(), { timeout: one.renamedWithinMs }).toBe(name);
     expect(isOther).toBe(false);
 
     // The first process may name it again in between; then the second one gets this name.
@@ -41,7 +41,7 @@ requirement(missingRedis, () => {
       return (await two.name('another')) === 'another';
     };
     await expect.poll(takeOver).toBe(true);
-    await expect.poll(() => isOther, { timeout: 3 * one.namedAgainMs }).toBe(true);
+    await expect.poll(() => isOther, { timeout: 3 * one.renamedWithinMs }).toBe(true);
     await Promise.all([one.close(), two.close()]);
   });
 

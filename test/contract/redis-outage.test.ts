@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { SHARDS } from '../../database/limits-ownership/shard-fences.ts';
 import type { StoreLog } from '../../ext-proc/limits/redis/connection.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { RedisRefused } from '../../ext-proc/limits/redis/refused.ts';
+import { RedisRefused } from '../../ext-proc/limits/redis/redis-errors.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';
@@ -68,7 +68,7 @@ requirement(missingRedis, () => {
           allowed: true,
         });
       expect(performance.now() - began).toBeLessThan(10_000);
-      expect(lines).toEqual(['Redis is away', 'Redis is back']);
+      expect(lines).toEqual(['Redis is unavailable', 'Redis is back']);
     });
 
     test('because it is frozen: calls are refused soon, then at once', async () => {
@@ -113,7 +113,7 @@ requirement(missingRedis, () => {
       const rights = ['on', '>pass', '~gateway:*', 'resetchannels', '+@all', '-@dangerous', '+info'];
       await redis.admin.call('ACL', 'SETUSER', 'app', ...rights);
       const store = await open(urlWith('app:pass'));
-      const beginning = await store.beginAnew();
+      const beginning = await store.startOver();
       await beginning.open();
       const nowMs = Date.now();
       const { day } = (await store.admit(requestOf({ nowMs }))) as { day: number };
@@ -161,7 +161,7 @@ requirement(missingRedis, () => {
 
   test('that it forgot is noticed for all organizations at once, whoever asks first', async () => {
     const store = await open(urlWith(':hunter2'));
-    const beginning = await store.beginAnew();
+    const beginning = await store.startOver();
     await beginning.open();
     expect(await store.opensInMs()).toBe(0);
     await redis.empty();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Hold } from '../../ext-proc/limits/limit-store.ts';
-import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, requestOf, TOTAL_MS } from './limit-store.fixtures.ts';

@@ -5,7 +5,7 @@ import { newId } from '../../core/ids.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import type { AdmissionResult, Hold } from '../../ext-proc/limits/limit-store.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -52,7 +52,7 @@ requirement(missingRedis, () => {
     const database = await openStore(url);
     const { fences } = database;
     const limits = await createRedisLimitStore({
-      ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, answerMs: 20_000 },
+      ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, replyMs: 20_000 },
     });
     const lock = await database.sharedModeLock(limits, () => {});
     expect(lock.kind).toBe('held');
@@ -165,7 +165,7 @@ requirement(missingRedis, () => {
     const [row] = await sql<{ store_fences: string }>(url, 'select store_fences from ledger_state');
     const told = await old.admin.hget('gateway:{0}:shard', 'fence');
     expect(row?.store_fences).toBe(told);
-    await expect.poll(() => one.limits.name(), { timeout: 2 * one.limits.namedAgainMs }).toBeDefined();
+    await expect.poll(() => one.limits.name(), { timeout: 2 * one.limits.renamedWithinMs }).toBeDefined();
     await replicate();
     await promote();
     await (await startProcess(promoted)).limits.opensInMs();

@@ -9,7 +9,7 @@ const TAKE_OVER = 'update ledger_state set memory_owner = gen_random_uuid()';
 const CUT_LOCK_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
 
-const NAMED_AGAIN_MS = 1_500;
+const RENAMED_WITHIN_MS = 1_500;
 
 /** Keeper of the store's name; by default the same one for all. */
 interface Bearer {
@@ -21,13 +21,13 @@ function recordingStore(bearer: Bearer = oneRedis): SharedStore & { readonly tol
   const told: string[] = [];
   return {
     told,
-    namedAgainMs: NAMED_AGAIN_MS,
+    renamedWithinMs: RENAMED_WITHIN_MS,
     async name(given) {
       if (bearer.name === undefined && given !== undefined) bearer.name = given;
       return bearer.name;
     },
     keepName() {},
-    async beginAnew() {
+    async startOver() {
       told.push('begin anew');
       return {
         async open() {
@@ -158,7 +158,7 @@ describe('a database whose limits are in a shared store', () => {
       const { name } = oneRedis;
       delete oneRedis.name;
       const taken = other.sharedModeLock(recordingStore(), () => {});
-      setTimeout(() => Object.assign(oneRedis, { name }), NAMED_AGAIN_MS / 3);
+      setTimeout(() => Object.assign(oneRedis, { name }), RENAMED_WITHIN_MS / 3);
       expect((await taken).kind).toBe('held');
       await Promise.all([living.close(), other.close()]);
     });
@@ -170,7 +170,7 @@ describe('a database whose limits are in a shared store', () => {
       await first.close();
       oneRedis = {};
       const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
-      const shared = { ...recordingStore(), namedAgainMs: 10_000 };
+      const shared = { ...recordingStore(), renamedWithinMs: 10_000 };
       const taken = await Promise.all(stores.map((store) => store.sharedModeLock(shared, () => {})));
       expect(taken.map(({ kind }) => kind)).toEqual(['held', 'held', 'held']);
       expect(shared.told).toEqual(['begin anew']);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
@@ -25,7 +25,7 @@ requirement(missingRedis, () => {
         leaseMs: 15_000,
         clock: 'server',
         fences: localFences(),
-        answerMs: 20_000,
+        replyMs: 20_000,
       });
       mirror = store.spoolMirror;
     });
@@ -49,10 +49,10 @@ requirement(missingRedis, () => {
 
     it('and given up attempts exclude each other', async () => {
       expect(await mirror.add(charge(1))).toBe('kept');
-      expect(await mirror.giveUp('org-1', 'gen-1')).toBe(false);
-      expect(await mirror.giveUp('org-2', 'gen-2')).toBe(true);
-      expect(await mirror.giveUp('org-2', 'gen-2')).toBe(true);
-      expect(await mirror.add(charge(2))).toBe('given_up');
+      expect(await mirror.takeOverClaim('org-1', 'gen-1')).toBe(false);
+      expect(await mirror.takeOverClaim('org-2', 'gen-2')).toBe(true);
+      expect(await mirror.takeOverClaim('org-2', 'gen-2')).toBe(true);
+      expect(await mirror.add(charge(2))).toBe('taken_over');
       await mirror.remove(charge(1));
     });
 

@@ -12,11 +12,11 @@ import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
  */
 export interface MirroredCharges {
   /**
-   * `given_up`: another attempt was promised the Idempotency-Key, so this one's answer must not be
-   * given. Never rejects: the spool has the charge, and a copy that could not be made is only
+   * `taken_over`: another attempt was promised the Idempotency-Key, so this one's answer must not
+   * be given. Never rejects: the spool has the charge, and a copy that could not be made is only
    * missed when its volume is lost.
    */
-  add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'given_up'>;
+  add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'>;
   remove(settlement: Settlement): Promise<void>;
   close(): Promise<void>;
 }
@@ -74,13 +74,13 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
     }
   }
 
-  async function copy(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'given_up'> {
+  async function copy(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
     const { organizationId, generationId } = settlement;
     const text = encodeCharge(withoutAnswer(settlement));
     const kept = await mirror.add({ organizationId, generationId, text });
     copied.add(generationId);
     if (kept === 'full') log.warn({ generation_id: generationId }, 'there is no room for a copy of a spooled charge');
-    return kept === 'given_up' ? 'given_up' : 'added';
+    return kept === 'taken_over' ? 'taken_over' : 'added';
   }
 
   async function chargeOther(mirrored: MirroredCharge): Promise<void> {

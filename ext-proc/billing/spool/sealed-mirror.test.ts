@@ -13,7 +13,7 @@ it('gives back what was written with the same key, and removes everything else',
     add: async (charge) => (kept.push(charge) > 0 ? 'kept' : 'full'),
     list: async () => kept,
     remove: async (charge) => void removed.push(charge),
-    giveUp: async () => true,
+    takeOverClaim: async () => true,
   };
   const sealed = sealMirror(mirror, Buffer.alloc(32, 1), log);
   await sealed.add(CHARGE);

@@ -6,17 +6,18 @@
  */
 export interface SpoolMirror {
   /**
-   * `given_up`: another attempt was promised the key of this one (`giveUp`), so its answer must not
-   * be given. `full`: nothing was kept, because too much is there, or the charge is too large.
+   * `taken_over`: another attempt was promised the key of this one (`takeOverClaim`), so its answer
+   * must not be given. `full`: nothing was kept, because too much is there, or the charge is too
+   * large.
    */
-  add(charge: MirroredCharge): Promise<'kept' | 'given_up' | 'full'>;
+  add(charge: MirroredCharge): Promise<'kept' | 'taken_over' | 'full'>;
   /** The oldest of each shard. */
   list(): Promise<readonly MirroredCharge[]>;
   remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
   /**
    * True if that attempt may be taken over: it has not ended in a spool, and from now on cannot.
    */
-  giveUp(organizationId: string, generationId: string): Promise<boolean>;
+  takeOverClaim(organizationId: string, generationId: string): Promise<boolean>;
 }
 
 export interface MirroredCharge {

@@ -6,8 +6,8 @@ import type { KeyState, OrganizationState } from './account-state.ts';
 import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
 /**
- * The first rule that stands in the way, in the documented order. The windows are those of the
- * request's minute already.
+ * Finds the first failing rule in the documented order. The windows must be moved to the request's
+ * minute before.
  */
 export function failingRule(
   request: AdmissionRequest,
@@ -46,7 +46,7 @@ export function windowsOf(request: AdmissionRequest, organization: OrganizationS
   return windowsLeft(request, use(organization.window), use(key.window));
 }
 
-/** A day's budget covers what was spent and what is held for that day. */
+/** Compares a day's budget with the spend and the holds of that day. */
 function isOverBudget(
   subject: Pick<OrganizationState | KeyState, 'spent' | 'heldByDay'>,
   day: UtcDay,

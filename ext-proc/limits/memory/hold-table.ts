@@ -3,10 +3,7 @@ import type { NanoUsd } from '../../../core/money.ts';
 import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/**
- * Hold of an admitted request: a slot while it is live, and money of its organization's balance and
- * of both budgets of its day.
- */
+/** Hold in memory. It counts in the sums of its organization and key, and has a slot while live. */
 export interface StoredHold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
@@ -15,7 +12,7 @@ export interface StoredHold {
   readonly tokens: number;
   readonly nanoUsd: NanoUsd;
   readonly quarantineMs: number;
-  /** No living request is older. */
+  /** End of the longest possible life of its request and charge. */
   readonly requestEndsAtMs: number;
   /** End of the lease, or of the quarantine. */
   endsAtMs: number;
@@ -24,24 +21,21 @@ export interface StoredHold {
 export interface HoldTable {
   find(holdId: string): StoredHold | undefined;
   take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void;
-  /** Registers an unknown hold: without its tokens, because their windows may be lost too. */
+  /** Registers an unknown hold, without its tokens: their windows may be lost too. */
   takeBack(live: Hold, nowMs: number, organization: OrganizationState, key: KeyState): void;
   free(holdId: string, hold: StoredHold): void;
-  /** True if it was still held, in quarantine or not. */
+  /** True if the hold was known, live or in quarantine. */
   renew(holdId: string, nowMs: number): boolean;
   /**
-   * Puts holds that were not renewed in time into quarantine, and frees those whose quarantine is
-   * over. In production it does neither: leases in memory are infinite, because the store and its
-   * holds end with the same process.
+   * Puts holds with an expired lease into quarantine, and frees those whose quarantine is over.
+   * Only in tests: in production leases in memory are infinite (docs/life-of-a-request.md, "A
+   * hold").
    */
   expire(nowMs: number): void;
 }
 
 export function createHoldTable(leaseMs: number): HoldTable {
-  /**
-   * In the order of expiry, because every lease is as long as the others and a renewed one moves to
-   * the end.
-   */
+  /** Ordered by expiry: all leases are equally long, and a renewed hold moves to the end. */
   const live = new Map<string, StoredHold>();
   const quarantined = new Map<string, StoredHold>();
 

@@ -12,9 +12,9 @@ export function emptyWindow(): MinuteWindow {
 }
 
 /**
- * The minute that a call counts in. Calls read the clock before they get here, so one can arrive
- * after another of the next minute: it counts in that one. A clock that was set back further starts
- * over.
+ * Assigns calls to minutes. A call reads the clock before it arrives here, so it may arrive after a
+ * call of the next minute; then it counts in the next minute. A clock that was set back by more
+ * starts over.
  */
 export function createMinuteClock(): (nowMs: number) => number {
   let current = -1;
@@ -42,8 +42,8 @@ export function endOf(window: MinuteWindow): number {
 }
 
 /**
- * A request larger than the whole limit is admitted when nothing is counted yet (docs/interface.md,
- * "Limits and holds").
+ * Admits a request above the whole limit in an unused window (docs/interface.md, "Limits and
+ * holds").
  */
 export function hasTokens(window: MinuteWindow, limit: number | undefined, tokens: number): boolean {
   return limit === undefined || window.tokens === 0 || window.tokens + tokens <= limit;

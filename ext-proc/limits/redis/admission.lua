@@ -1,4 +1,5 @@
--- One admission: everything is taken, or the first failing rule is the answer and nothing is.
+-- Decides one admission: everything is taken, or the first failing rule is the reply and nothing
+-- is taken.
 
 local function forget_spent(hash, today)
   local last_day = hash.day
@@ -10,13 +11,13 @@ local function forget_spent(hash, today)
   end
 end
 
-local function move_to(turn, hash, minute)
+local function move_to(call, hash, minute)
   if hash.minute ~= minute then
     hash.minute, hash.requests, hash.tokens, hash.counts, hash.begins_minute = minute, 0, 0, true, true
   end
-  if hash.day ~= turn.today then
-    forget_spent(hash, turn.today)
-    hash.day, hash.begins_minute = turn.today, true
+  if hash.day ~= call.today then
+    forget_spent(hash, call.today)
+    hash.day, hash.begins_minute = call.today, true
   end
 end
 
@@ -33,43 +34,43 @@ local function is_over_budget(limit, hash, amount)
   return limit ~= '' and tonumber(string.match(hash.spent, '|(%d+)$')) + hash.held_today + amount > tonumber(limit)
 end
 
-local function answer(verdict, day, org, key)
+local function reply_with(verdict, day, org, key)
   return { verdict, day, org.minute, '', org.requests, org.tokens, key.requests, key.tokens }
 end
 
-local function admit(turn, org, hold_id)
-  local at = turn.next
-  turn.next = at + 19
-  local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 10)
-  if not org.shard.open or org.opens > org.shard.at then
+local function admit(call, org, hold_id)
+  local at = call.next
+  call.next = at + 19
+  local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(call.args, at, at + 10)
+  if not org.shard.admits or org.opens > org.shard.now then
     return { org.shard.fenced_off and 'fenced_off' or 'closed' }
   end
   if not org.is_known then
     begin_organization(org)
   end
-  local key = org.keys[key_id] or open_key(turn, org, key_id)
+  local key = org.keys[key_id] or open_key(call, org, key_id)
   if not key.is_known then
     begin_key(key)
   end
-  local minute = turn.minute
-  -- A call of the minute before the window's counts in the window.
+  local minute = call.minute
+  -- A call that read its clock just before the minute ended counts in the next minute.
   if org.minute == minute + 1 then
     minute = minute + 1
   end
-  move_to(turn, org, minute)
-  move_to(turn, key, minute)
+  move_to(call, org, minute)
+  move_to(call, key, minute)
 
   local record = org.records[hold_id]
   if record then
-    local _, day = parts(record)
-    return answer('admitted', tonumber(day), org, key)
+    local _, day = parse_hold(record)
+    return reply_with('admitted', tonumber(day), org, key)
   end
-  if not believe(org, key, turn.asked[at + 11], hold_id) then
-    return { 'read_again', turn.today }
+  if not trusts(org, key, call.args[at + 11], hold_id) then
+    return { 'read_again', call.today }
   end
-  learn(turn, org, key, at + 11)
-  if turn.asked[at + 13] ~= turn.TODAY or turn.asked[at + 17] ~= turn.TODAY then
-    return { 'read_again', turn.today }
+  learn(call, org, key, at + 11)
+  if call.args[at + 13] ~= call.TODAY or call.args[at + 17] ~= call.TODAY then
+    return { 'read_again', call.today }
   end
 
   local sum, available, failing = tonumber(amount), tonumber(org.balance) - org.held, nil
@@ -85,14 +86,14 @@ local function admit(turn, org, hold_id)
     failing = 'balance'
   end
   if failing then
-    local refused = answer(failing, turn.today, org, key)
+    local refused = reply_with(failing, call.today, org, key)
     refused[4] = text(available)
     return refused
   end
   org.requests, org.tokens, org.held_today, org.counts = org.requests + 1, org.tokens + tokens, org.held_today + sum, true
   key.requests, key.tokens, key.held_today, key.counts = key.requests + 1, key.tokens + tokens, key.held_today + sum, true
   org.held, org.live = org.held + sum, org.live + 1
-  org.records[hold_id] = text(org.shard.at + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
+  org.records[hold_id] = text(org.shard.now + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. call.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
   org.taken[#org.taken + 1] = hold_id
-  return answer('admitted', turn.today, org, key)
+  return reply_with('admitted', call.today, org, key)
 end

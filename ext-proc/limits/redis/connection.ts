@@ -2,12 +2,11 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { backOffMs } from '../../../core/retry/back-off.ts';
-import { CLOSE_MS, callsOver, type RedisCalls } from './calls.ts';
+import { asStoreError, RedisRefused } from './redis-errors.ts';
+import { allShardKeys } from './redis-keys.ts';
 import { parseRedisUrl, type RedisAddress, type RedisTlsFiles } from './redis-url.ts';
-import { RedisRefused } from './refused.ts';
 import { refuseMissingRights } from './rights.ts';
-import { allShardKeys } from './shards.ts';
-import { asStoreError } from './unavailable.ts';
+import { CLOSE_MS, callsOver, type ScriptCalls } from './script-calls.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
 export interface StoreLog {
@@ -19,25 +18,22 @@ export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
   /**
-   * Silence of Redis for this long is an outage. More only where a test is about something else,
-   * and its machine busy.
+   * Redis is unavailable after this long without a reply. Longer only in tests about something
+   * else, for a busy machine.
    */
-  readonly answerMs?: number;
+  readonly replyMs?: number;
 }
 
-/**
- * Redis answers a script in far less than a millisecond; when it has been silent for this long the
- * connection is given up.
- */
-const ANSWER_MS = 1_000;
+/** Redis replies to a script in far less than 1 ms. After this long the connection is closed. */
+const REPLY_MS = 1_000;
 const CONNECT_MS = 2_000;
 const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
 /**
- * Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this
+ * Connects to a server or a cluster. Rejects with StoreUnavailable, or with RedisRefused if this
  * Redis must not keep limits.
  */
-export async function connectRedis(options: ConnectionOptions): Promise<RedisCalls> {
+export async function connectRedis(options: ConnectionOptions): Promise<ScriptCalls> {
   const address = parseRedisUrl(options.url);
   const node = await connectToAny(address, options);
   try {
@@ -45,7 +41,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCal
     refuseEviction(info);
     await refuseMissingRights(node);
     if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) {
-      return callsOver(node, await insistsOnOneSlot(node));
+      return callsOver(node, await requiresOneSlot(node));
     }
   } catch (error) {
     node.disconnect();
@@ -56,8 +52,8 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCal
 }
 
 /**
- * Eviction takes single keys: holds without their sum, or a sum without its holds, and then money
- * is spent twice. Where the server does not say, it is taken to be right.
+ * Refuses a server that evicts keys: it could evict holds without their sum, and money would be
+ * spent twice. A server that does not report its policy is accepted.
  */
 function refuseEviction(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
@@ -69,11 +65,8 @@ function refuseEviction(info: string): void {
   }
 }
 
-/**
- * A proxy in front of several servers may look like one server, and take no call for keys of two
- * slots.
- */
-async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
+/** Detects a proxy that looks like one server and refuses calls with keys of two slots. */
+async function requiresOneSlot(redis: Redis): Promise<boolean> {
   const [one, other] = allShardKeys();
   try {
     await redis.call('EVAL', 'return 0', 2, `${one}`, `${other}`);
@@ -84,20 +77,20 @@ async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
   }
 }
 
-/** The first of its nodes that answers. */
+/** Connects to the first node that can be reached. */
 export async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
   const shared = nodeOptions(address, options);
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
       ...shared,
-      // Behind one address there may be several servers, distinguished by name.
+      // One address may lead to several servers, which TLS distinguishes by name.
       ...(shared.tls && isIP(host) === 0 ? { tls: { ...shared.tls, servername: host } } : {}),
       host,
       port,
       db: address.database,
       lazyConnect: true,
-      // While the connection is away a call fails at once.
+      // Without a connection a call fails at once.
       enableOfflineQueue: false,
       retryStrategy: retryAfterMs,
     });
@@ -108,7 +101,7 @@ export async function connectToAny(address: RedisAddress, options: ConnectionOpt
     });
     try {
       await redis.connect();
-      tellOf(redis, options.log);
+      logOutages(redis, options.log);
       return redis;
     } catch (error) {
       redis.disconnect();
@@ -125,17 +118,17 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
     slotsRefreshTimeout: CONNECT_MS,
-    // A call that a node no longer serves is tried where the cluster says, twice while slots move;
-    // longer nobody waits for a fail-over. The client counts every error, also that the node it
-    // came to does not know the script yet, which it mends by sending it.
+    // A call to a moved slot follows the redirection, at most two of them while slots move, and
+    // does not wait for a fail-over. The client counts every error, NOSCRIPT too, so the bound is
+    // 4.
     maxRedirections: 4,
     retryDelayOnFailover: 100,
     retryDelayOnClusterDown: 100,
     retryDelayOnTryAgain: 50,
-    // Certificates are for names, and nodes announce themselves by address.
+    // Leaves host names unresolved: certificates name hosts, and ioredis would connect by address.
     ...(address.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
   });
-  tellOf(cluster, options.log);
+  logOutages(cluster, options.log);
   try {
     await cluster.connect();
     return cluster;
@@ -145,7 +138,7 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   }
 }
 
-function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: ConnectionOptions) {
+function nodeOptions(address: RedisAddress, { replyMs = REPLY_MS }: ConnectionOptions) {
   return {
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
@@ -154,19 +147,18 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
     disconnectTimeout: CLOSE_MS,
-    commandTimeout: answerMs,
-    socketTimeout: answerMs,
+    commandTimeout: replyMs,
+    socketTimeout: replyMs,
     // A command without a reply is not sent again: it may have been executed.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // A master that became a replica: the address leads to the new one, if to any.
+    // The master became a replica: the address now leads to the new master, if to any.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
 }
 
 /**
- * Read when a process starts: a certificate that is renewed under the same authority needs nothing
- * here.
+ * Reads the files once, at the start. A renewed certificate of the same authority needs no more.
  */
 function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
   return {
@@ -187,19 +179,19 @@ function retryAfterMs(times: number): number {
   return backOffMs(times, RECONNECT);
 }
 
-/** One line when Redis goes and one when it comes back, not one for each attempt. */
-function tellOf(client: Redis | Cluster, log: StoreLog): void {
-  let away = false;
+/** Logs one line when Redis becomes unavailable and one when it is back, not one per attempt. */
+function logOutages(client: Redis | Cluster, log: StoreLog): void {
+  let unavailable = false;
   let reason = 'the connection was closed';
   client.on('error', (error: Error) => {
     reason = error.message;
   });
   client.on('close', () => {
-    if (!away) log.warn({ reason }, 'Redis is away');
-    away = true;
+    if (!unavailable) log.warn({ reason }, 'Redis is unavailable');
+    unavailable = true;
   });
   client.on('ready', () => {
-    if (away) log.info({}, 'Redis is back');
-    away = false;
+    if (unavailable) log.info({}, 'Redis is back');
+    unavailable = false;
   });
 }

@@ -1,8 +1,8 @@
--- Refused requests of an organization or a key, counted in the UTC minute.
+-- Counts refused requests of an organization or a key in the UTC minute.
 --
--- KEYS  1 refused: a hash of minute, requests
--- ARGV  1 clock (shared.lua)   2 how many more
--- Returns  how many in all   now   the minute that counts
+-- KEYS  1 hash: minute, requests
+-- ARGV  1 clock (shared.lua)   2 how many to add
+-- Returns  the count of the minute, now, the minute
 
 local now = clock(ARGV[1])
 local minute = math.floor(now / 60000)

@@ -1,7 +1,7 @@
 import { connectToAny } from './connection.ts';
+import { asStoreError } from './redis-errors.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { refuseMissingRights } from './rights.ts';
-import { asStoreError } from './unavailable.ts';
 
 /** State of a Redis that keeps limits. */
 export interface RedisDiagnosis {
@@ -14,16 +14,16 @@ export interface RedisDiagnosis {
   /** State of a cluster: `ok` or `fail`. */
   readonly clusterState?: string;
   readonly maxmemoryPolicy: string;
-  /** 0: as much as there is. */
+  /** 0: no limit. */
   readonly maxmemoryBytes: number;
   readonly usedMemoryBytes: number;
   readonly clients: number;
   readonly maxClients: number;
   /** True if it writes its data to disk. */
   readonly persistent: boolean;
-  /** The last attempt to do so failed; some settings then refuse all writes. */
+  /** True if the last write to disk failed. With some settings the server then refuses writes. */
   readonly persistenceFailed: boolean;
-  /** The median of several. */
+  /** Median of several calls. */
   readonly latencyMs: number;
   readonly clockAheadMs: number;
   readonly clockUncertaintyMs: number;
@@ -71,14 +71,14 @@ function infoOf(text: string): (field: string) => string | undefined {
 
 type Clock = Pick<RedisDiagnosis, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
 
-async function clockOf(askTime: () => Promise<unknown>): Promise<Clock> {
+async function clockOf(readTime: () => Promise<unknown>): Promise<Clock> {
   const pings: { tookMs: number; aheadMs: number }[] = [];
   for (let i = 0; i < PINGS; i++) {
     const startedMs = performance.now();
     const before = Date.now();
-    const answer = await askTime();
+    const reply = await readTime();
     const tookMs = performance.now() - startedMs;
-    const [seconds, microseconds] = Array.isArray(answer) ? answer.map(Number) : [];
+    const [seconds, microseconds] = Array.isArray(reply) ? reply.map(Number) : [];
     pings.push({ tookMs, aheadMs: (seconds ?? 0) * 1000 + (microseconds ?? 0) / 1000 - before - tookMs / 2 });
   }
   pings.sort((a, b) => a.tookMs - b.tookMs);

@@ -13,23 +13,27 @@ const admission: AdmissionRequest = {
 };
 const release: HoldRelease = { ...asked, holdId: 'freed', tokensUsed: 1 };
 
-const take: HoldRequest = { kind: 'take', asked: admission };
-const free: HoldRequest = { kind: 'free', asked: release };
+const take: HoldRequest = { kind: 'admit', facts: admission };
+const free: HoldRequest = { kind: 'release', facts: release };
 const admitted = ['admitted', DAY, Math.floor(NOW_MS / 60_000), '', 1, 1, 1, 1];
 const ADMITTED = { ok: true, value: { kind: 'admitted', day: DAY, windows: {} } };
 const RELEASED = { ok: true, value: undefined };
 
 describe('outcomes of a shared call of Redis', () => {
-  test('an admission that is answered as a release fails, since what it took is unknown; its neighbours do not', () => {
+  test('an admission with the reply of a release fails, since what it took is unknown; its neighbours do not', () => {
     const inOrder = [free, take, take].map((request, position) => ({ request, position }));
     expect(outcomesOf(inOrder, [NOW_MS, 'done', 'done', ...admitted])).toEqual({
-      outcomes: [RELEASED, { ok: false, error: new Error('Redis: an admission was answered as a release') }, ADMITTED],
+      outcomes: [
+        RELEASED,
+        { ok: false, error: new Error('Redis: the reply to an admission is that of a release') },
+        ADMITTED,
+      ],
       anyClosed: false,
     });
   });
 
   test('outcomes are in the order of the requests, whichever order the call had', () => {
-    const of = (organizationId: string): HoldRequest => ({ kind: 'free', asked: { ...release, organizationId } });
+    const of = (organizationId: string): HoldRequest => ({ kind: 'release', facts: { ...release, organizationId } });
     const { inOrder } = holdsCall([of('a'), take, of('a'), take], { of: () => 0 });
     expect(inOrder.map(({ position }) => position)).toEqual([0, 2, 1, 3]);
     const reply = [NOW_MS, 'done', 'done', ...admitted, 'closed'];

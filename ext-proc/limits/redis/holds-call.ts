@@ -12,15 +12,15 @@ import {
 } from '../limit-store.ts';
 import { windowsLeft } from '../windows-left.ts';
 import { availableAmount, takenAmount } from './amounts.ts';
-import { shardKeyOf, shardOf } from './shards.ts';
-import { refusedByScript } from './unavailable.ts';
+import { refusedByScript } from './redis-errors.ts';
+import { shardKeyOf, shardOf } from './redis-keys.ts';
 
-/** An admission or a release that shares a call of Redis with others. */
+/** An admission or a release. Several share one call of Redis. */
 export type HoldRequest =
-  | { readonly kind: 'take'; readonly asked: AdmissionRequest }
-  | { readonly kind: 'free'; readonly asked: HoldRelease };
+  | { readonly kind: 'admit'; readonly facts: AdmissionRequest }
+  | { readonly kind: 'release'; readonly facts: HoldRelease };
 
-/** `undefined`: a release is done. */
+/** `undefined`: the release is done. */
 export type HoldResult = AdmissionResult | undefined;
 
 /** One call of holds-n.lua. */
@@ -28,7 +28,7 @@ export interface HoldsCall {
   readonly keys: readonly string[];
   readonly hasAdmissions: boolean;
   readonly json: string;
-  /** The requests in the order of the reply, each with its position among those that were given. */
+  /** Requests in the order of the reply, each with its position among the given ones. */
   readonly inOrder: readonly OrderedRequest[];
 }
 
@@ -39,67 +39,67 @@ interface OrderedRequest {
 
 export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFences, 'of'>): HoldsCall {
   const keys: string[] = [];
-  const asked: (string | number)[] = [];
+  const args: (string | number)[] = [];
   const inOrder: OrderedRequest[] = [];
   const ordered = requests.map((request, position): OrderedRequest => ({ request, position }));
   let hasAdmissions = false;
-  for (const [organizationId, those] of Map.groupBy(ordered, ({ request }) => request.asked.organizationId)) {
+  for (const [organizationId, those] of Map.groupBy(ordered, ({ request }) => request.facts.organizationId)) {
     keys.push(shardKeyOf(organizationId));
-    asked.push(organizationId, those.length, 0, fences.of(shardOf(organizationId)));
-    const end = asked.length - 2;
-    for (const { request } of those) asked.push(request.asked.holdId);
+    args.push(organizationId, those.length, 0, fences.of(shardOf(organizationId)));
+    const end = args.length - 2;
+    for (const { request } of those) args.push(request.facts.holdId);
     for (const one of those) {
       const { request } = one;
       inOrder.push(one);
-      if (request.kind === 'free') addRelease(asked, request.asked);
+      if (request.kind === 'release') addRelease(args, request.facts);
       else {
         hasAdmissions = true;
-        addAdmission(asked, request.asked);
+        addAdmission(args, request.facts);
       }
     }
     // Lua counts from 1.
-    asked[end] = asked.length + 1;
+    args[end] = args.length + 1;
   }
-  return { keys, hasAdmissions, json: JSON.stringify(asked), inOrder };
+  return { keys, hasAdmissions, json: JSON.stringify(args), inOrder };
 }
 
-function addAdmission(asked: (string | number)[], request: AdmissionRequest): void {
-  asked.push('take', request.keyId, request.tokens, takenAmount(request.holdNanoUsd), request.concurrency);
-  asked.push(quarantineMs(request));
-  addLimits(asked, request.organizationLimits);
-  addLimits(asked, request.keyLimits);
-  addSnapshot(asked, request.snapshot);
+function addAdmission(args: (string | number)[], request: AdmissionRequest): void {
+  args.push('admit', request.keyId, request.tokens, takenAmount(request.holdNanoUsd), request.concurrency);
+  args.push(quarantineMs(request));
+  addLimits(args, request.organizationLimits);
+  addLimits(args, request.keyLimits);
+  addSnapshot(args, request.snapshot);
 }
 
-function addRelease(asked: (string | number)[], release: HoldRelease): void {
+function addRelease(args: (string | number)[], release: HoldRelease): void {
   const { keyId, tokensUsed, snapshot, mayBeCharged } = release;
-  if (snapshot === undefined) asked.push(mayBeCharged ? 'disown' : 'free', keyId, tokensUsed, '');
+  if (snapshot === undefined) args.push(mayBeCharged ? 'release_unknown' : 'release', keyId, tokensUsed, '');
   else {
-    asked.push('free', keyId, tokensUsed);
-    addSnapshot(asked, snapshot);
+    args.push('release', keyId, tokensUsed);
+    addSnapshot(args, snapshot);
   }
 }
 
-function addLimits(asked: (string | number)[], limits: RateLimits): void {
+function addLimits(args: (string | number)[], limits: RateLimits): void {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
   const budget = dailyBudgetNanoUsd === undefined ? '' : availableAmount(dailyBudgetNanoUsd);
-  asked.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
+  args.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
 }
 
-function addSnapshot(asked: (string | number)[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
+function addSnapshot(args: (string | number)[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
   const balance = availableAmount(organization.balanceNanoUsd);
   const spent = takenAmount(organization.spentNanoUsd);
-  asked.push(ledgerEpoch, `${organization.sequence}`, `${organization.day}`, balance, spent);
-  asked.push(`${key.sequence}`, `${key.day}`, takenAmount(key.spentNanoUsd));
+  args.push(ledgerEpoch, `${organization.sequence}`, `${organization.day}`, balance, spent);
+  args.push(`${key.sequence}`, `${key.day}`, takenAmount(key.spentNanoUsd));
 }
 
-/** As the script returns it: what the header of holds-n.lua says, one after the other. */
+/** Reply of the script, as the header of holds-n.lua describes it. */
 export type HoldsReply = readonly (string | number)[];
 
-/** Replies of Redis to the requests of one call, by their positions. */
+/** Outcomes of the requests of one call, by their positions. */
 export interface HoldsOutcomes {
   readonly outcomes: readonly Outcome<HoldResult>[];
-  /** A shard was closed to one of the admissions. */
+  /** True if a shard was closed to an admission. */
   readonly anyClosed: boolean;
 }
 
@@ -110,7 +110,7 @@ export function outcomesOf(inOrder: HoldsCall['inOrder'], reply: HoldsReply): Ho
   let anyClosed = false;
   for (const { request, position } of inOrder) {
     const verdict = reply[at] as Verdict;
-    if (request.kind === 'take' && (verdict === 'closed' || verdict === 'fenced_off')) anyClosed = true;
+    if (request.kind === 'admit' && (verdict === 'closed' || verdict === 'fenced_off')) anyClosed = true;
     outcomes[position] = outcomeOf(request, verdict, reply, at, serverNowMs);
     at += LENGTHS[verdict];
   }
@@ -125,20 +125,20 @@ function outcomeOf(
   serverNowMs: number,
 ): Outcome<HoldResult> {
   if (verdict === 'failed') return { ok: false, error: refusedByScript(String(reply[at + 1])) };
-  if (request.kind === 'free') return { ok: true, value: undefined };
-  if (verdict === 'closed') return { ok: false, error: new StoreUnavailable(FORGOT) };
+  if (request.kind === 'release') return { ok: true, value: undefined };
+  if (verdict === 'closed') return { ok: false, error: new StoreUnavailable(LOST_DATA) };
   if (verdict === 'fenced_off') return { ok: false, error: new StoreUnavailable(FENCED_OFF) };
-  if (verdict === 'done') return { ok: false, error: new Error(ANSWERED_AS_RELEASE) };
-  return { ok: true, value: admissionResult(request.asked, verdict, reply, at, serverNowMs) };
+  if (verdict === 'done') return { ok: false, error: new Error(REPLIED_AS_RELEASE) };
+  return { ok: true, value: admissionResult(request.facts, verdict, reply, at, serverNowMs) };
 }
 
-/** The outcome of the admission is unknown then. */
-export const ANSWERED_AS_RELEASE = 'Redis: an admission was answered as a release';
+/** Message about a reply of the wrong kind. The outcome of the admission is unknown. */
+export const REPLIED_AS_RELEASE = 'Redis: the reply to an admission is that of a release';
 
-const FORGOT = 'Redis lost what was held; admissions wait until the live holds are known again';
+const LOST_DATA = 'Redis lost its holds; admissions wait until the live ones are registered again';
 
-/** Message about a former master that does not know of the new one. */
-export const FENCED_OFF = 'this Redis is not the master any more: another one was opened in its place';
+/** Message about a former master that has not noticed the new one. */
+export const FENCED_OFF = 'this Redis is no longer the master: another one was opened in its place';
 
 type Decided = 'admitted' | Refused['rule'];
 type Verdict = 'done' | 'closed' | 'fenced_off' | 'failed' | 'read_again' | Decided;

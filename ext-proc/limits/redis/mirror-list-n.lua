@@ -1,10 +1,10 @@
--- Reads copies of spooled charges, the oldest of each shard.
+-- Reads copies of spooled charges, the oldest of each shard. A damaged key of one shard does not
+-- hide the others.
 --
--- KEYS  for each shard its index and its texts
--- ARGV  1 most of a shard
+-- KEYS  for each shard its index and its texts (mirror-add-3.lua)
+-- ARGV  1 most copies of a shard
 -- Returns  organization|generation id, text, one after the other
 
--- A damaged key of one shard does not hide the others.
 local found = {}
 for i = 1, #KEYS, 2 do
   local ids = redis.pcall('ZRANGEBYSCORE', KEYS[i], '-inf', '+inf', 'LIMIT', '0', ARGV[1])

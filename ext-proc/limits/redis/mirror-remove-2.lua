@@ -1,6 +1,6 @@
--- Forgets the copy of a spooled charge.
+-- Removes the copy of a spooled charge.
 --
--- KEYS  1 index of the shard's copies   2 their texts
+-- KEYS  1 index of the shard's copies   2 their texts (mirror-add-3.lua)
 -- ARGV  1 organization|generation id
 -- Returns  nothing
 

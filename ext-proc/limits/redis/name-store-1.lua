@@ -1,8 +1,9 @@
--- The name of this Redis, which distinguishes two of them; set if it has none.
+-- Reads the name of this Redis, and gives it one if it has none. The name distinguishes one Redis
+-- from another (docs/stores.md, "One Redis for one database").
 --
--- KEYS  1 the hash that holds it
--- ARGV  1 a name, or '' to give none
--- Returns  the name that it bears, '' without one
+-- KEYS  1 hash with the name
+-- ARGV  1 name to give, '' to give none
+-- Returns  the name, '' without one
 
 local name = redis.call('HGET', KEYS[1], 'name')
 if not name and ARGV[1] ~= '' then

@@ -1,8 +1,8 @@
--- Opens shards to admissions at once, where their incarnation is still the one that the caller
--- began.
+-- Opens shards without waiting for a lease, if their incarnations are the ones that the caller
+-- began (touch-shards-n.lua).
 --
 -- KEYS  the shards
--- ARGV  1 nonce
+-- ARGV  1 nonce of those incarnations
 -- Returns  how many it opened
 
 local opened = 0

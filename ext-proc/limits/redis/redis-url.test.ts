@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { RedisRefused } from './redis-errors.ts';
 import { parseRedisUrl } from './redis-url.ts';
-import { RedisRefused } from './refused.ts';
 
 it.each([
   ['redis://localhost', { nodes: [{ host: 'localhost', port: 6379 }], database: 0 }],

@@ -1,4 +1,4 @@
-import { RedisRefused } from './refused.ts';
+import { RedisRefused } from './redis-errors.ts';
 
 /**
  * `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by

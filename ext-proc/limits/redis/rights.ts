@@ -1,11 +1,9 @@
 import type { Redis } from 'ioredis';
-import { RedisRefused } from './refused.ts';
+import { RedisRefused } from './redis-errors.ts';
 
-/**
- * A key as ours are named (shards.ts), of a shard that there is not: nothing is ever done to it.
- */
+/** A key named like ours (redis-keys.ts), of a shard that does not exist. It is never written. */
 const KEY = 'gateway:{rights}:none';
-/** Every command that runs scripts, or that they call. */
+/** Every command that the gateway or its scripts use. */
 const CALLS: readonly (readonly string[])[] = [
   ['EVALSHA', '0'.repeat(40), '0'],
   ['INFO', 'server'],
@@ -26,8 +24,8 @@ const CALLS: readonly (readonly string[])[] = [
   ['SREM', KEY, 'member'],
 ];
 
-/** Asks, and does none of it. Redis before 7.0 cannot be asked. */
-const ASK = `local missing = {}
+/** Checks rights without running the commands. Redis before 7.0 cannot check. */
+const CHECK = `local missing = {}
 if not redis.acl_check_cmd then
   return missing
 end
@@ -39,12 +37,12 @@ end
 return missing`;
 
 /**
- * A right that is missing would show itself in the middle of some script, as an error of that
- * script. docs/stores.md has the rights that suffice, and test/contract/redis-access.test.ts takes
- * them from there.
+ * Reports missing rights at the start, because later they would fail some script halfway.
+ * docs/stores.md, "Redis", has the sufficient rights; test/contract/redis-access.test.ts tests
+ * them.
  */
 export async function refuseMissingRights(redis: Redis): Promise<void> {
-  const missing = (await redis.call('EVAL', ASK, 0, JSON.stringify(CALLS))) as string[];
+  const missing = (await redis.call('EVAL', CHECK, 0, JSON.stringify(CALLS))) as string[];
   if (missing.length === 0) return;
   throw new RedisRefused(
     `the Redis user lacks rights to keys that begin with gateway: or to these commands: ${missing.join(', ')}. docs/stores.md has the line that gives them.`,

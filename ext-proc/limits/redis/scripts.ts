@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
- * The number in a script's file name is that of its KEYS, where it is always the same; its header
- * says what they are, what ARGV is and what it returns.
+ * Files of each script, after shared.lua. The suffix of the last file is its number of KEYS, `n` if
+ * that varies. Its header describes KEYS, ARGV and the reply.
  */
 const FILES = {
-  holds: ['organization.lua', 'belief.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
+  holds: ['organization.lua', 'account-trust.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
   renew: ['renew-5.lua'],
   held: ['held-5.lua'],
   takeRead: ['take-read-1.lua'],
@@ -18,7 +18,7 @@ const FILES = {
   mirrorAdd: ['mirror-add-3.lua'],
   mirrorList: ['mirror-list-n.lua'],
   mirrorRemove: ['mirror-remove-2.lua'],
-  giveUp: ['give-up-2.lua'],
+  takeOverClaim: ['take-over-claim-2.lua'],
 } as const;
 
 export type ScriptName = keyof typeof FILES;
@@ -41,7 +41,7 @@ export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
   mirrorAdd: read('mirrorAdd'),
   mirrorList: read('mirrorList'),
   mirrorRemove: read('mirrorRemove'),
-  giveUp: read('giveUp'),
+  takeOverClaim: read('takeOverClaim'),
 };
 
 function read(name: ScriptName): Script {

@@ -1,81 +1,94 @@
--- Stands in front of every script that works on holds (scripts.ts).
+-- Precedes every script (scripts.ts). docs/design.md, "State in Redis", explains shard,
+-- incarnation, shard clock and recovery; docs/life-of-a-request.md, "An account in the limit
+-- store", explains when a balance is trusted.
 --
--- One organization shard is one hash slot: the tag {n} is in every key of a call. The fields of the
--- hashes:
---   shard  run, incarnation, opens, nonce, generations, touched (when, by this server's clock),
---          skipped (ms by which the shard's own clock is behind
---          that), listed (since when `known` counts), fence (the one with which this incarnation
---            was opened, '' before; the former release wrote none)
---   known  organization -> incarnation|when its hash was last kept from expiring. A hash for each
---          span of time (known_of)
---   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY,
---          spent:DAY, day, minute, requests, tokens, ends (no
---          quarantine ends before), opens (after keys of it were lost)
---   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute,
---          requests, tokens
---   holds  hold id -> until/span|key id|day|minute|tokens|amount, with a q in front while it is in
---          quarantine: no living request of this hold is
---          older than `until`, which is `span` ms after the admission
---   leases live hold ids, scored by the ms of their expiry       quarantine  hold ids, scored by
---          the ms of its end
---   `told` incarnation/generation/round/hold id of callers that were asked to read again
--- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in
--- quarantine (limit-store.ts says when that ends). Leases, quarantines, `opens` and `known` are of
--- the shard's own clock (shard_clock); minutes, days and `touched` of this server's. A `spent:DAY`
--- is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts
--- has the rules and their proof. The money of a hold is in `held` and `held:DAY` for as long as it
--- is in `holds`, live or in quarantine (limit-store.ts says when that ends). Key hashes of holds
--- are not among KEYS: their names are made from a prefix with the same tag. So are `known` and
--- `quarantine`.
+-- Keys of one shard share the hash tag {n}, so that one call may use all of them:
+--   shard       hash, marker of the incarnation
+--     run          run_id of the Redis process that began the incarnation
+--     incarnation  id
+--     fence        fence with which it was opened, '' before that, absent if the former release
+--                  began it
+--     opens        ms at which it begins to admit, 0: open
+--     nonce        random text of the process that began it on purpose (open-shards-n.lua)
+--     touched      ms of the last call, by the server's clock
+--     skipped      ms by which the shard clock is behind the server's clock
+--     listed       ms before which `known` is incomplete
+--     generations  the last trust counter that was given out
+--   org:ID      hash, state of an organization
+--     incarnation  in which the state began; a state of another one is worth nothing
+--     generation   trust counter: begins with the state and with each ledger epoch. Spend and key
+--                  states that were stored under another counter are worth nothing
+--     trusted      1 or 0
+--     round        number of times that trust was withdrawn under this counter
+--     epoch, sequence, balance, spent:DAY   newest account snapshot; spent:DAY is
+--                  counter|sequence|amount
+--     held, held:DAY   sum of all holds, and of those of one day
+--     day, minute, requests, tokens   windows
+--     ends         no quarantine ends before this ms; absent without quarantine
+--     opens        ms at which it admits again after a recovery
+--   key:ID      hash, state of an API key: incarnation, trusted (the counter under which it is),
+--               held:DAY, spent:DAY, day, minute, requests, tokens
+--   holds:ID    hash, hold id -> until/span|key id|day|minute|tokens|amount. No living request of
+--               the hold is older than `until`, which is `span` ms after the admission. A leading q
+--               marks quarantine
+--   leases:ID      sorted set, live hold ids by the ms at which their leases expire
+--   quarantine:ID  sorted set, hold ids by the ms at which their quarantines end
+--   known:SPAN  hash of a span of time, organization id -> incarnation|ms at which its hash got
+--               its last expiry
+--   `told:KEY`  set of incarnation/counter/round/hold id: callers that were asked to read again
+-- `held` and `held:DAY` include a hold for as long as `holds` has it, live or in quarantine.
+-- Expiries, `opens` and `known` are by the shard clock; minutes, days and `touched` are by the
+-- server's. KEYS does not name every key: scripts make other names from a prefix with the same tag.
 
--- Most holds that one call puts into quarantine or frees from it. What is left over errs low until
--- the next call.
-local MOST_LAPSED = '1000'
--- A shard that was not touched for this long is as good as forgotten. The gateway processes touch
--- all of them every few seconds.
+-- Bound of one call for each: holds into quarantine, and holds freed from it. The rest stays held
+-- until the next call.
+local MOST_EXPIRED = '1000'
+-- Gateway processes touch every shard each few seconds: an untouched one is unused.
 local SHARD_TTL_MS = 30 * 86400000
--- Twice what may pass between two touches.
+-- Two touches are 5 s apart; a longer gap than this stops the shard clock.
 local LONGEST_GAP_MS = 10000
--- Less than what is idle is kept for beyond the last quarantine.
+-- In a gap longer than this keys may have expired by the server's clock, against the shard clock.
+-- Idle keys outlive the last quarantine by more than this.
 local EXPIRING_GAP_MS = 300000
--- Span of a hold of the former release: the default `timeouts.total`, and a minute.
+-- Default `timeouts.total` and a minute, for holds of the former release, which wrote no span.
 local FORMER_SPAN_MS = '960000'
 
--- Unix milliseconds, and whether they are of a clock that may step: this server's, which every
--- process shares, or one that a test steps (~ms). Else they are the caller's own.
+-- Returns Unix milliseconds, and whether they are of the server's clock, which may be set. ARGV
+-- has '' for the clock of this server, ~ms for a server clock that a test sets, ms for the caller's
+-- own clock.
 local function clock(given)
   if given ~= '' then
-    local steps = string.sub(given, 1, 1) == '~'
-    return tonumber(steps and string.sub(given, 2) or given), steps
+    local of_server = string.sub(given, 1, 1) == '~'
+    return tonumber(of_server and string.sub(given, 2) or given), of_server
   end
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000), true
 end
 
--- Kept for a day, and in use for two hours, which is longer than anything idle is kept.
-local function known_of(shard, at, spans_ago)
-  return string.sub(shard, 1, -6) .. 'known:' .. string.format('%d', math.floor(at / 7200000) - spans_ago)
+-- Each span is written for two hours, longer than any idle key lives, and expires after a day.
+local function known_key(shard, shard_now, spans_ago)
+  return string.sub(shard, 1, -6) .. 'known:' .. string.format('%d', math.floor(shard_now / 7200000) - spans_ago)
 end
 
-local function begin_incarnation(shard, run, now, steps, opens, nonce)
+local function begin_incarnation(shard, run, now, of_server, opens, nonce)
   local incarnation = string.sub(run, 1, 12) .. ':' .. string.format('%.0f', now) .. nonce
   redis.call('DEL', shard)
   redis.call('HSET', shard, 'run', run, 'incarnation', incarnation, 'opens', opens, 'nonce', nonce, 'fence', '')
-  if steps then
+  if of_server then
     redis.call('HSET', shard, 'touched', now)
   end
   redis.call('PEXPIRE', shard, SHARD_TTL_MS)
   return incarnation
 end
 
--- The shard's own clock. Every process touches the shard every five seconds; over a longer gap, and
--- over a step back, this clock stands: this server's clock was set, or it stood still, or no
--- process could reach it, and nothing expires because of that. After a long one keys may have
--- expired before their time: for one lease live holds are taken back in. A call that only releases
--- does not keep what it found (`keeps`): it has to work when memory is full. Returns the clock, and
--- when the shard opens.
-local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms, keeps)
-  if not steps then
+-- Returns the shard clock, and when the shard opens. The shard clock stops over a gap between two
+-- touches and over a step back: the server's clock was set, the server stood still, or no process
+-- could reach it, and no lease may expire because of that. After a gap in which keys may have
+-- expired, the shard closes for one lease, in which live holds are registered again.
+-- `keeps`: stores the result. A call that only releases does not, because it must work when memory
+-- is full.
+local function shard_clock(shard, now, of_server, touched, skipped, opens, lease_ms, keeps)
+  if not of_server then
     return now, opens
   end
   local gap = now - (tonumber(touched) or now)
@@ -93,9 +106,8 @@ local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms,
   return now - behind, opens
 end
 
--- Ms until a shard that forgot is open. A clock that went back keeps it closed for no more than
--- another lease, and one that was open before not at all: every hold has expired or is known by
--- then, by either clock.
+-- Returns the ms until a shard opens. A clock that was set back would keep it closed for long: more
+-- than a lease is cut to one lease. An open shard (0) stays open.
 local function opens_in(shard, opens, now, lease_ms)
   local left = opens - now
   if opens == 0 or (left > 0 and left <= lease_ms) then
@@ -106,32 +118,31 @@ local function opens_in(shard, opens, now, lease_ms)
   return left
 end
 
--- Id of this server process. Reading it costs 4 us, and only it shows at once a restart, failover
--- or restore.
+-- Id of this Redis process: only it shows a restart, failover or restore at once. The call costs
+-- 4 us.
 local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- State here belongs to one incarnation of the shard. The incarnation ends when the shard's marker
--- is gone (flushed) or was made by another server process. A new incarnation knows no holds, so for
--- one lease it only takes back in the live ones that their processes renew; that lease begins when
--- it gets its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest
--- fence of this shard that the caller has read there. Where it is newer, another server was made
--- master in this one's place, and this one must not admit or renew anything.
--- Returns it, whether it admits, the shard's clock, and whether it is fenced off.
-local function incarnation_of(shard, run, now, steps, lease_ms, newest)
+-- Finds the incarnation of a shard, or begins one if the marker is gone (flushed) or was made by
+-- another Redis process. A new incarnation has no holds and is closed. It opens one lease after it
+-- got its fence (fence-shards-n.lua).
+-- `newest`: the newest fence of the shard that the caller has read in PostgreSQL. An older fence
+-- here means that another server became master in this one's place ("fenced off").
+-- Returns the incarnation, whether the shard admits, the shard clock, whether it is fenced off.
+local function incarnation_of(shard, run, now, of_server, lease_ms, newest)
   local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens', 'touched', 'skipped', 'fence')
   if marker[1] ~= run then
-    return begin_incarnation(shard, run, now, steps, now + lease_ms, ''), false, now, false
+    return begin_incarnation(shard, run, now, of_server, now + lease_ms, ''), false, now, false
   end
-  local at, opens = shard_clock(shard, now, steps, marker[4], marker[5], tonumber(marker[3]), lease_ms, true)
+  local shard_now, opens = shard_clock(shard, now, of_server, marker[4], marker[5], tonumber(marker[3]), lease_ms, true)
   local fence = tonumber(marker[6] or newest == 0 and '0' or '')
-  local is_open = fence and fence >= newest and opens_in(shard, opens, at, lease_ms) == 0
-  return marker[2], is_open or false, at, (fence and fence < newest) or false
+  local admits = fence and fence >= newest and opens_in(shard, opens, shard_now, lease_ms) == 0
+  return marker[2], admits or false, shard_now, (fence and fence < newest) or false
 end
 
--- One of its incarnation's. A plain number, so that the hashes keep their compact form.
-local function next_generation(shard)
+-- A plain number keeps the hashes in their compact form.
+local function next_trust_counter(shard)
   return tostring(redis.call('HINCRBY', shard, 'generations', 1))
 end
 
@@ -148,9 +159,9 @@ local function negative(amount)
   return amount == '0' and '0' or '-' .. amount
 end
 
--- The parts of a hold, as text, and whether it is in quarantine. The former release wrote no
--- until/span.
-local function parts(record)
+-- Returns the parts of a stored hold as text, and whether it is in quarantine. The second pattern
+-- is of the former release.
+local function parse_hold(record)
   local quarantined, ends, span, key_id, day, minute, tokens, amount =
     string.match(record, '^(q?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
   if ends then
@@ -160,23 +171,23 @@ local function parts(record)
   return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
 end
 
--- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. A
--- hold that is freed here may have been charged, by a process whose release never came: snapshots
--- read before now are not trusted. Returns whether the organization has to be read again.
-local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_ms)
-  local over = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', at), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
-  if #over == 0 and not (ends and ends <= at) then
+-- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. The
+-- owner of a freed hold may have charged it without a release, so trust is withdrawn.
+-- Returns whether the organization's hash may have changed.
+local function expire_holds(org, holds, leases, quarantine, key_prefix, ends, shard_now, ttl_ms)
+  local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', shard_now), 'WITHSCORES', 'LIMIT', '0', MOST_EXPIRED)
+  if #expired == 0 and not (ends and ends <= shard_now) then
     return false
   end
 
-  local function quarantine_one(hold_id, lapsed_at)
+  local function quarantine_one(hold_id, expired_at)
     local record = redis.call('HGET', holds, hold_id)
-    -- Before what takes memory: organization.lua says why.
+    -- Precedes the writes that take memory (save_freed in organization.lua).
     redis.call('ZREM', leases, hold_id)
     if record then
-      local _, _, _, _, _, until_at, span = parts(record)
-      -- Only a charge that waits in a spool is renewed for longer than requests live.
-      local ends_at = lapsed_at < tonumber(until_at) and tonumber(until_at) or lapsed_at + tonumber(span)
+      local _, _, _, _, _, until_at, span = parse_hold(record)
+      -- A lease is renewed beyond the life of its request only while a charge waits in a spool.
+      local ends_at = expired_at < tonumber(until_at) and tonumber(until_at) or expired_at + tonumber(span)
       redis.call('HSET', holds, hold_id, 'q' .. record)
       redis.call('ZADD', quarantine, string.format('%d', ends_at), hold_id)
     end
@@ -186,7 +197,7 @@ local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_m
     local record = redis.call('HGET', holds, hold_id)
     redis.call('ZREM', quarantine, hold_id)
     if record then
-      local key_id, day, _, _, amount = parts(record)
+      local key_id, day, _, _, amount = parse_hold(record)
       redis.call('HDEL', holds, hold_id)
       redis.call('HINCRBY', org, 'held', negative(amount))
       add_to_day(org, day, negative(amount))
@@ -194,14 +205,14 @@ local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_m
     end
   end
 
-  for i = 1, #over, 2 do
-    quarantine_one(over[i], tonumber(over[i + 1]))
+  for i = 1, #expired, 2 do
+    quarantine_one(expired[i], tonumber(expired[i + 1]))
   end
-  if #over > 0 then
+  if #expired > 0 then
     redis.call('PEXPIRE', quarantine, ttl_ms)
   end
-  local free = redis.call('ZRANGEBYSCORE', quarantine, '-inf', string.format('%d', at), 'LIMIT', '0', MOST_LAPSED)
-  for _, hold_id in ipairs(free) do
+  local over = redis.call('ZRANGEBYSCORE', quarantine, '-inf', string.format('%d', shard_now), 'LIMIT', '0', MOST_EXPIRED)
+  for _, hold_id in ipairs(over) do
     free_one(hold_id)
   end
   local first = redis.call('ZRANGEBYSCORE', quarantine, '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
@@ -210,17 +221,17 @@ local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_m
   else
     redis.call('HDEL', org, 'ends')
   end
-  if #free > 0 then
+  if #over > 0 then
     redis.call('HSET', org, 'trusted', 0)
     redis.call('HINCRBY', org, 'round', 1)
   end
   return true
 end
 
--- An organization whose hash, holds or leases were lost. What of its holds is left stays held, in
--- quarantine until their processes renew them; and for one lease nothing is admitted, in which live
--- holds that were lost are taken back in. Too much may be held of its keys' budgets then.
-local function recover(shard, incarnation, org, holds, leases, quarantine, at, lease_ms, ttl_ms)
+-- Rebuilds an organization whose hash, holds or leases were lost. Holds that are left go into
+-- quarantine until their processes renew them. Nothing is admitted for one lease, in which lost
+-- live holds are registered again. The day sums of its keys may be too high afterwards.
+local function recover(shard, incarnation, org, holds, leases, quarantine, shard_now, lease_ms, ttl_ms)
   local left, sum = {}, 0
   for _, zset in ipairs({ leases, quarantine }) do
     for _, hold_id in ipairs(redis.call('ZRANGEBYSCORE', zset, '-inf', '+inf')) do
@@ -229,33 +240,35 @@ local function recover(shard, incarnation, org, holds, leases, quarantine, at, l
   end
   redis.call('DEL', org, holds, leases, quarantine)
   for hold_id, record in pairs(left) do
-    local _, day, _, _, amount, ends, span, quarantined = parts(record)
+    local _, day, _, _, amount, ends, span, quarantined = parse_hold(record)
     sum = sum + tonumber(amount)
     add_to_day(org, day, amount)
-    ends = tonumber(ends) > at + lease_ms and tonumber(ends) or at + tonumber(span)
+    ends = tonumber(ends) > shard_now + lease_ms and tonumber(ends) or shard_now + tonumber(span)
     redis.call('ZADD', quarantine, string.format('%d', ends), hold_id)
     redis.call('HSET', holds, hold_id, quarantined and record or 'q' .. record)
   end
-  redis.call('HSET', org, 'incarnation', incarnation, 'generation', next_generation(shard), 'trusted', 0, 'round', 0, 'epoch', '', 'sequence', -1,
-    'balance', 0, 'held', string.format('%d', sum), 'requests', 0, 'tokens', 0, 'ends', 0, 'opens', string.format('%d', at + lease_ms))
+  redis.call('HSET', org, 'incarnation', incarnation, 'generation', next_trust_counter(shard), 'trusted', 0, 'round', 0, 'epoch', '',
+    'sequence', -1, 'balance', 0, 'held', string.format('%d', sum), 'requests', 0, 'tokens', 0, 'ends', 0,
+    'opens', string.format('%d', shard_now + lease_ms))
   for _, name in ipairs({ org, holds, quarantine }) do
     redis.call('PEXPIRE', name, ttl_ms)
   end
 end
 
--- True if an organization without a hash had one that did not expire.
-local function is_lost(shard, incarnation, id, leases, quarantine, at, ttl_ms)
+-- Returns whether the missing hash of an organization is a loss. It is none if the organization is
+-- new here, or its hash expired in time.
+local function is_lost(shard, incarnation, id, leases, quarantine, shard_now, ttl_ms)
   for spans_ago = 0, 1 do
-    local of, kept_at = string.match(redis.call('HGET', known_of(shard, at, spans_ago), id) or '', '^(.-)|(%d+)$')
-    if of == incarnation and kept_at + ttl_ms - 60000 > at and tonumber(kept_at) >= tonumber(redis.call('HGET', shard, 'listed') or 0) then
+    local of, kept_at = string.match(redis.call('HGET', known_key(shard, shard_now, spans_ago), id) or '', '^(.-)|(%d+)$')
+    if of == incarnation and kept_at + ttl_ms - 60000 > shard_now and tonumber(kept_at) >= tonumber(redis.call('HGET', shard, 'listed') or 0) then
       return true
     end
   end
   return redis.call('ZCARD', leases) + redis.call('ZCARD', quarantine) > 0
 end
 
-local function note_known(shard, incarnation, id, at)
-  local known = known_of(shard, at, 0)
-  redis.call('HSET', known, id, incarnation .. '|' .. string.format('%d', at))
+local function note_known(shard, incarnation, id, shard_now)
+  local known = known_key(shard, shard_now, 0)
+  redis.call('HSET', known, id, incarnation .. '|' .. string.format('%d', shard_now))
   redis.call('PEXPIRE', known, 86400000)
 end

@@ -1,8 +1,8 @@
--- One read by a key, counted in the UTC minute.
+-- Counts one read by a key in the UTC minute, unless the limit is reached.
 --
--- KEYS  1 reads: a hash of minute, requests
+-- KEYS  1 hash: minute, requests
 -- ARGV  1 clock (shared.lua)   2 reads per minute
--- Returns  1 when allowed, else 0   now   the minute that counts
+-- Returns  1 if allowed, else 0; now; the minute
 
 local now = clock(ARGV[1])
 local minute = math.floor(now / 60000)

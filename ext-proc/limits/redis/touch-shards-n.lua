@@ -1,29 +1,30 @@
--- Keeps the markers of shards from expiring and their clocks going, begins a new incarnation if the
--- present one is over, or if `anew` says that its state must not be trusted any more.
+-- Keeps the shards' markers from expiring and their clocks going. Begins a new incarnation where
+-- the marker is missing or is of another Redis process, or everywhere on request.
 --
 -- KEYS  the shards
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the
---       incarnation   4 `anew`: 1 or 0
---       5… the newest fence that is known of each
--- Returns  ms until all of them admit, a lease while one has no fence   the maxmemory-policy by
---          which this server may evict keys, '' where it
---       does not   how many shards are fenced off
+-- ARGV  1 clock (shared.lua)
+--       2 lease in ms
+--       3 nonce, by which open-shards-n.lua recognizes the incarnations
+--       4 whether to begin new incarnations everywhere: 1 or 0
+--       5… newest fence of each shard that the caller knows
+-- Returns  ms until all shards admit (a lease while one has no fence), the maxmemory-policy by
+--          which this server may evict keys ('' if it may not), number of shards fenced off
 
 local lease_ms, run, closed_ms, fenced_off = tonumber(ARGV[2]), run_id(), 0, 0
-local now, steps = clock(ARGV[1])
+local now, of_server = clock(ARGV[1])
 
 for i, shard in ipairs(KEYS) do
   local marker = redis.call('HMGET', shard, 'run', 'opens', 'touched', 'skipped', 'fence')
   local newest = tonumber(ARGV[4 + i])
   if marker[1] == run and ARGV[4] == '0' then
-    local at, opens = shard_clock(shard, now, steps, marker[3], marker[4], tonumber(marker[2]), lease_ms, true)
+    local shard_now, opens = shard_clock(shard, now, of_server, marker[3], marker[4], tonumber(marker[2]), lease_ms, true)
     redis.call('HSET', shard, 'touched', now)
     redis.call('PEXPIRE', shard, SHARD_TTL_MS)
-    closed_ms = math.max(closed_ms, opens_in(shard, opens, at, lease_ms))
+    closed_ms = math.max(closed_ms, opens_in(shard, opens, shard_now, lease_ms))
     local fence = marker[5]
     if not fence then
-      -- The former release began it: before any fence was raised it goes on, later it has to be
-      -- opened as any other.
+      -- The former release began this incarnation. It goes on until the first fence is raised;
+      -- after that it needs a fence like any other.
       fence = newest == 0 and '0' or ''
       redis.call('HSET', shard, 'fence', fence)
     end
@@ -33,7 +34,7 @@ for i, shard in ipairs(KEYS) do
       closed_ms, fenced_off = lease_ms, fenced_off + 1
     end
   else
-    begin_incarnation(shard, run, now, steps, now + lease_ms, ARGV[3])
+    begin_incarnation(shard, run, now, of_server, now + lease_ms, ARGV[3])
     closed_ms = lease_ms
   end
 end

@@ -1,17 +1,21 @@
 import { tlsProblem } from '../../../core/net/tls-problem.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import { RedisRefused } from './refused.ts';
+
+/** This Redis, or its URL, cannot keep limits until the operator changes it. Not an outage. */
+export class RedisRefused extends Error {
+  override readonly name = 'RedisRefused';
+}
 
 /**
- * Replies of a server that cannot serve now, or no longer serves this slot. Every other refusal is
- * a bug.
+ * Error replies of a server that cannot serve now, or no longer serves this slot. Any other error
+ * reply is a bug.
  */
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 
 /**
- * Everything that is not an answer of a script means that Redis is away. Only the message goes on:
- * the error itself carries the command, which may be an AUTH with its password.
+ * Turns every error but a script's own into StoreUnavailable. Only the message goes on: the error
+ * itself carries the command, which may be an AUTH with its password.
  */
 export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

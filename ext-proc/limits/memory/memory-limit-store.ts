@@ -11,14 +11,14 @@ import type {
   Renewal,
 } from '../limit-store.ts';
 import {
-  believe,
+  deleteDaysBefore,
   distrust,
-  forgetDaysBefore,
   type KeyState,
   learn,
   newKey,
   newOrganization,
   type OrganizationState,
+  trustSnapshot,
 } from './account-state.ts';
 import { failingRule, windowsOf } from './admission-rules.ts';
 import { createHoldTable } from './hold-table.ts';
@@ -35,7 +35,7 @@ import {
 export interface MemoryLimitStoreOptions {
   /** A hold that is not renewed for this long goes into quarantine. */
   readonly leaseMs: number;
-  /** Organizations and keys that hold nothing are forgotten after this long without a request. */
+  /** Organizations and keys without holds are evicted after this long without a request. */
   readonly idleMs?: number;
 }
 
@@ -43,8 +43,8 @@ const IDLE_MS = 600_000;
 const SWEEP_EVERY_MS = MINUTE_MS;
 
 /**
- * Windows, slots and holds of the one gateway process that uses this database. Every method runs to
- * its end without yielding, which makes it atomic; the promises are the interface's.
+ * Keeps windows, slots and holds of the only gateway process of a database. Every method runs to
+ * its end without yielding, so it is atomic. The contract is that of LimitStore.
  */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
   const { leaseMs, idleMs = IDLE_MS } = options;
@@ -71,7 +71,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     moveTo(key.window, minute);
     const held = holds.find(holdId);
     if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
-    if (!believe(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
+    if (!trustSnapshot(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
     const failing = failingRule(request, day, organization, key);
     if (failing) {
@@ -135,7 +135,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     return { refused: window.requests, resetsAtMs: endOf(window) };
   }
 
-  /** Keeps the maps as large as what is in use. */
+  /** Evicts idle organizations, keys and windows, so the maps stay bounded. */
   function sweep(nowMs: number): void {
     if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
     sweptAtMs = nowMs;
@@ -143,10 +143,10 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     const yesterday = utcDay(nowMs) - 1;
     for (const [id, organization] of organizations) {
       if (isIdle(organization)) organizations.delete(id);
-      forgetDaysBefore(organization.spent, yesterday);
+      deleteDaysBefore(organization.spent, yesterday);
       for (const [keyId, key] of organization.keys) {
         if (isIdle(key)) organization.keys.delete(keyId);
-        forgetDaysBefore(key.spent, yesterday);
+        deleteDaysBefore(key.spent, yesterday);
       }
     }
     for (const windows of [reads, refused]) {

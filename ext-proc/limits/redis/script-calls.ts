@@ -1,13 +1,13 @@
 import { Cluster, type Redis } from 'ioredis';
+import { asStoreError, isNoScript } from './redis-errors.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
-import { asStoreError, isNoScript } from './unavailable.ts';
 
-export interface RedisCalls {
-  /** Keys of one call have to be of one hash slot. */
+export interface ScriptCalls {
+  /** True if all keys of one call must be in one hash slot, as a cluster requires. */
   readonly oneSlot: boolean;
-  /** Runs one script. Rejects with StoreUnavailable, soon, while Redis is away. */
+  /** Runs one script. Rejects with StoreUnavailable, at once while Redis is unavailable. */
   run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Connects again, to the present target of the address. */
+  /** Connects again, to the server that the address leads to now. */
   reconnect(): void;
   close(): Promise<void>;
 }
@@ -15,19 +15,19 @@ export interface RedisCalls {
 export const CLOSE_MS = 500;
 
 /**
- * Calls of the same moment, as renewals of many organizations are, leave in one write. The nodes of
- * a cluster have connections of their own.
+ * Joins the calls of one turn of the event loop, such as renewals of many organizations, into one
+ * write. Nodes of a cluster have connections of their own.
  */
 function writeTogether(client: Redis | Cluster): void {
   if (client instanceof Cluster) return;
   const { stream } = client;
-  // There is none before the first connection.
+  // Undefined before the first connection.
   if (stream === undefined || stream.writableCorked > 0) return;
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
 
-export function callsOver(client: Redis | Cluster, oneSlot: boolean): RedisCalls {
+export function callsOver(client: Redis | Cluster, oneSlot: boolean): ScriptCalls {
   async function run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const script = SCRIPTS[name];
     writeTogether(client);

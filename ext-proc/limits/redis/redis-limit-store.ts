@@ -20,32 +20,32 @@ import {
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import {
-  ANSWERED_AS_RELEASE,
   FENCED_OFF,
   type HoldRequest,
   type HoldResult,
   type HoldsReply,
   holdsCall,
   outcomesOf,
+  REPLIED_AS_RELEASE,
 } from './holds-call.ts';
-import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
-import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './shards.ts';
-import { createSpoolMirror } from './spool-mirror.ts';
+import { createLossDetection, TOUCH_EVERY_MS } from './loss-detection.ts';
+import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './redis-keys.ts';
+import { createSpoolMirror } from './redis-spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /**
-   * A hold that is not renewed for this long goes into quarantine; a store that forgot admits
-   * nothing for as long.
+   * A hold that is not renewed for this long goes into quarantine. A shard that lost its data
+   * admits nothing for as long.
    */
   readonly leaseMs: number;
   /**
-   * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and
-   * `nowMs` is only the caller's clock at that moment. `caller`: by `nowMs`, for tests. A function:
-   * the clock of Redis as a test sets it, Unix milliseconds.
+   * `server`: minutes, days and leases are by the clock of Redis; `nowMs` only converts times to
+   * the caller's clock. `caller`: all are by `nowMs`, for tests. A function: the clock of Redis as
+   * a test sets it, Unix milliseconds.
    */
   readonly clock: 'server' | 'caller' | (() => number);
   readonly fences: ShardFences;
-  /** Organizations and keys that hold nothing are forgotten after this long without a request. */
+  /** Organizations and keys without holds are evicted after this long without a request. */
   readonly idleMs?: number;
 }
 
@@ -56,26 +56,26 @@ export interface RedisLimitStore extends LimitStore, SharedStore {
 }
 
 const IDLE_MS = 600_000;
-/** `timeouts.total` is an hour at most: for so long and a minute money may be in quarantine. */
+/** `timeouts.total` is at most an hour, and quarantine lasts a minute longer. */
 const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
-/** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
+/** Bound of one call, so that it does not block Redis: 200 renewals take about 1 ms. */
 const MOST_RENEWALS = 200;
-/** 100 admissions take Redis about a millisecond. */
+/** 100 admissions take Redis about 1 ms. */
 const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 
 /**
- * Windows, slots and holds in Redis, shared by every gateway process. The promises are the
- * interface's; memory/limit-store.ts shows them plainly.
+ * Keeps windows, slots and holds in Redis, shared by all gateway processes. The contract is that of
+ * LimitStore; memory/memory-limit-store.ts implements the same rules in plain TypeScript.
  */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
   const { leaseMs, fences } = options;
   // Keys of holds never expire before their release. The store renews their expiry once a minute.
   const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
   const connection = await connectRedis(options);
-  const isCallers = options.clock === 'caller';
+  const usesCallersClock = options.clock === 'caller';
   const serverClock = (): string => (typeof options.clock === 'function' ? `~${options.clock()}` : '');
-  const clock = (nowMs: number): string => (isCallers ? String(nowMs) : serverClock());
-  const markers = createMarkers(connection, { ...options, clock: serverClock });
+  const clock = (nowMs: number): string => (usesCallersClock ? String(nowMs) : serverClock());
+  const lossDetection = createLossDetection(connection, { ...options, clock: serverClock });
 
   const ask = createLanesOfCalls<HoldRequest, HoldResult>({
     store: 'Redis',
@@ -83,35 +83,36 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     runBatch: async (requests) => {
       const { keys, hasAdmissions, json, inOrder } = holdsCall(requests, fences);
       const revision = fences.revision();
-      const nowMs = requests[0]?.asked.nowMs ?? 0;
+      const nowMs = requests[0]?.facts.nowMs ?? 0;
       const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
       const reply = (await connection.run('holds', keys, args)) as HoldsReply;
-      refuseFormer(revision);
-      if (isCallers && reply.includes('closed')) await markers.fence(clock(nowMs));
+      refuseFormerMaster(revision);
+      if (usesCallersClock && reply.includes('closed')) await lossDetection.fence(clock(nowMs));
       const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
-      if (anyClosed) touchMarkers();
+      if (anyClosed) touchShards();
       return outcomes;
     },
   });
 
-  /** Requests that can share a call. */
+  /** Names the lane of a request; requests of one lane can share a call. */
   function laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
     return (connection.oneSlot ? shardKeyOf(organizationId) : '') + clock(nowMs);
   }
 
-  /** A newer fence was read while Redis was asked: its answer may be that of a former master. */
-  function refuseFormer(revision: number): void {
-    if (fences.revision() !== revision) throw new StoreUnavailable('Redis was asked before a newer fence was known');
+  /** Refuses the reply if a newer fence was read meanwhile: it may be that of a former master. */
+  function refuseFormerMaster(revision: number): void {
+    if (fences.revision() !== revision)
+      throw new StoreUnavailable('the call of Redis began before a newer fence was known');
   }
 
   async function admit(request: AdmissionRequest): Promise<AdmissionResult> {
-    const result = await ask(laneOf(request), { kind: 'take', asked: request });
-    if (result === undefined) throw new Error(ANSWERED_AS_RELEASE);
+    const result = await ask(laneOf(request), { kind: 'admit', facts: request });
+    if (result === undefined) throw new Error(REPLIED_AS_RELEASE);
     return result;
   }
 
   async function release(release: HoldRelease): Promise<void> {
-    await ask(laneOf(release), { kind: 'free', asked: release });
+    await ask(laneOf(release), { kind: 'release', facts: release });
   }
 
   async function renew(holds: readonly Hold[], nowMs: number): Promise<Renewal> {
@@ -148,10 +149,10 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
         }),
       ],
     );
-    refuseFormer(revision);
+    refuseFormerMaster(revision);
     const [open, ...unknown] = reply as [number, ...string[]];
     if (open < 0) throw new StoreUnavailable(FENCED_OFF);
-    if (open === 0 && isCallers) await markers.fence(clock(nowMs));
+    if (open === 0 && usesCallersClock) await lossDetection.fence(clock(nowMs));
     return { open: open === 1, unknown };
   }
 
@@ -178,11 +179,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return { refused, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
-  /** Times that callers make up have no part in this. */
-  function touchMarkers(): void {
-    if (options.clock === 'server') markers.touchAll();
+  /** Only with the real clock: times of a test would begin incarnations. */
+  function touchShards(): void {
+    if (options.clock === 'server') lossDetection.touchAll();
   }
-  const timer = setInterval(touchMarkers, TOUCH_EVERY_MS);
+  const timer = setInterval(touchShards, TOUCH_EVERY_MS);
   timer.unref();
 
   return {
@@ -192,7 +193,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     heldNanoUsd,
     takeRead,
     countRefused,
-    ...markers,
+    ...lossDetection,
     spoolMirror: createSpoolMirror(connection),
     async close() {
       clearInterval(timer);

@@ -1,33 +1,28 @@
 import { SHARDS } from '../../../database/limits-ownership/shard-fences.ts';
 import type { MirroredCharge, SpoolMirror } from '../../billing/spool/spool-mirror.ts';
-import type { RedisCalls } from './calls.ts';
-import { givenUpKey, mirrorKeys } from './shards.ts';
+import { mirrorKeys, takenOverKey } from './redis-keys.ts';
+import type { ScriptCalls } from './script-calls.ts';
 
-/**
- * A charge is some 900 bytes: at most some 60 MB in all, on a day on which everything that is under
- * way is spooled.
- */
+/** A charge has about 900 bytes, so all shards have at most about 60 MB. */
 const MOST_OF_A_SHARD = 1_000;
 const MOST_BYTES = 8 * 1024;
-/** In one list, so that no call keeps the server from the others for long. */
+/** Bound of one call, so that it does not block the server for long. */
 const LISTED_OF_A_SHARD = 20;
-/**
- * Longer than PostgreSQL is away; a charge of a volume that is not lost is in its spool for ever.
- */
+/** Longer than an outage of PostgreSQL. The spool on the volume keeps a charge without end. */
 const KEPT_MS = 7 * 86_400_000;
 /** Longer than any request lives. */
-const GIVEN_UP_MS = 86_400_000;
+const TAKEN_OVER_MS = 86_400_000;
 
 type Result = Awaited<ReturnType<SpoolMirror['add']>>;
 
-/** Beside the limits, with the rights and slots that they need. */
-export function createSpoolMirror(connection: RedisCalls): SpoolMirror {
+/** Keeps the copies beside the limits, with the same rights and hash slots. */
+export function createSpoolMirror(connection: ScriptCalls): SpoolMirror {
   const shards = Array.from({ length: SHARDS }, (_, shard) => mirrorKeys(shard));
   const groups = connection.oneSlot ? shards : [shards.flat()];
   return {
     async add({ organizationId, generationId, text }) {
       if (Buffer.byteLength(text) > MOST_BYTES) return 'full';
-      const keys = [...mirrorKeys(organizationId), givenUpKey(organizationId, generationId)];
+      const keys = [...mirrorKeys(organizationId), takenOverKey(organizationId, generationId)];
       const args = [organizationId, generationId, text, MOST_OF_A_SHARD, KEPT_MS];
       return String(await connection.run('mirrorAdd', keys, args)) as Result;
     },
@@ -38,7 +33,7 @@ export function createSpoolMirror(connection: RedisCalls): SpoolMirror {
       const found = lists
         .filter((list) => list.status === 'fulfilled')
         .flatMap(({ value }) => chargesIn(value as string[]));
-      // One node of a cluster that does not answer keeps nobody from the charges of the others.
+      // Without one node of a cluster the charges of the other nodes are still returned.
       const failed = lists.find((list) => list.status === 'rejected');
       if (failed && found.length === 0) throw failed.reason;
       return found;
@@ -46,10 +41,10 @@ export function createSpoolMirror(connection: RedisCalls): SpoolMirror {
     async remove({ organizationId, generationId }) {
       await connection.run('mirrorRemove', mirrorKeys(organizationId), [`${organizationId}|${generationId}`]);
     },
-    async giveUp(organizationId, generationId) {
+    async takeOverClaim(organizationId, generationId) {
       const [, texts] = mirrorKeys(organizationId);
-      const keys = [texts, givenUpKey(organizationId, generationId)];
-      return (await connection.run('giveUp', keys, [`${organizationId}|${generationId}`, GIVEN_UP_MS])) === 1;
+      const keys = [texts, takenOverKey(organizationId, generationId)];
+      return (await connection.run('takeOverClaim', keys, [`${organizationId}|${generationId}`, TAKEN_OVER_MS])) === 1;
     },
   };
 }

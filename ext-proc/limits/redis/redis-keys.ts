@@ -11,13 +11,13 @@ export interface OrganizationKeys {
   readonly keyPrefix: string;
 }
 
-/** Key of the store's name; it belongs to no shard. */
+/** Hash with the name of the store. It belongs to no shard. */
 export const STORE_KEY = 'gateway:{store}:name';
 
 const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);
 const SHARD_KEYS = TAGS.map((tag) => `${tag}:shard`);
 
-/** organization.lua makes the same names from the shard's. */
+/** Names of an organization's keys. organization.lua makes the same names. */
 export function organizationKeys(organizationId: string): OrganizationKeys {
   const tag = tagOf(organizationId);
   return {
@@ -39,14 +39,15 @@ export function shardKeyOf(organizationId: string): string {
 }
 
 /**
- * Index and texts of the copies of spooled charges, of an organization's shard or of that number.
+ * Names of the index and the texts of a shard's spooled copies, by organization or shard number.
  */
 export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
   const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
   return [`${tag}:spooled`, `${tag}:spooled-charges`];
 }
 
-export function givenUpKey(organizationId: string, generationId: string): string {
+/** Name of the hash that exists if the claim of this generation was taken over. */
+export function takenOverKey(organizationId: string, generationId: string): string {
   return `${tagOf(organizationId)}:given-up:${generationId}`;
 }
 
@@ -54,7 +55,7 @@ export function readsKey(keyId: string): string {
   return `${tagOf(keyId)}:reads:${keyId}`;
 }
 
-/** Key of the count of an organization or an API key. */
+/** Name of the count of refused requests, of an organization or an API key. */
 export function refusedKey(id: string): string {
   return `${tagOf(id)}:refused:${id}`;
 }

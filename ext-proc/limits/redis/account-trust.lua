@@ -1,0 +1,69 @@
+-- Decides which account snapshots count (docs/life-of-a-request.md, "An account in the limit
+-- store").
+-- A snapshot in the arguments is: ledger epoch; the organization's sequence, day, balance, spent;
+-- the key's sequence, day, spent.
+
+-- Returns the spend of a day with the newest sequence, as it is stored.
+local function newer_spent(stored, trust_counter, sequence, amount)
+  if stored then
+    local of, stored_sequence = string.match(stored, '^(.-)|(-?%d+)|')
+    if of == trust_counter and tonumber(stored_sequence) > tonumber(sequence) then
+      return stored
+    end
+  end
+  return trust_counter .. '|' .. sequence .. '|' .. amount
+end
+
+local function learn_spent(call, org, hash, sequence, day, amount)
+  if day ~= call.TODAY then
+    save_freed(org)
+    local field = 'spent:' .. day
+    redis.call('HSET', hash.name, field, newer_spent(redis.call('HGET', hash.name, field), org.trust_counter, sequence, amount))
+    return
+  end
+  local spent = newer_spent(hash.spent, org.trust_counter, sequence, amount)
+  if spent ~= hash.spent then
+    hash.spent, hash.learns = spent, true
+  end
+end
+
+-- Takes in the snapshot that begins at this argument. An older one than the stored changes nothing.
+local function learn(call, org, key, first)
+  local _, sequence, day, balance, spent, key_sequence, key_day, key_spent = unpack(call.args, first, first + 7)
+  if sequence ~= org.sequence and tonumber(sequence) >= tonumber(org.sequence) or balance ~= org.balance and sequence == org.sequence then
+    org.sequence, org.balance, org.learns = sequence, balance, true
+  end
+  learn_spent(call, org, org, sequence, day, spent)
+  if key.is_known then
+    learn_spent(call, org, key, key_sequence, key_day, key_spent)
+  end
+end
+
+-- Withdraws trust: every caller has to read again, also callers that were asked before.
+local function distrust(org)
+  org.trusted, org.round, org.begins = false, org.round + 1, true
+end
+
+-- Returns whether the snapshot of an admission, which has this ledger epoch, is trusted. If not,
+-- the caller is noted in `told` and has to read again; its second snapshot is trusted.
+local function trusts(org, key, epoch, hold_id)
+  if org.trusted and org.epoch ~= epoch then
+    distrust(org)
+  end
+  if org.trusted and key.trusted == org.trust_counter then
+    return true
+  end
+  local told = org.prefix .. 'told:' .. key.id
+  local caller = org.incarnation .. '/' .. org.trust_counter .. '/' .. text(org.round) .. '/' .. hold_id
+  if redis.call('SREM', told, caller) == 0 then
+    redis.call('SADD', told, caller)
+    redis.call('PEXPIRE', told, '60000')
+    return false
+  end
+  if org.epoch ~= epoch then
+    org.epoch, org.sequence, org.trust_counter = epoch, '-1', next_trust_counter(org.shard.name)
+  end
+  org.trusted, org.begins, key.trusted, key.begins = true, true, org.trust_counter, true
+  redis.call('DEL', told)
+  return true
+end
