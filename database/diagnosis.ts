@@ -6,8 +6,8 @@ import type { ReportedConfiguration, ReportedProcess } from './process-reports/r
 import { APPLIED_MIGRATIONS, type AppliedMigration, readMigrations, servesCode } from './schema/migrate.ts';
 
 /**
- * Looks at a database without changing anything: on one connection, which begins no transaction
- * that could. Rejects with StoreUnavailable.
+ * Diagnoses a database without changing it, on one connection with read-only transactions. Rejects
+ * with StoreUnavailable.
  */
 export interface DatabaseDiagnosis {
   readonly server: ServerFigures;
@@ -30,7 +30,7 @@ export interface ServerFigures {
   readonly version: string;
   /** `180004` */
   readonly versionNumber: number;
-  /** A standby: nothing can be written. */
+  /** True for a standby, which takes no writes. */
   readonly inRecovery: boolean;
   /** The server, the database or the user is set to begin transactions read-only. */
   readonly readOnly: boolean;
@@ -39,7 +39,7 @@ export interface ServerFigures {
   readonly maxConnections: number;
   /** Median latency of several empty statements. */
   readonly latencyMs: number;
-  /** The server's clock before ours; the way there makes it this uncertain. */
+  /** Lead of the server's clock over ours; the network makes it this uncertain. */
   readonly clockAheadMs: number;
   readonly clockUncertaintyMs: number;
 }
@@ -49,11 +49,11 @@ export interface SchemaFigures {
   readonly version: number;
   readonly applied: number;
   readonly missing: readonly string[];
-  /** Applied by newer code, and this code runs on the schema after it. */
+  /** Migrations of newer code after which this code still runs. */
   readonly ahead: readonly number[];
-  /** Applied by newer code, which alone knows what to do with it. */
+  /** Migrations of newer code after which this code does not run. */
   readonly unknown: readonly number[];
-  /** Applied from other files than ours. */
+  /** Migrations whose files differ from ours. */
   readonly changed: readonly string[];
 }
 
@@ -66,7 +66,9 @@ export interface LedgerFigures {
 
 const CONNECT_MS = 3_000;
 const STATEMENT_MS = 5_000;
-/** PostgreSQL answers with its own error unless it, or the way to it, is frozen. */
+/**
+ * Limit of a reply: PostgreSQL reports its own timeout before, unless it or the network is frozen.
+ */
 const ANSWER_MS = 5_500;
 const PINGS = 5;
 
@@ -83,7 +85,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
     await client.connect();
     const server = await look(client);
     await client.query(`set default_transaction_read_only = on; set statement_timeout = ${STATEMENT_MS}`);
-    // The checks ask side by side, and a connection takes one question after the other.
+    // Runs parallel checks one after the other, because a connection takes one statement at a time.
     let former: Promise<unknown> = Promise.resolve();
     const inTurn = <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
       const answer = former.then(ask);
@@ -101,7 +103,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
       close: () => client.end(),
     };
   } catch (error) {
-    // Not waited for: a server that does not answer would not take the farewell either.
+    // Ends without waiting: an unresponsive server would not reply to it either.
     client.end().catch(() => undefined);
     throw asStoreError(error);
   }
@@ -128,7 +130,7 @@ type Told = Omit<ServerFigures, 'latencyMs' | 'clockAheadMs' | 'clockUncertainty
 async function look(client: pg.Client): Promise<ServerFigures> {
   const [told] = await run<Told>(client, SERVER, []);
   if (told === undefined) throw new Error('a select without from gave no row');
-  // The first one prepares the statement.
+  // Prepares the statement before the measurement.
   await run(client, CLOCK, []);
   const pings: { tookMs: number; aheadMs: number }[] = [];
   for (let i = 0; i < PINGS; i++) {
@@ -178,8 +180,8 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
 }
 
 /**
- * The last entry of each organization, by its index: a fraction of what `ledger verify` reads, and
- * enough to see a ledger that was tampered with.
+ * Reads the last entry of each organization by index: far less than `ledger verify` reads, and
+ * enough to detect tampering.
  */
 const LEDGER: Statement = {
   name: 'diagnose_ledger',
@@ -196,9 +198,7 @@ const LEDGER: Statement = {
       ) as differing`,
 };
 
-/**
- * A charge that commits between two looks of one statement is none: a statement sees one moment.
- */
+/** One statement sees one moment, so a concurrent charge makes no difference. */
 async function ledger(client: pg.Client): Promise<LedgerFigures> {
   const [figures] = await run<LedgerFigures>(client, LEDGER, []);
   if (figures === undefined) throw new Error('a select without from gave no row');

@@ -19,20 +19,19 @@ import {
   type SettlementOptions,
 } from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
-import { createFenceRow } from './limits-ownership/fence-row.ts';
 import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
-import { createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
+import { createFenceRow, createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
+import { detectRollbacks } from './rollback-detection.ts';
 import { prepareDatabase } from './schema/prepare.ts';
-import { watchForSetbacks } from './setback-watch.ts';
 
 export interface PostgresOptions extends SettlementOptions {
   readonly url: string;
   readonly log: StoreLog;
-  /** For requests; migrations and verification have their own. */
+  /** Timeouts of requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
-  /** Given: the size of the audit log is measured once a minute. */
+  /** Called with the size of the audit log once a minute. */
   readonly onAuditLogBytes?: (bytes: number) => void;
   /** Default: `idempotency.bytes_per_organization`'s. */
   readonly answers?: AnswerBound;
@@ -40,12 +39,13 @@ export interface PostgresOptions extends SettlementOptions {
 
 export interface PoolSizes {
   /**
-   * Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep
-   * neither lookups nor commits waiting.
+   * Connections for idempotency, opened at the first Idempotency-Key. Whole responses pass through
+   * them and must not delay lookups or commits.
    */
   readonly idempotency: number;
   /**
-   * Usage, generation and credits reads, and administration: they must not keep requests waiting.
+   * Connections for administration and for reads of usage, generations and credits, which must not
+   * delay requests.
    */
   readonly administration: number;
 }
@@ -55,35 +55,38 @@ export interface Postgres {
   readonly ledger: Ledger;
   readonly idempotency: IdempotencyStore;
   readonly checkpoints: CheckpointStore;
-  /** Fences of the store that processes share. */
+  /** Fences of a shared limit store. */
   readonly fences: ReadFences;
   /**
-   * To be held by the process that keeps limits in memory. `marksPath`: beside its spool and
-   * journal, where processes with these leave their marks. `onTakenOver`: another process has the
-   * lock now, nothing is admitted here any more and this process should end.
+   * Takes the lock for limits in memory. `marksPath`: file beside spool and journal for the marks
+   * of this volume. `onTakenOver`: another process has the lock now, nothing is admitted here any
+   * more, and this process should end.
    */
   memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
-  /** To be held by every process that keeps limits in a store that it shares with others. */
+  /** Takes the lock for limits in a shared store. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
   /**
-   * Known to who may read the ledger: seals what processes of this database leave for each other
-   * elsewhere.
+   * Key that seals what processes of this database leave for each other elsewhere. Readers of the
+   * ledger know it.
    */
   mirrorKey(): Promise<Buffer>;
-  /** Known alike: of the hashes that providers are sent instead of customers' own identifiers. */
+  /**
+   * Key of the hashes that providers get instead of customers' own identifiers. Readers of the
+   * ledger know it.
+   */
   identityKey(): Promise<Buffer>;
-  /** Its connections now. */
+  /** Figures of the connection pools. */
   pools(): readonly PoolFigures[];
-  /** Rejects with StoreUnavailable when PostgreSQL is away. */
+  /** Rejects with StoreUnavailable. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 const ANSWERS: AnswerBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
-/** Two batches of lookups, one commit, and one spare for ping. */
+/** Connections for two batches of lookups, one commit, and a ping. */
 const REQUEST_CONNECTIONS = 4;
-/** The lock, the report of the process, the request log. */
+/** Connections for the lock, the process report and the request log. */
 const OWN_CONNECTIONS = 3;
 const POOL: PoolSizes = { idempotency: 4, administration: 4 };
 
@@ -94,7 +97,7 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
 
 /**
  * Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable,
- * or says why the schema, or the way to the database, is not for us.
+ * SchemaMismatch or TransactionPooler.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, log, timeouts = TIMEOUTS, pool = POOL, answers = ANSWERS } = options;
@@ -110,7 +113,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   });
   const { onAuditLogBytes } = options;
   const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
-  const watched = watchForSetbacks(
+  const watched = detectRollbacks(
     {
       ...createKeyLookup(requests, { owner: lock.owner, fences }, options),
       settle: createSettlementWriter(requests, options),

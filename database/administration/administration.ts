@@ -43,12 +43,12 @@ import {
 import { prepareDatabase } from '../schema/prepare.ts';
 
 /**
- * The changes that operators and the dashboard make. Every change is in force for the next request,
- * because the gateway reads the same rows. Each is committed together with its row in the audit
- * log. A call that changes nothing writes no row.
+ * Changes by operators and the dashboard. Each takes effect with the next request, because the
+ * gateway reads the same rows. Each is committed together with its row in the audit log. A call
+ * that changes nothing writes no row.
  */
 export interface Administration {
-  /** With an opening credit, both are committed together, or neither. */
+  /** Commits organization and opening credit together. */
   createOrganization(
     organization: NewOrganization,
     by: Actor,
@@ -58,7 +58,7 @@ export interface Administration {
   organizations(): Promise<readonly OrganizationRecord[]>;
   /** Newest first. */
   searchOrganizations(query: OrganizationQuery): Promise<readonly OrganizationRecord[]>;
-  /** The existing ones of these organizations, newest first. */
+  /** Lists those of these organizations that exist, newest first. */
   organizationsById(ids: readonly string[]): Promise<readonly OrganizationRecord[]>;
   /** `undefined`, here and below: there is no such organization or key. */
   organization(id: string): Promise<OrganizationRecord | undefined>;
@@ -68,21 +68,21 @@ export interface Administration {
   credit(organizationId: string, entry: CreditEntry, by: Actor): Promise<CreditResult>;
   /** A user who creates a key is kept as `createdBy`. */
   createKey(key: NewKey, by: Actor): Promise<CreateKeyResult>;
-  /** Oldest first; of those that are revoked the newest `mostRevoked`, default all. */
+  /** Lists keys, oldest first; of the revoked ones the newest `mostRevoked`, by default all. */
   keys(organizationId: string, mostRevoked?: number): Promise<readonly KeyRecord[] | undefined>;
   key(organizationId: string, keyId: string): Promise<KeyRecord | undefined>;
   updateKey(organizationId: string, keyId: string, change: KeyChange, by: Actor): Promise<UpdateKeyResult>;
   /**
-   * A new key with the settings of the old one, which is revoked now or later, as `replacement`
+   * Creates a key with the settings of the old one, which is revoked now or later, as `replacement`
    * says.
    */
   replaceKey(organizationId: string, keyId: string, replacement: KeyReplacement, by: Actor): Promise<ReplaceKeyResult>;
   /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
   revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
   verifyLedger(options?: VerifyOptions): Promise<LedgerReport>;
-  /** Oldest first, all that were written since then. */
+  /** Lists losses since then, oldest first. */
   losses(sinceMs: number): Promise<readonly LossRecord[]>;
-  /** Oldest first, those about which nobody has decided. */
+  /** Lists undecided dead letters, oldest first. */
   deadLetters(): Promise<readonly DeadLetter[]>;
   /** Charges it now. */
   retryDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;

@@ -8,12 +8,12 @@ import { isList } from './audit-changes.ts';
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
-/** Enough of a text to tell it from others. */
+/** Length to which texts are cut. */
 const SHORT_TEXT = 100;
 
 /**
- * Cuts an event to its bounds, so that no user fills the database with one change. It says how many
- * entries were left out.
+ * Cuts an event to its bounds, so that no user fills the database with one change. The event says
+ * how many list members were omitted.
  */
 export function boundedEvent(event: AuditEvent): AuditEvent {
   return { ...event, subjectName: cut(event.subjectName, MOST_NAME), changes: boundedChanges(event.changes) };
@@ -22,8 +22,8 @@ export function boundedEvent(event: AuditEvent): AuditEvent {
 function boundedChanges(changes: AuditChanges): AuditChanges {
   const whole = shortened(changes, Number.POSITIVE_INFINITY, MOST_TEXT);
   if (fits(whole)) return whole;
-  // The most members of each list with which it fits. A text of 100 characters may take 600 bytes,
-  // and few fields are texts.
+  // Binary search for the most members of each list that fit. A text of 100 characters may take 600
+  // bytes, and few fields are texts.
   let [most, tooMany] = [0, longestList(changes) + 1];
   while (tooMany - most > 1) {
     const middle = Math.floor((most + tooMany) / 2);
@@ -34,7 +34,7 @@ function boundedChanges(changes: AuditChanges): AuditChanges {
 }
 
 function fits(changes: AuditChanges): boolean {
-  // Line ends stand between members alone: JSON escapes those within texts.
+  // Only line ends between members are replaced: JSON escapes those within texts.
   const text = JSON.stringify(changes, null, 1).replace(/\n */g, ' ');
   return Buffer.byteLength(text) <= MOST_CHANGES_BYTES;
 }
@@ -82,7 +82,7 @@ function shortenedText(value: AuditValue, most: number): AuditValue {
   return typeof value === 'string' ? cut(value, most) : value;
 }
 
-/** Says how much it lacks. Never within a character. */
+/** Cuts a text between characters, and says how much is missing. */
 function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const characters = [...text];

@@ -10,10 +10,10 @@ const INSERT: Statement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 const MAX_ACTOR = 300;
-/** An IPv6 address with a zone fits. */
+/** Bound of an address; an IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;
 
-/** In the transaction of the change itself, so that neither is there without the other. */
+/** Adds the event in the transaction of the change, so that neither exists without the other. */
 export async function addAuditEvent(client: pg.PoolClient, given: AuditEvent, by: Actor): Promise<void> {
   const event = boundedEvent(given);
   await run(client, INSERT, [
@@ -32,8 +32,8 @@ export async function addAuditEvent(client: pg.PoolClient, given: AuditEvent, by
 let latestMs = 0;
 
 /**
- * Ids sort by time. What this process writes keeps its order, also within a millisecond: created,
- * then credited.
+ * Increasing milliseconds for ids, which sort by time: events of this process keep their order
+ * within a millisecond.
  */
 function nextMoment(): number {
   latestMs = Math.max(Date.now(), latestMs + 1);

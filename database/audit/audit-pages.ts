@@ -9,9 +9,9 @@ import { THE_OPERATOR } from './audit.ts';
 export interface AuditQuery extends AuditFilter {
   /** Absent: of the whole service. */
   readonly organizationId?: string;
-  /** Operators who are no members have no name there: nor has a command line. */
+  /** True: operators who are not members, and command lines, are shown without a name. */
   readonly forCustomer: boolean;
-  /** Only events before that one. */
+  /** Id of an event: only older ones are returned. */
   readonly before?: string;
   readonly limit: number;
 }

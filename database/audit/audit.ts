@@ -1,6 +1,6 @@
 /** Actor of a change, for the audit log. */
 export interface Actor {
-  /** As people know it: an e-mail address, or user@host of a command line. */
+  /** Name of the actor: an e-mail address, or user@host of a command line. */
   readonly actor: string;
   /** Absent: an operator's command line or the service itself. */
   readonly userId?: string;
@@ -13,7 +13,7 @@ export type AuditAction =
   | 'organization.suspended'
   | 'organization.resumed'
   | 'organization.credited'
-  /** A charge that the ledger had refused. */
+  /** Charge of a dead letter. */
   | 'charge.retried'
   | 'charge.forgiven'
   | 'key.created'
@@ -35,7 +35,7 @@ export type AuditAction =
   | 'user.reset'
   | 'user.password_set'
   | 'user.signed_in'
-  /** A wrong password; no more often than attempts are allowed. */
+  /** Wrong password. Bounded by the limit of attempts. */
   | 'user.sign_in_failed'
   | 'user.signed_out';
 
@@ -45,16 +45,16 @@ export type AuditValue = string | number | boolean | null | readonly string[];
 export interface ListChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** How many more there were: the event would have been too large with them. */
+  /** Number of further members that were omitted because the event would be too large. */
   readonly addedLeftOut?: number;
   readonly removedLeftOut?: number;
-  /** There was no list before, which is not an empty one: no restriction. */
+  /** `null`: there was no list before, so no restriction. An empty list is not that. */
   readonly before?: null;
-  /** There is no list any more. */
+  /** `null`: there is no list any more. */
   readonly after?: null;
 }
 
-/** A value before and after. For a list that stays one, only the difference. */
+/** Value before and after. For a list that remains a list, only the difference. */
 export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChange;
 
 /**

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
-/** How many changes may be asked for in a minute, and in a day, of UTC. */
+/** Limits of attempted changes, in a UTC minute and a UTC day. */
 export interface ChangeLimits {
   readonly perMinute: number;
   readonly perDay: number;
@@ -9,7 +9,7 @@ export interface ChangeLimits {
 
 export const CHANGE_LIMITS: ChangeLimits = { perMinute: 60, perDay: 2_000 };
 
-/** Changes that count together: those of a user, and those of an organization's members. */
+/** Subject of the counts: a user, or an organization's changes of members. */
 export interface Changer {
   readonly subject: string;
   readonly organization?: string;
@@ -29,9 +29,8 @@ const count = (subject: string, seconds: number, from: string) =>
       select ${subject}, ${seconds}, ${startOf(seconds)}, 1 ${from} ${ONE_MORE}`;
 
 /**
- * Counted before the change, in one statement, so that processes side by side cannot be slipped
- * past. Each share is asked only if the one before has room: who is beyond his own takes nothing of
- * his organization's.
+ * Counts an attempt before the change, in one statement, so that parallel processes cannot exceed a
+ * limit. The organization's count is only touched if the user is within the own limit.
  */
 const COUNT: Statement = {
   name: 'count_change',
@@ -86,7 +85,7 @@ const COUNT_EVENT: Statement = {
   text: count('$1::text', MINUTE_SECONDS, ''),
 };
 
-/** How many there were of the subject in this minute, with this one. */
+/** Counts one event of the subject and returns the count of this minute. */
 export async function countEvent(pool: pg.Pool, subject: string): Promise<number> {
   const [row] = await run<{ changes: number }>(pool, COUNT_EVENT, [subject]);
   return row?.changes ?? 1;

@@ -3,7 +3,7 @@ import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * File of the key that signs checkpoints: only the processes of this data folder, and its operator,
+ * File with the key that signs checkpoints. Only the processes of this data folder and its operator
  * have it.
  */
 const FILE = 'checkpoint-key.pem';
@@ -13,8 +13,8 @@ export function checkpointKeyPath(dataDir: string): string {
 }
 
 /**
- * The private key of a data folder, made there when it is missing; two that make it at once get the
- * same. Rejects when it cannot be read.
+ * Reads the private key of a data folder, or creates it; two processes that create it at once get
+ * the same. Rejects if it cannot be read.
  */
 export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   const path = checkpointKeyPath(dataDir);
@@ -25,7 +25,7 @@ export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
   return createPrivateKey(present ?? (await makeKey(path)));
 }
 
-/** Its name appears with its content whole. */
+/** Renames a complete file into place, so that no process reads half of it. */
 async function makeKey(path: string): Promise<Buffer> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const temporary = `${path}.${randomUUID()}.tmp`;

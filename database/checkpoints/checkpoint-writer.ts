@@ -11,10 +11,7 @@ import {
   signCheckpoint,
 } from './checkpoints.ts';
 
-/**
- * Accounts that one transaction looks at, and entries that it reads: it takes no longer than a
- * request's may.
- */
+/** Bounds of one transaction, so that it takes no longer than that of a request. */
 const AT_ONCE = { accounts: 2_000, entries: 50_000 };
 /** Limit of one run: the next run does the rest. */
 const MOST_TRANSACTIONS = 200;
@@ -25,10 +22,7 @@ const PAGE_END: Statement = {
       select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
     ) page`,
 };
-/**
- * Organizations whose newest checkpoint is old enough, or has too many entries after it, with its
- * position.
- */
+/** Finds organizations whose newest checkpoint is old enough, or has too many entries after it. */
 const DUE: Statement = {
   name: 'ledger_checkpoints_due',
   text: `
@@ -71,7 +65,7 @@ interface Due {
   readonly credits: string;
 }
 
-/** As CheckpointStore says. */
+/** Implements `CheckpointStore.write`. */
 export async function writeCheckpoints(pool: pg.Pool, work: CheckpointRun): Promise<number> {
   let written = 0;
   let after: string | undefined = '';
@@ -104,8 +98,7 @@ async function writePage(
       totalCreditsNanoUsd: BigInt(due.credits),
     };
     while (stands.sequence < due.sequence) {
-      // The rest of this organization is the next transaction's: it has too many entries to have to
-      // wait.
+      // The next transaction continues with this organization, which has many entries.
       if (room <= 0) return { written, after: reached };
       const upTo = Math.min(stands.sequence + MOST_ENTRIES, due.sequence);
       room -= upTo - stands.sequence;
@@ -119,7 +112,7 @@ async function writePage(
 
 type Standing = Pick<Checkpoint, 'sequence' | 'hash' | 'balanceNanoUsd' | 'totalCreditsNanoUsd'>;
 
-/** Entries up to the account's sequence were committed with it, and never change. */
+/** Reads without a lock: entries up to the account's sequence are committed and never change. */
 async function write(
   client: pg.PoolClient,
   organizationId: string,

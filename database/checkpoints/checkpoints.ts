@@ -2,8 +2,8 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import type { NanoUsd } from '../../core/money.ts';
 
 /**
- * How an organization's ledger stood after an entry, with a hash of all that led there: proof
- * against a changed past and a lost end.
+ * State of an organization's ledger after an entry, with a hash of all entries before. Detects a
+ * changed past and a lost end.
  */
 export interface Checkpoint {
   readonly organizationId: string;
@@ -24,12 +24,12 @@ export interface Checkpoint {
 
 export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
 
-/** Keeps checkpoints, beside the ledger. Both methods reject with StoreUnavailable. */
+/** Stores checkpoints beside the ledger. Both methods reject with StoreUnavailable. */
 export interface CheckpointStore {
   /**
-   * Writes one, or several where there are many new entries, for every organization that has new
-   * entries and no checkpoint of late. Resolves with how many were written; with 0 also while
-   * another process is at it.
+   * Writes checkpoints for every organization that has new entries and no recent checkpoint:
+   * several if there are many entries. Resolves with how many were written; with 0 also while
+   * another process writes.
    */
   write(run: CheckpointRun): Promise<number>;
   /** Made at that moment or later, oldest first. */
@@ -39,14 +39,11 @@ export interface CheckpointStore {
 export interface CheckpointRun {
   readonly privateKey: KeyObject;
   readonly nowMs: number;
-  /** An organization gets none before its newest one is so old. */
+  /** Least age of the newest checkpoint before the next one. */
   readonly everyMs: number;
 }
 
-/**
- * More new entries than these make several checkpoints: none of them has to be read as a larger
- * piece.
- */
+/** Most entries of one checkpoint, so that no verification has to read a larger piece. */
 export const MOST_ENTRIES = 10_000;
 
 /** Before an organization's first entry. */

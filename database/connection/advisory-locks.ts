@@ -1,4 +1,4 @@
-/** PostgreSQL's advisory locks are numbers, one space for each database: all of ours stand here. */
+/** Numbers of all our advisory locks in PostgreSQL; each database has its own set. */
 export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
 /** Lock for making and dropping partitions. */

@@ -13,42 +13,38 @@ export type Connection = pg.Pool | pg.PoolClient;
 
 export interface Timeouts {
   readonly connectMs: number;
-  /** PostgreSQL gives up a statement after it. */
+  /** Time after which PostgreSQL cancels a statement. */
   readonly statementMs: number;
 }
 
 /**
- * We give up a little after PostgreSQL should have: it answers with its own error unless it, or the
- * way to it, is frozen.
+ * Margin of our timeout over PostgreSQL's, which reports its own error unless it, or the network,
+ * is frozen.
  */
 const ANSWER_MARGIN_MS = 500;
 
 /**
- * Every statement of the gateway looks up rows by index, by design. The planner may see the tables
- * for the first time while they are empty, and a plan it then makes for a prepared statement would
- * read them whole until statistics follow their growth; generic plans spare a planning of about a
- * millisecond for each execution. Bitmaps, caches and copies of rows pay for thousands of them: a
- * lookup of callers costs a fifth less without (measured).
+ * Planner settings: every statement looks up rows by index. Without them, a plan that was prepared
+ * while tables were empty would read them whole until statistics follow. Generic plans save about 1
+ * ms of planning per execution. Without bitmaps, caches and copies of rows a lookup of callers
+ * costs a fifth less (measured).
  */
 const PLANNER_NODES = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin', 'memoize', 'material'];
 const BY_INDEX = [
   ...PLANNER_NODES.map((node) => `set enable_${node} = off`),
   'set plan_cache_mode = force_generic_plan',
 ].join('; ');
-/** For one transaction that reads tables whole. */
+/** Undoes the settings for one transaction that reads whole tables. */
 export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} = on`).join('; ');
-/**
- * Reports have filters that are not always there: each is planned for the values it is asked with.
- */
+/** Plans each report for the values of its filters. */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
 /** Charges lock rows and read them then, which `serializable` would answer with rollbacks. */
 const SESSION = `set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
- * A standby answers lookups and takes no charge; and a connection that was made before its
- * promotion would outlive it without the look at the timeline below. So it is refused with the code
- * that a write would be.
+ * Refuses a standby with the error code of a write. It would serve lookups but take no charge, and
+ * a connection from before its promotion would skip NOTE_TIMELINE.
  */
 export const REFUSE_READ_ONLY = `do $$ begin
     if current_setting('transaction_read_only')::boolean then
@@ -57,17 +53,16 @@ export const REFUSE_READ_ONLY = `do $$ begin
   end $$`;
 
 /**
- * The database may be another since the last connection (0022_ledger_identity.sql). The very first
- * one comes before the migrations.
+ * Notes a changed timeline, because the database may be another one since the last connection
+ * (0022_ledger_identity.sql). The function is missing before the first migration.
  */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
   end $$`;
 
 /**
- * pg and its pool listen to a connection only at times: a connection that ends while it connects,
- * has just been released or is in our hands would end the process with an unhandled `error`. The
- * current statement and the pool report the end as well.
+ * Prevents that an unhandled `error` event ends the process: pg and its pool do not always listen
+ * to a connection. The current statement and the pool report the end as well.
  */
 class GuardedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -78,8 +73,8 @@ class GuardedClient extends pg.Client {
 
 export interface SessionSettings {
   /**
-   * `off`: for what may be lost with a crash of the server, and must not wait for its disk. Default
-   * on.
+   * `off` for rows that may be lost in a crash of the server and must not wait for its disk.
+   * Default `on`.
    */
   readonly synchronousCommit?: 'on' | 'off';
   /** Default `by_index`. */
@@ -124,8 +119,8 @@ export interface Statement {
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. `timeoutMs`:
- * where the connection's own is too short.
+ * Runs one prepared statement. Rejects with StoreUnavailable. `timeoutMs`: replaces the timeout of
+ * the connection.
  */
 export async function run<R extends object = Row>(
   on: pg.Pool | pg.PoolClient | pg.Client,

@@ -5,19 +5,15 @@ import { REFUSE_READ_ONLY } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /**
- * The connection whose end is the end of the lock that says who keeps the limits of a database
- * (memory-mode-lock.ts).
+ * Longest wait for a reply on the connection that has the lock on the limits (memory-mode-lock.ts).
  */
 export const ANSWER_MS = 2_000;
-/**
- * A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that
- * long before it gives up.
- */
+/** Tries to take the lock: a process that was just killed keeps it until PostgreSQL notices. */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;
 /**
- * A machine that vanished closes nothing: by its default PostgreSQL would keep such a connection,
- * and its lock, for two hours.
+ * Keepalive of 25 s. A machine that vanished closes no connection, and PostgreSQL would keep it
+ * with its lock for two hours by default.
  */
 const GONE_AFTER_25_S = 'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3';
 
@@ -44,7 +40,7 @@ export async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   try {
     await client.connect();
-    // A lock that is held on a standby keeps nobody from the primary.
+    // A lock on a standby would not exclude processes at the primary.
     await client.query(`${REFUSE_READ_ONLY}; ${GONE_AFTER_25_S}`);
   } catch (error) {
     abandon(client);
@@ -70,7 +66,7 @@ export async function query<R extends object>(client: pg.Client, text: string, v
   }
 }
 
-/** Closes without waiting for an answer that may never come. */
+/** Closes the connection without waiting for a reply. */
 export function abandon(client: pg.Client): void {
   client.end().catch(() => undefined);
 }

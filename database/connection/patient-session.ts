@@ -4,13 +4,10 @@ import { asStoreError } from './unavailable.ts';
 /** Limit of one statement. Its reads are bounded, so only an overloaded machine takes as long. */
 const TIMEOUT_MS = 600_000;
 
-/**
- * Runs bounded statements that read much, each for itself, on a connection that is closed
- * afterwards.
- */
+/** Runs large bounded reads with a long timeout, on a connection that is closed afterwards. */
 export interface PatientSession {
   read<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
-  /** Several statements that see one moment. */
+  /** Runs `work` in one snapshot of the database. */
   atOneMoment<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -29,7 +26,7 @@ export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession
   };
   try {
     await read(`set statement_timeout = ${TIMEOUT_MS}`);
-    // A plan for any value would read the log of all days for some of its lines.
+    // A generic plan would read all partitions of the request log.
     await read(`set plan_cache_mode = force_custom_plan`);
     return await work({
       read,

@@ -1,7 +1,6 @@
 /**
- * A batch as an array of records in PostgreSQL's own notation: one parameter. PostgreSQL turns it
- * into rows for half the price of one array for each column (measured with 22 columns). `pg` knows
- * no records.
+ * Writes a batch as one parameter, an array of records in PostgreSQL's notation, which `pg` does
+ * not support. It costs half of one array per column (measured with 22 columns).
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
@@ -11,7 +10,8 @@ export type FieldValue = string | number | bigint | boolean | null | undefined;
  */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
 /**
- * A record's quotes stand inside an array's, where each of their characters is escaped once more.
+ * Escapes of quotes and backslashes: a record's quotes are inside an array's, so each is escaped
+ * twice.
  */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { asStoreError } from './unavailable.ts';
 
-/** The way to the database is not one that money can go: the message says what to do. */
+/** Error about a pooler that mixes sessions. The message says how to fix it. */
 export class TransactionPooler extends Error {
   override readonly name = 'TransactionPooler';
 }
@@ -14,14 +14,14 @@ export const TRANSACTION_POOLER =
 
 const CONNECT_MS = 3_000;
 const ANSWER_MS = 3_000;
-/** Beside other clients a pooler may give a session back by chance. */
+/** Several rounds, because a pooler may return the same session by chance. */
 const ROUNDS = 5;
 const SETTING = 'inference_gateway.session';
 
 /**
- * Checks that a connection is a session of PostgreSQL's own, which keeps its settings and its
- * backend while another connection is in the middle of a transaction. Rejects with
- * TransactionPooler, or with StoreUnavailable when PostgreSQL is away.
+ * Checks that a connection keeps its session (settings and backend) while another one is in a
+ * transaction. Rejects with TransactionPooler, or with StoreUnavailable if PostgreSQL is
+ * unavailable.
  */
 export async function refuseTransactionPooler(url: string): Promise<void> {
   if (await hasTransactionPooler(url)) throw new TransactionPooler(TRANSACTION_POOLER);
@@ -45,7 +45,7 @@ export async function hasTransactionPooler(url: string): Promise<boolean> {
   } catch (error) {
     throw asStoreError(error);
   } finally {
-    // Not waited for: a server that does not answer would not take the farewell either.
+    // Ends without waiting: an unresponsive server would not reply to it either.
     for (const client of [session, other]) client.end().catch(() => undefined);
   }
 }
@@ -71,8 +71,8 @@ interface Session {
 }
 
 /**
- * Rows of the last of several statements, as a simple query: prepared ones fail behind some
- * poolers, for another reason.
+ * Returns the rows of the last statement. Uses simple queries, because prepared ones fail behind
+ * some poolers for another reason.
  */
 async function rowsOf(client: pg.Client, text: string): Promise<readonly Session[]> {
   const results = (await client.query(text)) as pg.QueryResult<Session> | pg.QueryResult<Session>[];

@@ -3,16 +3,16 @@ import { tlsProblem } from '../../core/net/tls-problem.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 
 /**
- * SQLSTATE classes that say something about the server and not about the statement: connection,
- * authorization, unknown database, transaction rollback, resources, operator intervention (time-out
- * and shutdown too), system error; 25006 is a standby, or a server that is set to read only, 55000
- * a database that is closed to new connections.
+ * SQLSTATE classes about the server, not the statement: connection, authorization, unknown
+ * database, transaction rollback, resources, operator intervention (timeout and shutdown too),
+ * system error; 25006 is a standby or a read-only server, 55000 a database closed to new
+ * connections.
  */
 const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
 
 /**
- * Turns what `pg` throws into StoreUnavailable where PostgreSQL is away; everything else is a bug
- * or a refused row and stays what it is.
+ * Turns errors of an unreachable or overloaded PostgreSQL into StoreUnavailable. Others (a bug, a
+ * refused row) stay as they are.
  */
 export function asStoreError(error: unknown): unknown {
   if (error instanceof pg.DatabaseError) {
@@ -25,9 +25,7 @@ export function asStoreError(error: unknown): unknown {
   return new StoreUnavailable('PostgreSQL is not reachable', { cause: tls === undefined ? error : new Error(tls) });
 }
 
-/**
- * Deadlock or serialization failure: the same statement may succeed when it is tried again at once.
- */
+/** True after a deadlock or serialization failure: a retry may succeed at once. */
 export function isRollback(error: unknown): boolean {
   return (
     error instanceof StoreUnavailable &&
@@ -37,8 +35,7 @@ export function isRollback(error: unknown): boolean {
 }
 
 /**
- * PostgreSQL refused a value or a row (data exception, constraint), so that the statement can never
- * succeed as it is.
+ * True if PostgreSQL refused a value or a row (data exception, constraint), so no retry succeeds.
  */
 export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');

@@ -9,7 +9,7 @@ import { isRefusedRow, isRollback } from './unavailable.ts';
 const MAX_TRIES = 3;
 
 export interface RowWriting<Row> {
-  /** Takes one parameter: the batch as `encode` writes it. */
+  /** Statement with one parameter, the text of `encode`. */
   readonly statement: Statement;
   readonly encode: (batch: readonly Row[]) => string;
   /** `code`: PostgreSQL's. */

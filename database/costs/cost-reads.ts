@@ -6,7 +6,7 @@ import { asStoreError } from '../connection/unavailable.ts';
 import type { CostGroup, CostQuery, CostRow, ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
 import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
 
-/** Months of a large ledger take their time, and the gateway goes on meanwhile. */
+/** Timeout of a report over months of a large ledger. */
 const TIMEOUT_MS = 600_000;
 /** Sorts after every generation. */
 const AFTER_ALL_GENERATIONS = 'gen-8';
@@ -33,7 +33,7 @@ function reportSql(column: string): string {
     order by revenue desc, subject`;
 }
 
-/** The largest revenue first. */
+/** Reports costs and losses, the largest revenue first. */
 export async function costReport(pool: pg.Pool, { sinceMs, untilMs, by }: CostQuery): Promise<readonly CostRow[]> {
   const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : idFloor('gen', Math.max(0, untilMs));
   const rows = await readWhole<Record<'subject' | 'requests' | 'revenue' | 'losses', string>>(
@@ -50,7 +50,7 @@ export async function costReport(pool: pg.Pool, { sinceMs, untilMs, by }: CostQu
 }
 
 /**
- * The ids are for the partitions: an attempt begins at most a `timeouts.total`, an hour, after its
+ * Ids select the partitions: an attempt begins at most `timeouts.total`, an hour, after its
  * request.
  */
 const PROVIDER_USAGE = `
@@ -90,8 +90,8 @@ async function readWhole<R extends object>(pool: pg.Pool, text: string, values: 
     await client.query(
       `set local statement_timeout = ${TIMEOUT_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
     );
-    // The connection's own time-out is meant for requests. `query_timeout` is read from the
-    // statement by pg, but missing from its types.
+    // Replaces the connection's timeout, which is meant for requests. `query_timeout` is read by
+    // pg, but missing from its types.
     const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
     try {
       return (await client.query<R>(statement)).rows;

@@ -4,7 +4,7 @@ import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
 
 export type CostGroup = 'model' | 'provider' | 'organization';
 
-/** By the arrival of requests. */
+/** Range of a cost report, by the arrival of requests. */
 export interface CostQuery {
   readonly sinceMs: number;
   /** Exclusive. Absent: until now. */
@@ -24,7 +24,7 @@ export interface CostRow {
 }
 
 /**
- * Everything that providers were asked, charged or not. Attempts are kept as long as the request
+ * Range of a usage report: all attempts, charged or not. Attempts are kept as long as the request
  * log, charges for ever.
  */
 export interface ProviderUsageQuery {
@@ -37,9 +37,9 @@ export interface ProviderUsageQuery {
   readonly provider?: string;
 }
 
-/** A sum over calls that are alike in the first four. */
+/** Sum over attempts with the same first four members. */
 export interface ProviderUsageRow {
-  /** When the provider was asked, or for what was charged, when the request arrived. */
+  /** Day of the attempt, or of the arrival of a charged request. */
   readonly day: UtcDay;
   readonly model: string;
   /** Absent: it was charged. */

@@ -1,7 +1,8 @@
 import type { NanoUsd } from '../../core/money.ts';
 
 /**
- * `over_hold`: usage beyond what was held for it; `balance`: a late charge found too little left.
+ * Reason of a loss. `over_hold`: the price of the usage is above the hold; `balance`: a late charge
+ * found too little left.
  */
 export type LossReason =
   | 'over_hold'
@@ -14,7 +15,7 @@ export type LossReason =
   | 'taken_over'
   | 'forgiven';
 
-/** Work that a provider is paid for, or may be, and that no organization pays. */
+/** Work that a provider may bill and no organization pays. */
 export interface Loss {
   readonly generationId: string;
   readonly organizationId: string;
@@ -24,7 +25,7 @@ export interface Loss {
   readonly provider: string;
 }
 
-/** After the commit, once for each loss that is new. */
+/** Called after the commit, once for each new loss. */
 export type OnLoss = (reason: LossReason, amountNanoUsd: NanoUsd) => void;
 
 export interface LossRecord extends Omit<Loss, 'model' | 'provider'> {

@@ -1,20 +1,18 @@
 import type { TokenUsage } from '../../core/pricing.ts';
 import type { Loss } from './losses.ts';
 
-/**
- * Why nobody was charged for what a provider was asked. A bounded set: metrics have it as a label.
- */
+/** Reasons of an uncharged attempt. A bounded set: metrics have it as a label. */
 export const UNCHARGED_REASONS = [
   /** No provider has seen the whole request. */
   'not_sent',
-  /** The provider answered that it failed, or refused; providers bill nothing for that. */
+  /** The provider reported an error; providers bill nothing for that. */
   'provider_error',
-  /** The answer broke off, or was none. */
+  /** The response broke off, or was invalid. */
   'broken',
   'timeout',
   /** Over `limits.response_body`. */
   'response_too_large',
-  /** Too many large answers were in memory. */
+  /** Too many large responses were in memory. */
   'no_room',
   'client_left',
   /** A planned stop cut it. */
@@ -28,14 +26,14 @@ export const UNCHARGED_REASONS = [
 export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
 
 /**
- * One attempt at a provider that nobody was charged for: one that was charged is its generation.
- * For the comparison with what providers bill; no charge depends on it.
+ * Uncharged attempt, for the comparison with the provider's bill. A charged attempt is its
+ * generation. No charge depends on this.
  */
 export interface ProviderAttempt {
   readonly generationId: string;
   /**
-   * Number among the attempts of this generation, from 1; 0: a charge from the spool, which does
-   * not know it.
+   * Number of the attempt within its delivery, from 1; 0: a charge from the spool, which has no
+   * number.
    */
   readonly attempt: number;
   readonly organizationId: string;
@@ -44,10 +42,13 @@ export interface ProviderAttempt {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly providerModel: string;
-  /** The provider's own id of the answer, or of the request, where it sent one. */
+  /** The provider's id of the response or the request, if it sent one. */
   readonly upstreamId?: string;
   readonly askedAtMs: number;
-  /** `ok`, `client_left`, `crash`, or why the attempt failed (delivery/provider-failure.ts). */
+  /**
+   * `ok`, `client_left`, `crash`, or the cause of the failure
+   * (ext-proc/delivery/provider/provider-failure.ts).
+   */
   readonly result: string;
   readonly reason: UnchargedReason;
   /** Tokens that the provider may bill. Absent: none, or unknown. */
@@ -58,20 +59,17 @@ export interface ProviderAttempt {
 
 export interface AttemptTokens {
   readonly usage: TokenUsage;
-  /** By the provider, by the tokenizer, or from the length of the text. */
+  /** Source of the count: the provider, our tokenizer, or the length of the text. */
   readonly source: 'reported' | 'counted' | 'estimated';
 }
 
-/** Keeps attempts, as long as the request log is kept. */
+/** Stores uncharged attempts as long as the request log. */
 export interface ProviderAttempts {
-  /**
-   * Takes it, to be written soon; drops it, and counts that, when too many are waiting. Never
-   * throws.
-   */
+  /** Buffers an attempt to be written soon. If too many wait, drops and counts it. Never throws. */
   record(attempt: ProviderAttempt): void;
 }
 
 export interface ProviderAttemptStore {
-  /** Each attempt once, by generation and number; otherwise as RequestLogStore.write(). */
+  /** Writes each attempt once, by generation and number; otherwise as RequestLogStore.write(). */
   write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
 }

@@ -4,45 +4,46 @@
  * it; so a replay and its charge cannot disagree. Methods reject with StoreUnavailable.
  */
 export interface IdempotencyStore {
-  /** Takes the key where it is free. One of any number of claims at once gets it. */
+  /** Takes a free key. Of several claims at once one gets it. */
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /**
-   * Extends the leases of attempts that are alive. One that has lost its key is passed over: its
-   * settlement finds out.
+   * Extends the leases of live claims. A claim that lost its key is skipped: its settlement detects
+   * it.
    */
   renew(claims: readonly Claim[], leaseMs: number): Promise<void>;
   /**
-   * Gives a key back that has no answer; nothing happens when another attempt has it, or it has its
-   * answer.
+   * Frees a key without a response. Changes nothing if another request has the key, or if it has a
+   * response.
    */
   free(claim: Claim): Promise<void>;
   /**
-   * Reads the sealed answer of a finished attempt, from that byte on and at most so many;
-   * `undefined` when it is not there any more. An answer never changes. Bytes come as hexadecimal
-   * text: much at once would be there three times, and take too long for one statement.
+   * Reads at most `bytes` of a sealed response from `from` on; `undefined` if it was deleted. A
+   * response never changes. PostgreSQL sends bytes as hexadecimal text, so large pieces take three
+   * times their memory.
    */
   piece(claim: Claim, from: number, bytes: number): Promise<Buffer | undefined>;
-  /** Deletes what is older, the oldest first. Returns how many rows, at most `limit`. */
+  /** Deletes older rows, oldest first, at most `limit`. Returns how many. */
   deleteOlderThan(retentionMs: number, limit: number): Promise<number>;
   /**
-   * Sees to the sums of what each organization has stored, where no charge did: answers that were
-   * deleted, and those of the release before. Takes the oldest answers of organizations away that
-   * are above the bound for another reason. At most about `limit` rows of a kind.
+   * Corrects each organization's sum of stored bytes after deletions without a charge, and for rows
+   * of the former release. Evicts the oldest responses of organizations above the bound. At most
+   * about `limit` rows of each kind.
    */
   tidyStored(boundBytes: number, limit: number): Promise<Tidied>;
 }
 
 export interface Tidied {
-  /** As long as it is the limit, there is more to do. */
+  /** Number of changed rows; as many as `limit` mean that there is more to do. */
   readonly changed: number;
-  /** Answers that gave way. */
+  /** Evicted responses. */
   readonly evicted: number;
-  /** Sum of all organizations. */
+  /** Stored bytes of all organizations. */
   readonly storedBytes: number;
 }
 
 /**
- * An attempt's hold on a key. The generation id is the fencing token: it is new for every attempt.
+ * Claim of a request on an idempotency key. The generation id is the fencing token: it is new for
+ * every request.
  */
 export interface Claim {
   readonly organizationId: string;
@@ -52,9 +53,9 @@ export interface Claim {
 }
 
 export interface ClaimRequest extends Claim {
-  /** 32 bytes, keyed: says only whether the body is the same. */
+  /** Keyed hash, 32 bytes: only says if the body is the same. */
   readonly bodyHash: Buffer;
-  /** The attempt counts as dead when it has not renewed for this long. */
+  /** A claim without renewal for this long counts as dead. */
   readonly leaseMs: number;
   readonly retentionMs: number;
   /** The key of a dead request is not claimed, but reported as `lapsed`. */
@@ -66,6 +67,6 @@ export type ClaimResult =
   /** The key was used with another body. */
   | { readonly kind: 'reused' }
   | { readonly kind: 'running' }
-  /** The attempt counts as dead. */
+  /** The claim counts as dead. */
   | { readonly kind: 'lapsed'; readonly generationId: string }
   | { readonly kind: 'finished'; readonly generationId: string; readonly answerBytes: number };

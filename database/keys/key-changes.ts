@@ -27,9 +27,7 @@ interface LockedKeyRow extends KeyRow {
   readonly expired: boolean;
 }
 
-/**
- * In the order that every change of a key takes: its organization where that matters, then the key.
- */
+/** Locks in the order of every change of a key: the organization if needed, then the key. */
 const LOCK: Statement = {
   name: 'lock_key',
   text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
@@ -117,7 +115,7 @@ export async function revokeKey(
   return inTransaction(pool, 'begin', (client) => revokeHere(client, id, by, organizationId));
 }
 
-/** Within a transaction of the caller's. */
+/** Revokes a key within the caller's transaction. */
 export async function revokeHere(
   client: pg.PoolClient,
   id: string,

@@ -29,18 +29,19 @@ const BOUNDS = {
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 8, longestPaceMs: 16 } };
 
 /**
- * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes
- * agree; a clock that is set back makes nothing usable that was revoked on the spot, because that
- * was decided no earlier than it took effect.
+ * SQL for "is revoked now". A planned revocation has a time in the future. PostgreSQL's clock
+ * decides, so that all processes agree. A key that was revoked at once stays revoked if the clock
+ * is set back, because the decision is no earlier than its effect.
  */
 export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
-/** Neither revoked nor expired. */
+/** SQL for a live key: neither revoked nor expired. */
 export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expires_at > now(), true)`;
 
 /**
- * Sequences of keys are those of their organization: both change under the account's row lock, so
- * one number orders both. A caller is one JSON value, because `pg` takes longer to read 25 columns
- * than PostgreSQL to find them; amounts are text, because JSON's numbers are not exact.
+ * Reads callers. A key's sequence is that of its organization: both change under the account's row
+ * lock, so one number orders both. A caller is one JSON value, because reading 25 columns takes
+ * `pg` longer than PostgreSQL needs to find them. Amounts are text, because JSON's numbers are not
+ * exact.
  */
 const FIND_KEYS: Statement = {
   name: 'find_keys',
@@ -103,7 +104,7 @@ type AccountFields = readonly [
 ];
 type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
-/** Owner of the limits, as this process knows it. */
+/** Limits that this process keeps, or shares. */
 export interface LimitsClaim {
   readonly owner: () => Owner | undefined;
   readonly fences: Pick<ReadFences, 'observe'>;
@@ -111,8 +112,8 @@ export interface LimitsClaim {
 
 /**
  * Reads callers, many in one query (docs/design.md, "Authentication without a cache"). `owner` is
- * the mark of this process, or of the store it shares: once another mark is in the database,
- * nothing is admitted here any more.
+ * the mark of this process or of its shared store. Once the database has another mark, this process
+ * admits nothing.
  */
 export function createKeyLookup(
   pool: pg.Pool,
@@ -136,7 +137,7 @@ async function findBatch(
   const [first] = lookups;
   const sameDay = lookups.every((lookup) => lookup.day === first?.day);
   if (sameDay) return findAll(pool, lookups, claim);
-  // Around midnight only.
+  // More than one day occurs only around midnight.
   const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], claim)));
   return outcomes.flat();
 }

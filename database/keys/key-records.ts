@@ -30,7 +30,7 @@ export interface KeyRecord extends KeySettings {
   readonly createdBy?: string;
 }
 
-/** Absent: stays as it is. `null`: no longer restricted. */
+/** Changed settings. Absent: unchanged. `null`: no longer restricted. */
 export interface KeyChange {
   readonly name?: string;
   readonly scopes?: readonly Scope[];
@@ -68,8 +68,8 @@ export type UpdateKeyResult =
   | { readonly kind: 'unknown_key' }
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
   /**
-   * Judged are the limits that the change really changes: one that stood above before the
-   * organization's was lowered may stay.
+   * Refuses only changed limits: an unchanged one may be above the organization's, which was
+   * lowered later.
    */
   | AboveOrganization;
 
@@ -78,5 +78,5 @@ export type ReplaceKeyResult =
   | { readonly kind: 'unknown_key' }
   /** Revoked, or to be revoked because it was replaced before. */
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** The new key would have been of no use: its expiry is the old one's. */
+  /** The old key has expired, and the new one would have the same expiry. */
   | { readonly kind: 'expired'; readonly key: KeyRecord };

@@ -7,7 +7,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
 import { limitsOf } from '../organizations/rate-limits.ts';
-import { IS_REVOKED } from './key-lookup.ts';
+import { IS_ACTIVE, IS_REVOKED } from './key-lookup.ts';
 import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
 
 /** Columns of `keys k`. */
@@ -28,7 +28,9 @@ const SHOW: Statement = {
   name: 'show_key',
   text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = $2`,
 };
-/** So that the limits compared with are still the organization's when the key appears. */
+/**
+ * Locks the organization, so that its limits are still the compared ones when the key is committed.
+ */
 const LOCK_ORGANIZATION: Statement = {
   name: 'lock_organization',
   text: 'select from organizations where id = $1 for share',
@@ -67,13 +69,13 @@ export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<
   });
 }
 
-/** Its limits stay as they are until the transaction ends. */
+/** Locks an organization: its limits stay until the transaction ends. */
 export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
   await run(client, LOCK_ORGANIZATION, [id]);
   return findOrganization(client, id);
 }
 
-/** `origin`: what else the audit log should say of it. */
+/** Inserts a key. `origin`: further fields for the audit log. */
 export async function insertKey(
   client: pg.PoolClient,
   key: NewKey,
@@ -151,4 +153,27 @@ export function keyRecord(row: KeyRow): KeyRecord {
     createdAtMs: Number(row.created_ms),
     ...(row.created_by === null ? {} : { createdBy: row.created_by }),
   };
+}
+
+/** Counts that bound how many keys an organization may still create. */
+export interface KeyCounts {
+  /** Keys that are neither revoked nor expired. */
+  readonly usable: number;
+  /** Keys of the last 24 hours, revoked ones included. */
+  readonly madeWithinDay: number;
+}
+
+const COUNT: Statement = {
+  name: 'key_counts',
+  text: `select
+      (select count(*)::integer from keys k
+        where k.organization_id = $1 and ${IS_ACTIVE}) as usable,
+      (select count(*)::integer from keys k
+        where k.organization_id = $1 and k.created_at > now() - interval '1 day') as "madeWithinDay"`,
+};
+
+export async function countKeys(pool: pg.Pool, organizationId: string): Promise<KeyCounts> {
+  const [counts] = await run<KeyCounts>(pool, COUNT, [organizationId]);
+  if (counts === undefined) throw new Error('a select without from gave no row');
+  return counts;
 }

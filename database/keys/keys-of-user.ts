@@ -7,13 +7,13 @@ import { lockKey, present, revokeHere } from './key-changes.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import { KEY_COLUMNS, type KeyRow, keySubject } from './key-rows.ts';
 
-/** Somebody to whom keys belong. */
+/** Owner of keys. */
 export interface KeyOwner {
   readonly userId: string;
   readonly email: string;
 }
 
-/** In an order, so that two who do this do not wait for each other. */
+/** Locks in one order, so that two such changes cannot deadlock. */
 const ACTIVE_OF: Statement = {
   name: 'active_keys_of',
   text: `select k.id, k.organization_id as "organizationId" from keys k
@@ -25,8 +25,8 @@ const HAND_OVER: Statement = {
 };
 
 /**
- * All that work and belong to the user, in the organization or in every one; within a transaction
- * of the caller's. Returns how many.
+ * Revokes the user's live keys, in one organization or in every one, within the caller's
+ * transaction. Returns how many.
  */
 export async function revokeKeysOf(
   client: pg.PoolClient,
@@ -40,8 +40,7 @@ export async function revokeKeysOf(
 }
 
 /**
- * All that work and belong to `from` in the organization belong to `to`; within a transaction of
- * the caller's.
+ * Hands the live keys of `from` in the organization over to `to`, within the caller's transaction.
  */
 export async function handOverKeysOf(
   client: pg.PoolClient,

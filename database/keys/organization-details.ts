@@ -4,10 +4,10 @@ import type { NanoUsd } from '../../core/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 
-/** Figures beside an organization in the operator's list. */
+/** Details of an organization in the operator's list. */
 export interface OrganizationDetails {
   readonly spentTodayNanoUsd: NanoUsd;
-  /** Neither revoked nor expired. */
+  /** Keys that are neither revoked nor expired. */
   readonly usableKeys: number;
 }
 
@@ -20,7 +20,7 @@ const DETAILS: Statement = {
     left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`,
 };
 
-/** Details by organization id. */
+/** Reads details, by organization id. */
 export async function organizationDetails(
   pool: pg.Pool,
   ids: readonly string[],

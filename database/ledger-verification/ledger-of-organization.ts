@@ -12,8 +12,8 @@ export interface Begin {
   readonly creditsNanoUsd: bigint;
   readonly hash: Buffer;
   /**
-   * Daily sums are looked at from this day on: those of earlier days have entries before the
-   * beginning. Empty: of all days.
+   * First day whose sums are compared: earlier days have entries before the beginning. Empty: all
+   * days.
    */
   readonly firstDay: string;
 }
@@ -49,8 +49,8 @@ export const REACHES = 'the ledger reaches every checkpoint';
 const NUMBERED = 'entries are numbered without gaps up to the sequence of the account';
 
 /**
- * Entries never change, and all up to the account's sequence were committed with it: so only the
- * end has to be seen at one moment.
+ * Verifies an organization. Entries never change, and all up to the account's sequence are
+ * committed with it, so only the end needs one snapshot of the database.
  */
 export async function verifyOrganization(on: Verification, organizationId: string, begin: Begin): Promise<void> {
   const { session, findings, kept } = on;
@@ -94,7 +94,7 @@ async function walkTo(on: Verification, organizationId: string, walk: Walk, end:
   }
 }
 
-/** Leaves the hash of the last one in the walk. */
+/** Compares the checkpoints of a range, and leaves the hash of the last one in the walk. */
 function compareCheckpoints(
   { findings, trusted }: Verification,
   checkpoints: readonly Checkpoint[],

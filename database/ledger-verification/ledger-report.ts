@@ -3,7 +3,7 @@ import type { Checkpoint } from '../checkpoints/checkpoints.ts';
 /** Result of `ledger verify`. */
 export interface LedgerReport {
   readonly organizations: number;
-  /** Read now: with a checkpoint, those after it. */
+  /** Entries read now: with a checkpoint, those after it. */
   readonly entries: number;
   readonly generations: number;
   /**
@@ -12,7 +12,7 @@ export interface LedgerReport {
   readonly deadLetters: number;
   /** Charges that wait in spools, as their processes reported last. */
   readonly spooledCharges: number;
-  /** Empty: everything agrees. At most 100 for each rule. */
+  /** Differences, at most 100 for each rule. Empty: everything agrees. */
   readonly differences: readonly LedgerDifference[];
 }
 

@@ -33,8 +33,8 @@ const KEY_SPEND = `
   where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
 
 /**
- * To be called where one moment is seen: `generations` are the sums of all generations of these
- * days by then.
+ * Compares daily usage with `generations`, the sums of all generations of these days. Called within
+ * one snapshot of the database.
  */
 export async function compareUsage(
   session: PatientSession,

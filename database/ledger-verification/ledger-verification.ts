@@ -5,20 +5,19 @@ import { type Checkpoint, FIRST_HASH } from '../checkpoints/checkpoints.ts';
 import { patiently } from '../connection/patient-session.ts';
 import { LedgerFindings } from './ledger-findings.ts';
 import { type Begin, REACHES, type Verification, verifyOrganization } from './ledger-of-organization.ts';
+import { countWaiting, findKept, findOrphans } from './ledger-orphans.ts';
 import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
-import { countWaiting, findKept, findStrays } from './ledger-strays.ts';
 
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
 /**
- * Longest time from a request's arrival, which is in its id, to the commit of its charge; only a
- * spool keeps one for longer.
+ * Longest time from the arrival of a request, which is in its id, to its charge without a spool.
  */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
 /**
- * Organization by organization, in pieces of bounded size, so that a ledger of any size can be
- * verified while the gateway goes on. Needs memory for the daily sums of one organization.
+ * Verifies the ledger, organization by organization in bounded pieces, so that any size can be
+ * verified while the gateway runs. Needs memory for the daily sums of one organization.
  */
 export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOptions = {}): Promise<LedgerReport> {
   return patiently(pool, async (session) => {
@@ -43,7 +42,7 @@ export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOpt
       if (end === undefined) break;
       last = end;
     }
-    await findStrays(session, findings, strayFrom(kept.fromId, oldestOf(before)));
+    await findOrphans(session, findings, orphansFrom(kept.fromId, oldestOf(before)));
     const { organizations, entries, generations } = findings;
     return {
       organizations,
@@ -66,7 +65,7 @@ const PAGE_OF_ACCOUNTS = `select organization_id as id, sequence::float8 as sequ
     total_credits_nano_usd::text as credits
   from accounts where organization_id > $1 order by 1 limit ${PAGE}`;
 
-/** True if nothing was booked since: there is nothing to read. */
+/** True if nothing was booked since the checkpoint. */
 function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkpoint | undefined): boolean {
   if (checkpoint?.sequence !== sequence) return false;
   return balance === String(checkpoint.balanceNanoUsd) && credits === String(checkpoint.totalCreditsNanoUsd);
@@ -131,7 +130,7 @@ function oldestOf(before: VerifyOptions['before']): number | undefined {
   );
 }
 
-function strayFrom(keptFrom: string, sinceMs: number | undefined): string {
+function orphansFrom(keptFrom: string, sinceMs: number | undefined): string {
   const from = sinceMs === undefined ? '' : idFloor('gen', Math.max(0, sinceMs - LONGEST_REQUEST_MS));
   return from > keptFrom ? from : keptFrom;
 }

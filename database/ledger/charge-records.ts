@@ -3,19 +3,19 @@ import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
 /**
- * PostgreSQL cannot store NUL in text; text of a provider must not make a charge impossible to
- * store.
+ * Cleans and cuts text of a provider, which must not make a charge impossible to store. PostgreSQL
+ * cannot store NUL.
  */
 function text(value: string | undefined, maxLength: number): string | undefined {
   return value?.replaceAll('\0', '').slice(0, maxLength);
 }
 
-/** Measurements do not change a charge: a value that a wrong clock made must not prevent it. */
+/** Rounds and clamps a measurement: a value of a wrong clock must not prevent the charge. */
 function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
 
-/** The columns of `held_charge` (0016_charges_within_holds.sql). */
+/** Columns of the record type `held_charge` (0016_charges_within_holds.sql), in its order. */
 export const CHARGE_COLUMNS: RecordColumns<Settlement> = {
   generationId: ['id', (s) => s.generationId],
   organizationId: ['organization_id', (s) => s.organizationId],
@@ -43,5 +43,5 @@ export const CHARGE_COLUMNS: RecordColumns<Settlement> = {
   providerModel: ['provider_model', (s) => text(s.providerModel, 500)],
 };
 
-/** A `held_charge[]`. */
+/** Writes settlements as `held_charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);

@@ -8,7 +8,8 @@ const KEEP_ANSWER: Statement = {
 };
 
 /**
- * The answer is in the spool of the process that gave it. A row that has it by now stays as it is.
+ * Keeps a key whose response is in the spool of another process. A row that has its response by now
+ * stays as it is.
  */
 const KEEP_KEY: Statement = {
   name: 'keep_idempotency_key',
@@ -21,8 +22,8 @@ const KEEP_KEY: Statement = {
 };
 
 /**
- * A key that nobody has was freed by the retention, or by an attempt that took it over and failed:
- * this one may be charged.
+ * Frees the key of a charge without a response. A missing key was freed by the retention, or by a
+ * request that took it over and failed: this one may be charged.
  */
 const FREE_KEY: Statement = {
   name: 'free_idempotency_key_at_charge',
@@ -36,15 +37,15 @@ const FREE_KEY: Statement = {
 };
 
 /**
- * An answer of 64 MiB took 1.6 s on a busy machine with a slow disk (measured), of the 3 s that a
- * statement has.
+ * Size from which a statement gets a longer timeout: 64 MiB took 1.6 s of 3 s on a busy machine
+ * with a slow disk (measured).
  */
 const LARGE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 const TIMEOUT_MS_PER_MIB = 250;
 const ANSWER_MARGIN_MS = 500;
 
-/** Batches are cut to this much, so that no transaction is larger than the largest answer. */
+/** Most bytes of a batch, so that no transaction is larger than the largest response. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -74,7 +75,10 @@ export async function endClaim(
   return kept?.mine ? kept.stored : undefined;
 }
 
-/** For this transaction. `undefined`: the connection's own time-out is enough. */
+/**
+ * Raises the timeout of this transaction for a large response. `undefined`: the connection's own is
+ * enough.
+ */
 async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<number | undefined> {
   if (answer.length < LARGE_BYTES) return undefined;
   const timeoutMs = TIMEOUT_MS + Math.ceil(answer.length / LARGE_BYTES) * TIMEOUT_MS_PER_MIB;
@@ -82,7 +86,7 @@ async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<numb
   return timeoutMs + ANSWER_MARGIN_MS;
 }
 
-/** A batch in parts that are not too large, each at least one settlement. */
+/** Splits a batch into parts of bounded size, each of at least one settlement. */
 export function inParts<S extends ClaimedSettlement>(batch: readonly S[]): S[][] {
   const parts: S[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -98,7 +102,7 @@ export function inParts<S extends ClaimedSettlement>(batch: readonly S[]): S[][]
   return parts;
 }
 
-/** Rows are locked in this order, so that two batches cannot wait for each other. */
+/** Sorts by key hash: all batches lock rows in this order, so they cannot deadlock. */
 export function inClaimOrder(batch: readonly ClaimedSettlement[]): ClaimedSettlement[] {
   return batch.toSorted(
     (a, b) =>

@@ -1,15 +1,16 @@
 import type { NanoUsd } from '../../core/money.ts';
 
-/** A charge that the ledger refused, about which nobody has decided yet. */
+/** Dead letter that waits for an operator's decision. */
 export interface DeadLetter {
   readonly generationId: string;
   readonly organizationId: string;
   readonly reason: string;
   /**
-   * The client was given the answer, or may have been. `undefined`: of a release that did not tell.
+   * True if the client got the response, or may have. `undefined`: the former release did not
+   * record it.
    */
   readonly delivered?: boolean;
-  /** At most what was held for it. `undefined`: what was kept of it is no charge. */
+  /** Amount that would be charged, at most the hold. `undefined`: the stored text is no charge. */
   readonly dueNanoUsd?: NanoUsd;
   readonly model?: string;
   readonly createdAtMs: number;
@@ -21,6 +22,6 @@ export type Resolution = 'charged' | 'forgiven';
 export type ResolvedLetter =
   | { readonly kind: 'resolved'; readonly resolution: Resolution; readonly amountNanoUsd: NanoUsd }
   | { readonly kind: 'resolved_before'; readonly resolution: Resolution; readonly resolvedAtMs: number }
-  /** The ledger refuses it still, or what was kept of it is no charge. */
+  /** The ledger still refuses it, or the stored text is no charge. */
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };

@@ -13,7 +13,7 @@ import { isSettlement } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
-/** A loss has at most so much. */
+/** Largest amount of a loss. */
 const MOST_NANO_USD = 1_000_000_000_000_000_000n;
 
 const ADD: Statement = {
@@ -73,7 +73,7 @@ export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLette
   });
 }
 
-/** Charges it now, or returns why the ledger still refuses it. */
+/** Charges a dead letter now, or returns why the ledger still refuses it. */
 export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   try {
     return await resolve(pool, generationId, by, 'charged', async (client, row) => {
@@ -89,7 +89,7 @@ export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: A
   }
 }
 
-/** Books it as a loss of the operator. */
+/** Books a dead letter as a loss of the operator. */
 export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   return resolve(pool, generationId, by, 'forgiven', async (client, row) => {
     const settlement = settlementIn(row);
@@ -103,8 +103,8 @@ export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by:
 }
 
 /**
- * `work` returns what it came to, or why it cannot be; the letter, its end and the audit log change
- * together.
+ * Resolves a dead letter in one transaction with `work` and the audit event. `work` returns the
+ * resolution, or why there is none.
  */
 async function resolve(
   pool: pg.Pool,
@@ -133,7 +133,7 @@ function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {
   return isSettlement(settlement) ? settlement : undefined;
 }
 
-/** The reason itself is the innermost. */
+/** Lists messages of an error and its causes; the innermost is the reason. */
 function causesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
   return [error.message, ...causesOf(error.cause)];

@@ -5,12 +5,12 @@ import { chargeSql, tokenList } from './usage-columns.ts';
 export interface EntryPiece {
   readonly entries: number;
   readonly last: number;
-  /** Sums; charges are negative amounts. */
+  /** Sum of credits. Charges are negative amounts. */
   readonly credits: bigint;
   readonly amounts: bigint;
   readonly differences: readonly EntryDifference[];
   readonly usage: readonly UsageOfEntries[];
-  /** Charges whose generations are archived. */
+  /** Number of charges whose generations are archived. */
   readonly archived: number;
   /**
    * Sums of each range that a checkpoint ends, by the checkpoint's sequence; empty ranges are left
@@ -49,7 +49,7 @@ export interface EntryRange {
   readonly checkpoints: readonly number[];
 }
 
-/** An entry as it is hashed: never changed, or every checkpoint would differ. */
+/** SQL of an entry as it is hashed. Changing it would change every checkpoint. */
 export const ENTRY_LINE = `json_build_array(x.sequence, x.kind, x.amount_nano_usd, x.balance_nano_usd, x.generation_id, x.note, x.reference,
   x.actor, (extract(epoch from x.created_at) * 1000000)::bigint)::text`;
 
@@ -101,7 +101,7 @@ interface PieceRow {
   readonly ranges: readonly (readonly [range: number, digest: string, credits: string, amounts: string])[] | null;
 }
 
-/** Reads a range of at most ten thousand entries or so. */
+/** Reads a range of about ten thousand entries at most. */
 export async function readEntries(session: PatientSession, range: EntryRange): Promise<EntryPiece> {
   const { organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints } = range;
   const values = [organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints, checkpoints.at(-1) ?? 0];

@@ -13,7 +13,7 @@ export interface LedgerQuery {
   readonly fromMs?: number;
   /** Exclusive. */
   readonly toMs?: number;
-  /** Only entries before that sequence number. */
+  /** Sequence number: only older entries are returned. */
   readonly before?: number;
   readonly limit: number;
 }
@@ -26,9 +26,9 @@ export interface LedgerPage {
 }
 
 /**
- * Entries are numbered without gaps in the order of their commits, which is that of their times but
- * for transactions that waited for each other. So a range of time is found by halving the range of
- * numbers, a little wider, and then looked at exactly.
+ * Finds the number of an entry by time, by halving the range of numbers. Entries are numbered
+ * without gaps in the order of commits, which is the order of their times except for transactions
+ * that waited for each other. So the range is found a little too wide, and then compared exactly.
  */
 const BISECT: Statement = {
   name: 'ledger_sequence_at',
@@ -44,7 +44,9 @@ const BISECT: Statement = {
     )
     select low::text as sequence from halving where low = high`,
 };
-/** No settlement waits as long (connection-pool.ts bounds its statements). */
+/**
+ * Longest disorder of times: no settlement waits as long (connection-pool.ts bounds statements).
+ */
 const DISORDER_MS = MINUTE_MS;
 
 const LIST = listStatement('ledger_page', 'true');
@@ -64,7 +66,7 @@ function listStatement(name: string, condition: string): Statement {
   };
 }
 
-/** By their ids, so that only the partitions of their time are read. */
+/** Reads generations by id, so that only the partitions of their time are read. */
 const CHARGED_FOR: Statement = {
   name: 'charged_for',
   text: `select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
@@ -113,7 +115,7 @@ export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<Led
   };
 }
 
-/** The number of the first entry from then on. */
+/** Finds the number of the first entry at or after a moment. */
 async function sequenceAt(pool: pg.Pool, organizationId: string, moment: number): Promise<string> {
   const [row] = await run<{ sequence: string }>(pool, BISECT, [organizationId, moment]);
   return row?.sequence ?? '1';

@@ -17,7 +17,7 @@ const EPOCH: Statement = { name: 'ledger_epoch', text: 'select epoch from ledger
 
 const CHARGED_AMONG: Statement = {
   name: 'charged_among',
-  // One by one, so that each looks into the partition of its time only.
+  // Joins laterally, so that each id reads only the partition of its time.
   text: `select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`,
 };
 

@@ -6,47 +6,48 @@ import type { AccountSnapshot } from '../../core/principal.ts';
 import type { Loss } from '../costs/losses.ts';
 
 /**
- * The money's authority. Append-only; every charge exactly once, by generation id (docs/design.md,
- * "Invariants", 2).
+ * Ledger: the authority on money. Append-only; every generation is charged exactly once
+ * (docs/design.md, "Invariants", 2).
  */
 export interface Ledger {
   /**
-   * Commits the generation and its charge; resolves after the commit with the account as it stands
-   * then. Requests that finish while one commit is under way share the next. Repeating a generation
-   * id changes nothing. Rejects with ChargeRefused when the ledger finds this one impossible; with
-   * anything else, the ledger itself is unwell or away, and it may be charged later.
+   * Commits the generation and its charge. Resolves after the commit with the account after it.
+   * Requests that finish during one commit share the next. Repeating a generation id changes
+   * nothing. Rejects with ChargeRefused if the ledger refuses this charge for its content. After
+   * any other error PostgreSQL may take it later.
    */
   settle(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
   /**
-   * The same for an attempt that has an Idempotency-Key: in one transaction it is charged, and its
-   * answer kept for replay or the key freed. `undefined`: another attempt has taken the key over,
-   * and this one was charged nothing.
+   * Charges a request with an Idempotency-Key, and stores its response or frees the key in the same
+   * transaction. `undefined`: another request took the key over, and nothing was charged.
    */
   settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
-  /**
-   * Writes what the operator bears of a generation; once for each reason. Rejects with
-   * StoreUnavailable.
-   */
+  /** Records a loss, once for each generation and reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
   /**
-   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks
-   * others (docs/design.md, "Charges"). `delivered`: its client got the response, or may have;
-   * otherwise the client got an error that says that nothing is billed.
+   * Stores a refused charge as a dead letter, so that it is neither lost nor blocks others
+   * (docs/design.md, "Charges"). `delivered`: the client got the response, or may have; otherwise
+   * it got an error that says that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
-  /** Another one than before: the database may have gone back in time. */
+  /** Reads the ledger epoch. A changed one means that the database may have gone back in time. */
   currentEpoch(): Promise<string>;
-  /** Returns the charged ones of these. */
+  /** Returns those of these generations that are charged. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** `undefined`: not of this organization, or not settled yet. */
+  /** Finds a generation. `undefined`: not of this organization, or not charged yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
   /**
-   * Sums of daily usage as of one moment, newest day first; groups that are not asked for are added
-   * up. In pages, so that no reader has more than one of them to take at once; it returns false
-   * when it wants no more. Nobody's database connection waits for it.
+   * Reads sums of daily usage in one snapshot, newest day first; groups that are not asked for are
+   * added up. `onPage` gets one page at a time and returns false to stop; no database connection
+   * waits for it.
    */
   usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
+}
+
+/** PostgreSQL refuses this charge for its content. Nothing was charged, and no retry helps. */
+export class ChargeRefused extends Error {
+  override readonly name = 'ChargeRefused';
 }
 
 /** A finished request, ready to be charged. */
@@ -58,28 +59,26 @@ export interface Settlement {
   readonly day: UtcDay;
   readonly model: string;
   readonly provider: string;
-  /** The provider's name for the model. `undefined`: of the release before, which did not tell. */
+  /** The provider's name for the model. `undefined`: the former release did not record it. */
   readonly providerModel?: string;
-  /** The provider's own id of the answer, when it sent one. At most 200 characters. */
+  /** The provider's id of the response, if it sent one. At most 200 characters. */
   readonly upstreamId?: string;
   readonly createdAtMs: number;
   readonly streamed: boolean;
-  /** The client left before the end. */
+  /** True if the client left before the end. */
   readonly cancelled: boolean;
   readonly finishReason?: string;
   readonly usage: TokenUsage;
   /** True if the gateway counted, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
   readonly prices: Prices;
-  /**
-   * The price of the usage. Charged is the least of it, the hold and what is left of the balance.
-   */
+  /** Price of the usage. The charge is the least of it, the hold and the rest of the balance. */
   readonly costNanoUsd: NanoUsd;
-  /** The most that it may be charged. `undefined`: of the release before, which did not tell. */
+  /** Upper bound of the charge. `undefined`: the former release did not record it. */
   readonly holdNanoUsd?: NanoUsd;
-  /** To the first event or byte of the answer. */
+  /** Time to the first event or byte of the response. */
   readonly latencyMs: number;
-  /** From the first event to the last. */
+  /** Time from the first event to the last. */
   readonly generationTimeMs: number;
 }
 
@@ -87,28 +86,31 @@ export interface ClaimedSettlement extends Settlement {
   readonly claim: ClaimEnd;
 }
 
-/** How an attempt with an Idempotency-Key ended. */
+/**
+ * End of a claim on an idempotency key. Persisted in spool files and dead letters, so its members
+ * keep their names.
+ */
 export interface ClaimEnd {
-  /** As they were claimed (idempotency-store.ts). */
+  /** Hashes of the claim (idempotency-store.ts). */
   readonly keyHash: Buffer;
   readonly bodyHash: Buffer;
-  /** The sealed answer. Absent: it ended with an error, and the key is free again. */
+  /** Sealed response. Absent: the request ended with an error, and the key is free again. */
   readonly answer?: Buffer;
   /**
    * The response waits in the spool of another process: the key stays claimed until its charge
    * arrives.
    */
   readonly answerElsewhere?: boolean;
-  /** Another attempt was promised the key meanwhile: nothing is charged. */
+  /** True if another request took the key over: nothing is charged. */
   readonly takenOver?: boolean;
 }
 
 export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd'> {
-  /** As charged. */
+  /** Charged amount. */
   readonly costNanoUsd: NanoUsd;
 }
 
-/** Amount to be charged if the balance covers it: at most the hold. */
+/** Computes the charge before the balance is known: the price, at most the hold. */
 export function dueNanoUsd({ costNanoUsd, holdNanoUsd }: Pick<Settlement, 'costNanoUsd' | 'holdNanoUsd'>): NanoUsd {
   return holdNanoUsd !== undefined && holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
 }

@@ -14,7 +14,7 @@ const LIST: Statement = {
     from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`,
 };
 
-/** Writes nothing where that generation has a loss for that reason. */
+/** Records a loss, unless the generation has one for that reason. */
 export async function addLoss(on: pg.Pool | pg.PoolClient, loss: Loss, onLoss?: OnLoss): Promise<void> {
   const { generationId, organizationId, reason, amountNanoUsd, model, provider } = loss;
   const values = [generationId, organizationId, reason, amountNanoUsd, model, provider];

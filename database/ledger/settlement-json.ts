@@ -2,21 +2,21 @@ import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
 /**
- * Settlements as one line of text, for the spool and for dead letters. Amounts are decimal text,
- * bytes are base64.
+ * Members of a settlement that are amounts. In JSON (spool, dead letters) amounts are decimal text,
+ * bytes base64.
  */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');
 
 export function encodeSettlement(settlement: Settlement | ClaimedSettlement): string {
-  // Buffers become text here: their own toJSON would make an array of numbers.
+  // Buffers become base64 here, because their own toJSON writes an array of numbers.
   const claim = isClaimed(settlement) ? { claim: claimText(settlement.claim) } : {};
   return JSON.stringify({ ...amountsAsText(settlement), prices: amountsAsText(settlement.prices), ...claim });
 }
 
 /**
- * Takes half the time of a replacer, which JSON.stringify calls for each member. Every charge is
- * written so.
+ * Converts amounts in half the time of a replacer, which JSON.stringify calls for each member.
+ * Every charge is written so.
  */
 function amountsAsText(members: object): Record<string, unknown> {
   const plain: Record<string, unknown> = { ...members };
@@ -24,7 +24,9 @@ function amountsAsText(members: object): Record<string, unknown> {
   return plain;
 }
 
-/** Reads what `encodeSettlement` wrote. Other JSON is returned as it is; `undefined`: no JSON. */
+/**
+ * Parses the text of `encodeSettlement`. Other JSON is returned unchanged; `undefined`: no JSON.
+ */
 export function parseSettlementJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) => {
@@ -36,10 +38,7 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/**
- * The settlement as an operator corrects it by hand: without the response, and without a trace of
- * the request.
- */
+/** Encodes a settlement for an operator to correct by hand, without the response and the trace. */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
 }

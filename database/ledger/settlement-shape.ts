@@ -2,8 +2,8 @@ import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '../../core/pr
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**
- * Kinds of values. A `measured` number may be `null` in JSON: a measurement is no reason to lose a
- * charge.
+ * Kinds of values. A `measured` number may be `null`, because a missing measurement is no reason to
+ * lose a charge.
  */
 const KINDS = {
   text: (value: unknown) => typeof value === 'string',
@@ -11,13 +11,13 @@ const KINDS = {
   flag: (value: unknown) => typeof value === 'boolean',
   integer: Number.isSafeInteger,
   measured: (value: unknown) => value === null || Number.isFinite(value),
-  /** In JSON decimal text. */
+  /** Decimal text in JSON. */
   amount: (value: unknown) => typeof value === 'bigint',
-  /** In JSON base64. */
+  /** Base64 in JSON. */
   bytes: Buffer.isBuffer,
 };
 
-/** The kinds that a member of the type can have: a `bigint` is an amount, and nothing else is. */
+/** Possible kinds of a member: a `bigint` is an amount, and nothing else is. */
 type KindOf<V> = V extends bigint
   ? 'amount'
   : V extends Buffer
@@ -30,8 +30,8 @@ type KindOf<V> = V extends bigint
           ? 'integer' | 'measured'
           : Shape<V>;
 /**
- * A kind for each member; `[kind]` for one that may be absent. A member without its kind does not
- * compile.
+ * Shape of a type: a kind for each member, `[kind]` if it may be absent. A member without a kind
+ * does not compile.
  */
 type Shape<T> = {
   readonly [Member in keyof T]-?: undefined extends T[Member]
@@ -90,8 +90,8 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
 }
 
 /**
- * True if it has every member of a settlement, each of its kind. The ledger decides if the values
- * are possible.
+ * True if the value has every member of a settlement, each of its kind. The ledger decides if the
+ * values are possible.
  */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);

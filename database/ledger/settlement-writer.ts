@@ -7,15 +7,14 @@ import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { LossReason, OnLoss } from '../costs/losses.ts';
 import { chargeRecords } from './charge-records.ts';
-import { ChargeRefused } from './charge-refused.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
-import type { ClaimedSettlement, Settlement } from './ledger.ts';
+import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
 
 /**
- * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay
- * what the disk can do. On a slow machine a commit costs PostgreSQL 840 us of CPU alone, 91 us as
- * one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 250 charges a second
- * on.
+ * Bounds of the group commit: one at a time, and charges that finish meanwhile share the next, so
+ * commits per second stay what the disk can do. On a slow machine a commit costs PostgreSQL 840 us
+ * of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It increases
+ * from 250 charges a second on.
  */
 const BOUNDS = {
   maxBatch: 500,
@@ -25,11 +24,14 @@ const BOUNDS = {
   maxWaiting: 20_000,
   waitMs: 10_000,
 };
-/** For each of several processes: from 83 charges a second on, and twice as long. */
+/**
+ * Bounds for each of several processes: the pace increases from 83 charges a second on, to twice
+ * the length.
+ */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 12, longestPaceMs: 24 } };
 /**
- * Each brings an answer of up to `limits.response_body`, which is sent by itself; so their batches
- * are small, and keep nobody else waiting.
+ * Bounds of claimed charges. Each brings a response of up to `limits.response_body`, which is sent
+ * by itself, so batches are small and delay no others.
  */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /**
@@ -48,8 +50,7 @@ const CHARGE_STORED: Statement = {
 };
 
 /**
- * JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text
- * columns for each charge.
+ * Reply of the SQL function as JSON: one value instead of a row of text columns for each charge.
  */
 interface Charged {
   readonly epoch: string;
@@ -57,7 +58,7 @@ interface Charged {
   readonly losses?: readonly (readonly [reason: LossReason, amountNanoUsd: string])[] | null;
 }
 
-/** Amounts are text, because they may be larger than JSON's numbers are exact. */
+/** Account after a charge. Amounts are text, because JSON's numbers are not exact. */
 type AccountAfter = readonly [
   keyId: string,
   day: UtcDay,
@@ -67,7 +68,7 @@ type AccountAfter = readonly [
   keySpentNanoUsd: string,
 ];
 
-/** Commits a batch whole, or rejects and commits nothing. */
+/** Commits the whole batch, or rejects and commits nothing. */
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
 export interface SettlementOptions extends BatchOptions {
@@ -92,10 +93,7 @@ export function createSettlementWriter(
   });
 }
 
-/**
- * Answers stored for Idempotency-Keys: the most of an organization, and how to tell that some gave
- * way.
- */
+/** Bound of an organization's stored responses, and a callback for evicted ones. */
 export interface AnswerBound {
   boundBytes(): number;
   onEvicted?(answers: number): void;
@@ -106,7 +104,7 @@ export interface ClaimedOptions extends SettlementOptions {
 }
 
 /**
- * The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one
+ * Writes charges of requests with an Idempotency-Key: fence, stored response and charge in one
  * transaction.
  */
 export function createClaimedSettlementWriter(
@@ -146,8 +144,8 @@ export function createClaimedSettlementWriter(
 }
 
 /**
- * A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two
- * or more transactions instead of one.
+ * Commits a batch. A row that PostgreSQL refuses is separated by halving, so that it fails alone;
+ * the others commit in two or more transactions.
  */
 async function commit<S extends Settlement, R>(
   batch: readonly S[],
@@ -171,7 +169,7 @@ async function commit<S extends Settlement, R>(
   }
 }
 
-/** Inside a transaction of the caller's. Throws what PostgreSQL says. */
+/** Charges one settlement in the caller's transaction. Throws PostgreSQL's error. */
 export async function chargeOne(client: pg.PoolClient, settlement: Settlement): Promise<void> {
   await charge(client, [settlement]);
 }
@@ -183,8 +181,8 @@ async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[])
 }
 
 /**
- * The sums of what is stored are locked after the accounts, by the same statement: nobody waits
- * longer for an account than before.
+ * Charges and updates the sums of stored bytes in one statement. It locks the sums after the
+ * accounts, so no lock on an account is held longer.
  */
 async function chargeStored(
   client: pg.PoolClient,

@@ -5,7 +5,7 @@ import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
 /**
- * Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write,
+ * Reads sums of usage. Days are whole numbers: PostgreSQL does not parse every day of ISO 8601,
  * such as those of the year 0.
  */
 const SUMS = `
@@ -14,13 +14,13 @@ const SUMS = `
   from daily_usage where organization_id = $1 and day between date '1970-01-01' + $2::int and date '1970-01-01' + $3::int
   group by 1, 2, 3 order by 1 desc, 2, 3`;
 
-/** About 2 ms of work for their reader. */
+/** Rows of a page: about 2 ms of work for the reader. */
 const PAGE_ROWS = 1_000;
-/** Mostly there is one page, and then one round trip to the database. */
+/** First page without a cursor: mostly it is the only one, and one round trip is enough. */
 const FIRST: Statement = { name: 'usage', text: `${SUMS} limit ${PAGE_ROWS + 1}` };
 const DECLARE: Statement = { name: 'usage_pages', text: `declare usage_pages no scroll cursor for ${SUMS}` };
 const FETCH: Statement = { name: 'usage_page', text: `fetch ${PAGE_ROWS} from usage_pages` };
-/** A connection is not kept for longer. */
+/** Longest use of a connection. */
 const MOST_MS = 10_000;
 
 interface UsageSums extends TokenRow {
@@ -32,8 +32,8 @@ interface UsageSums extends TokenRow {
 }
 
 /**
- * As Ledger.usage(). Rejects with StoreUnavailable, also where all pages together take longer than
- * ten seconds.
+ * Implements Ledger.usage(). Rejects with StoreUnavailable, also if all pages together take longer
+ * than ten seconds.
  */
 export async function readUsage(
   pool: pg.Pool,

@@ -3,12 +3,12 @@ import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
 /**
- * Owner of a database's limits: one row names it, and every request of a key reads the row
+ * Owner of the limits of a database. One row names it, which every request of a key reads
  * (key-lookup.ts).
  */
 export interface Owner {
   readonly memoryOwner: string;
-  /** The name of the store that is shared. */
+  /** Name of the shared store. Absent: limits in memory. */
   readonly limitStore?: string;
 }
 

@@ -3,12 +3,12 @@ import type pg from 'pg';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
 import { abandon, connect, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
-import { type KeptLock, keepLock, NOTICED_WITHIN_MS } from './kept-lock.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
-import { readOwnMarks, writeOwnMarks } from './own-marks.ts';
+import { keepLock, type LockKeeper, NOTICED_WITHIN_MS } from './lock-keeper.ts';
 import type { ReadFences } from './shard-fences.ts';
 import type { SharedStore } from './shared-store.ts';
 import { leaveSharedMark, SHARED_MARK } from './shared-store-mark.ts';
+import { readVolumeMarks, writeVolumeMarks } from './volume-marks.ts';
 
 export type SharedModeLock = { readonly kind: 'held' } | LockRefused;
 
@@ -17,13 +17,13 @@ export type MemoryModeLock = HeldMemoryModeLock | LockRefused;
 export interface HeldMemoryModeLock {
   readonly kind: 'held';
   /**
-   * Until this time on the monotonic clock the former owner may admit and charge without knowing
-   * that it was taken over; in the past: nobody may.
+   * Time on the monotonic clock until which the former owner may still admit and charge without
+   * having noticed this one. A time in the past: no process may.
    */
   readonly opensAtMs: number;
   /**
-   * Gives the lock back. With nothing held and nothing left to charge: the next process need not
-   * wait, on any machine.
+   * Releases the lock with nothing held and nothing left to charge, so that the next process need
+   * not wait, on any machine.
    */
   leave(): Promise<void>;
 }
@@ -41,42 +41,42 @@ export interface MemoryModeLockOptions {
   readonly log: StoreLog;
 }
 
-/** To cancel what is under way and to count what it had produced. */
+/** Time to cancel requests in progress and to count their output. */
 const CUT_MS = 2_000;
-/** The batch that is being sent, and the next one. */
+/** Commits to wait for: the batch that is being sent, and the next one. */
 const COMMITS = 2;
 
 const CLEAR_MARK = 'update ledger_state set memory_owner = null where memory_owner = $1';
 
 /**
- * Together longer than a charge may take (`stores.postgres_timeouts.statement`), each less than an
- * answer may.
+ * Time and tries to wait for charges in progress: together longer than a charge may take
+ * (`stores.postgres_timeouts.statement`), each try shorter than a reply may take.
  */
 const CHARGE_MS = 1_500;
 const CHARGE_TRIES = 4;
 
 /**
- * Two memories on one database would both admit against the same balance. An advisory lock on its
- * own connection lets only one process in, or any number of processes that share one store
+ * Ensures that one limit store admits on a database. An advisory lock on a connection of its own
+ * lets in one process with limits in memory, or any number of processes that share one store
  * (shared-store-mark.ts). The lock can be lost without a crash (PostgreSQL restarts), so the
- * process that takes it also writes its mark into the database, and authentication reads the mark
- * with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits
- * nothing. Losing the connection alone is therefore harmless, and the lock is taken again in the
- * background (kept-lock.ts). The former owner may still charge what it admitted before that mark,
- * until it notices the mark. So a process that takes over from an owner elsewhere admits nothing
- * for as long. It need not wait where that owner left (`leave`), or ran on this volume: before
- * anything is admitted here, this process has the lock on its spool and journal, which only its end
- * gives up, and has charged what they hold (accounting/worker-lock.ts).
+ * process also writes its mark into the database, and authentication reads the mark with every
+ * request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing. So
+ * losing the connection alone is harmless, and the lock is taken again in the background
+ * (lock-keeper.ts). The former owner may still charge earlier admissions until it notices the mark.
+ * So a process that takes over admits nothing for that time. It need not wait if the former owner
+ * left (`leave`) or ran on this volume: it has the lock on spool and journal here
+ * (billing/spool/worker-lock.ts), which only the end of the former owner releases, and has charged
+ * their content before it admits.
  */
 export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeLockOptions) {
   const formerLeavesMs = NOTICED_WITHIN_MS + CUT_MS + timeouts.connectMs + COMMITS * timeouts.statementMs;
   let owner: Owner | undefined;
-  let kept: KeptLock | undefined;
+  let kept: LockKeeper | undefined;
   const release = async (): Promise<void> => kept?.release();
 
   /**
-   * `marksPath`: a file beside spool and journal (own-marks.ts). Rejects with StoreUnavailable, or
-   * when the file cannot be written.
+   * Takes the lock for a store in memory. `marksPath`: a file beside spool and journal
+   * (volume-marks.ts). Rejects with StoreUnavailable, or if the file cannot be written.
    */
   async function take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
     const mark = randomUUID();
@@ -89,11 +89,12 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
         return { kind: 'refused', message: OWNED_BY_ANOTHER };
       }
       const former = (await readOwner(connection, fences))?.memory_owner ?? undefined;
-      const own = await readOwnMarks(marksPath);
+      const own = await readVolumeMarks(marksPath);
       const isSuccessorHere = former !== undefined && own.marks.includes(former);
       waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : formerLeavesMs;
-      // Before PostgreSQL has it: the next process here knows the mark, whenever this process ends.
-      await writeOwnMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
+      // Precedes the update in PostgreSQL, so that the next process here knows the mark, whenever
+      // this process ends.
+      await writeVolumeMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
       await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
       opensAtMs = performance.now() + waitMs;
       await outwaitCharges(connection);
@@ -108,14 +109,14 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
     return {
       kind: 'held',
       opensAtMs,
-      // A process that ends before its time leaves its successor to wait as well.
+      // A process that ends before `opensAtMs` leaves its mark, so its successor waits as well.
       leave: () => lock.release(performance.now() < opensAtMs ? undefined : { text: CLEAR_MARK, values: [mark] }),
     };
   }
 
   function rememberLater(marksPath: string, mark: string, atMs: number): void {
     const remember = () =>
-      writeOwnMarks(marksPath, { marks: [mark], hasWaited: true }).catch((error: unknown) =>
+      writeVolumeMarks(marksPath, { marks: [mark], hasWaited: true }).catch((error: unknown) =>
         log.warn({ err: error }, 'the mark of who keeps the limits cannot be written: the next start waits again'),
       );
     setTimeout(remember, Math.ceil(atMs - performance.now())).unref();
@@ -142,9 +143,9 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
 }
 
 /**
- * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that
- * begins here knows no hold for it: a snapshot that was read just before would be trusted without
- * it. So nothing is read before charges in progress have ended; they lock accounts.
+ * Waits until charges in progress have ended; they lock accounts. PostgreSQL finishes a charge
+ * whose process was killed, and the new store has no hold for it: a snapshot that was read just
+ * before would be trusted without it.
  */
 async function outwaitCharges(connection: pg.Client): Promise<void> {
   await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);

@@ -1,47 +1,49 @@
+import type pg from 'pg';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
 
 /**
- * Organizations are spread over shards by their id. A shard is one hash slot, because its number is
- * the hash tag of all its keys: so every call can be of one slot on Redis Cluster, and the marker
- * that detects the loss of a slot is in the same slot. More shards than a cluster has nodes spread
- * the load; each costs one small key.
+ * Number of shards of Redis. Organizations are spread over them by id. The number of a shard is the
+ * hash tag of its keys, so a shard is one hash slot of a cluster: one call can use all its keys,
+ * and its marker is lost together with them. More shards than nodes spread the load; each costs one
+ * small key.
  */
 export const SHARDS = 64;
 
 /**
- * One number for each shard of a store that processes share, kept in PostgreSQL and raised for
- * every new incarnation of the shard. Where two servers act as the master, the one with the newest
- * fence is the master; every process reads the fences with every request.
+ * Fences: one number for each shard of a shared store, kept in PostgreSQL and raised for every new
+ * incarnation of the shard. If two servers act as master, the one with the newest fence is the
+ * master. Every process reads the fences with every request.
  */
 export interface ShardFences {
-  /** The newest that was read here; 0 before the first. */
+  /** Newest fence that this process has read; 0 before the first read. */
   of(shard: number): number;
-  /** Grows with every newer fence that is read. */
+  /** Increases with every newer fence that is read. */
   revision(): number;
-  /** Reads them as they are now. Rejects with StoreUnavailable. */
+  /** Reads the fences from PostgreSQL. Rejects with StoreUnavailable. */
   refresh(): Promise<void>;
   /**
-   * Raises those of these shards, if nobody raised any since they were read last; resolves with
-   * whether it did. Rejects with StoreUnavailable.
+   * Raises the fences of these shards, unless a fence was raised since the last read. Resolves with
+   * true if they were raised. Rejects with StoreUnavailable.
    */
   raise(shards: readonly number[]): Promise<boolean>;
 }
 
-/** Fences as this process has read them, and since when they may be outdated. */
+/** Fences as this process has read them, and the time of the last read. */
 export interface ReadFences extends ShardFences {
-  /** `readAtMs`: on the monotonic clock, before the database was asked. */
+  /** Takes in fences that were read. `readAtMs`: beginning of the read, on the monotonic clock. */
   observe(written: string, readAtMs: number): void;
   /**
-   * Calls back when a newer fence was read, with when the last read began that showed the former
-   * ones (monotonic).
+   * Calls back when a newer fence was read. `formerAtMs`: beginning of the last read that showed
+   * the former fences (monotonic clock).
    */
   onNewer(newer: (formerAtMs: number) => void): void;
 }
 
-/** The row of the database that holds them. */
+/** Row of the database that has the fences. */
 export interface FenceRow {
   /**
-   * Changes it from what it was read as. False: it was not that any more. Rejects with
+   * Replaces the text if it is still `from`. False: it was changed meanwhile. Rejects with
    * StoreUnavailable.
    */
   replace(from: string, to: string): Promise<boolean>;
@@ -55,7 +57,7 @@ export function createShardFences(row: FenceRow): ReadFences {
   let newest: readonly number[] = new Array<number>(SHARDS).fill(0);
   let confirmedAtMs = Number.NEGATIVE_INFINITY;
   let revision = 0;
-  let told: ((formerAtMs: number) => void) | undefined;
+  let onNewerFence: ((formerAtMs: number) => void) | undefined;
 
   function parse(text: string): readonly number[] {
     const numbers = text.split(',').map(Number);
@@ -67,8 +69,8 @@ export function createShardFences(row: FenceRow): ReadFences {
   }
 
   /**
-   * Reads of one moment may arrive in any order, and a database that was restored says older fences
-   * than were raised.
+   * Keeps the newest fence of each shard: reads may arrive in any order, and a restored database
+   * has older fences than were raised.
    */
   function observe(text: string, readAtMs: number): void {
     if (text !== written) {
@@ -77,7 +79,7 @@ export function createShardFences(row: FenceRow): ReadFences {
       if (merged.some((fence, shard) => fence > (newest[shard] ?? 0))) {
         newest = merged;
         revision++;
-        told?.(confirmedAtMs);
+        onNewerFence?.(confirmedAtMs);
       }
       written = text;
     }
@@ -107,7 +109,27 @@ export function createShardFences(row: FenceRow): ReadFences {
     raise,
     observe,
     onNewer(newer) {
-      told = newer;
+      onNewerFence = newer;
+    },
+  };
+}
+
+const READ: Statement = { name: 'read_fences', text: 'select store_fences from ledger_state' };
+const REPLACE: Statement = {
+  name: 'replace_fences',
+  text: 'update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences',
+};
+
+/** Keeps the fences in the row that every request reads. */
+export function createFenceRow(pool: pg.Pool): FenceRow {
+  return {
+    async replace(from, to) {
+      return (await run(pool, REPLACE, [from, to])).length === 1;
+    },
+    async read() {
+      const [row] = await run<{ store_fences: string }>(pool, READ, []);
+      if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
+      return row.store_fences;
     },
   };
 }

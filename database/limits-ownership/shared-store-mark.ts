@@ -7,7 +7,7 @@ import { type OwnerRow, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 import type { SharedStore } from './shared-store.ts';
 
-/** The mark of every process whose limits are in Redis; which Redis, says its name beside it. */
+/** Mark of processes with limits in Redis. `limit_store` beside it names the Redis. */
 export const SHARED_MARK = '00000000-0000-0000-0000-000000000000';
 
 const REFUSED_TO_SHARE =
@@ -22,9 +22,9 @@ export type LeftMark =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * Takes the lock for sharing and leaves the mark of this store. Two stores on one database would
- * both admit against the same balance, so its name stands beside the mark, and is changed only by
- * somebody who holds the lock alone: then no process lives that goes by the former.
+ * Takes the shared lock and writes the mark of this store. Two stores on one database would both
+ * admit against the same balance, so the row has the store's name too. The name changes only under
+ * the exclusive lock: then no process lives that uses the former store.
  */
 export async function leaveSharedMark(
   connection: pg.Client,
@@ -62,12 +62,12 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 }
 
 /**
- * The store may remember a time before somebody else's memory kept the limits: charges of that time
- * are unknown to it, and what was held there may not have ended. So it begins a new incarnation
- * before the mark makes it the owner. Without a mark nothing was ever admitted on this database, or
- * a memory store left it with nothing held: the one process that changes that (one statement) knows
- * that nothing is held. A mark without a name is that of a former release, whose processes may be
- * alive and use this store: it goes on.
+ * Writes the first mark of this store. Its state may be older than a time in which another process
+ * kept the limits in memory, so it starts over before the mark makes it the owner. Without a mark
+ * nothing was ever admitted on this database, or the memory store left with nothing held. Then the
+ * one process whose update succeeds knows that nothing is held, and opens the store at once. A mark
+ * without a name is of a former release, whose processes may be alive and use this store: the store
+ * keeps its state.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
   const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.startOver();
@@ -84,8 +84,8 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
 }
 
 /**
- * The owners of holds in the former store are gone, but their last charges may not be committed
- * yet: it waits one lease.
+ * Gives the store a new name. The owners of holds in the former store are gone, but their last
+ * charges may not be committed yet, so the store starts over and waits one lease.
  */
 async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());

@@ -23,7 +23,7 @@ export type NewUserResult =
   | { readonly kind: 'gone' }
   /** Only that account may accept it. */
   | { readonly kind: 'has_account' }
-  /** An operator has invited the address as well, and that decides who the person is. */
+  /** An operator invited the address too, and that invitation decides who the person is. */
   | { readonly kind: 'operators_first' };
 export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
 
@@ -69,7 +69,7 @@ export async function inspectInvitation(pool: pg.Pool, tokenHash: Buffer): Promi
   );
 }
 
-/** Makes the user. An account that is there stays as it is: a link alone gives nobody one. */
+/** Creates the user. An existing account stays as it is: a link alone gives no access to it. */
 export async function acceptAsNewUser(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -93,7 +93,7 @@ export async function acceptAsNewUser(
   });
 }
 
-/** For a user who proved to be the one: by a password, or by a session. */
+/** Accepts as a user who proved the identity, by a password or a session. */
 export async function acceptAsUser(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -113,8 +113,8 @@ export async function acceptAsUser(
 }
 
 /**
- * Organizations are locked before what belongs to them. A link that was replaced meanwhile is not
- * found the second time.
+ * Locks the organization, then its invitation. A link that was replaced meanwhile is not found
+ * then.
  */
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);

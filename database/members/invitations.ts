@@ -9,11 +9,11 @@ import type { MemberRole } from '../users/user-rows.ts';
 import type { MemberRecord } from './member-rows.ts';
 
 /**
- * Somebody with this address may join the organization. It says nothing about whether the address
- * has an account, and claims none.
+ * Invitation of an e-mail address to an organization. It says nothing about an account of that
+ * address.
  */
 export interface NewInvitation {
-  /** Id of the user, if accepting the invitation makes one. */
+  /** Id that a new user would get. */
   readonly id: string;
   readonly organizationId: string;
   /** As normalizeEmail gives it. */
@@ -21,7 +21,7 @@ export interface NewInvitation {
   readonly role: MemberRole;
   /** SHA-256 of the 32 random bytes that the link carries. */
   readonly tokenHash: Buffer;
-  /** Its owners make no link for it. */
+  /** True: owners of the organization make no link for it. */
   readonly byOperator: boolean;
 }
 
@@ -44,7 +44,7 @@ const IS_MEMBER: Statement = {
   name: 'is_member_by_email',
   text: 'select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2',
 };
-/** An operator's takes the place of an owner's, whose link is worth nothing then. */
+/** Inserts an invitation. An operator's replaces an owner's, whose link becomes invalid. */
 const INSERT: Statement = {
   name: 'insert_invitation',
   text: `insert into invitations as i (id, organization_id, email, role, token_hash, by_operator, expires_at)
@@ -81,7 +81,9 @@ interface InvitationRow {
   readonly expires_ms: number;
 }
 
-/** Its effect and its answer are the same whether or not the address has an account. */
+/**
+ * Invites an address. Effect and result are the same with and without an account of that address.
+ */
 export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor): Promise<InviteResult> {
   const { id, organizationId, email, role, tokenHash, byOperator } = invitation;
   return inTransaction(pool, 'begin', async (client): Promise<InviteResult> => {
@@ -96,7 +98,7 @@ export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor
   });
 }
 
-/** The former link is worth nothing any more. */
+/** Makes a new link; the former one becomes invalid. */
 export async function renewInvitation(
   pool: pg.Pool,
   {
@@ -181,7 +183,7 @@ async function addEvent(
   await addAuditEvent(client, { action, organizationId, subjectId: id, subjectName: email, changes }, by);
 }
 
-/** As one of the organization's people who is not here yet. */
+/** Shows an invitation as a member who has not joined yet. */
 function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberRecord {
   return { userId: id, email, role, invited: true, disabled: false, createdAtMs, activeKeys: 0 };
 }

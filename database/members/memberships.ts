@@ -16,8 +16,8 @@ export type AddMemberResult =
   | { readonly kind: 'organization_full' };
 
 /**
- * `last_owner`: nobody who could manage the organization would be left; only an operator may do
- * that.
+ * Result of a change of role. `last_owner`: no one would be left to manage the organization; only
+ * an operator may do that.
  */
 export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
@@ -26,8 +26,8 @@ export type SetRoleResult =
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
 /**
- * The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner
- * answers for them.
+ * Fate of a leaver's keys: revoked, because anyone may have a copy, unless an owner takes them
+ * over.
  */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
@@ -43,7 +43,7 @@ const REMOVE: Statement = {
   name: 'remove_membership',
   text: 'delete from memberships where organization_id = $1 and user_id = $2',
 };
-/** An owner who cannot sign in is no help. */
+/** Counts other owners who can sign in. */
 const OTHER_OWNERS: Statement = {
   name: 'other_owners',
   text: `select exists (
@@ -52,7 +52,7 @@ const OTHER_OWNERS: Statement = {
     ) as found`,
 };
 
-/** A user who is there already joins an organization. */
+/** Adds an existing user to an organization. */
 export async function addMember(
   pool: pg.Pool,
   organizationId: string,
@@ -97,8 +97,8 @@ export async function setRole(
 }
 
 /**
- * A user with a password stays a user. `no_such_owner`: there is no owner to hand the keys to.
- * Rights end with the next request, which reads memberships again.
+ * Removes a member. A user with a password stays a user. `no_such_owner`: there is no owner to take
+ * the keys. Rights end with the next request, which reads memberships again.
  */
 export async function removeMember(
   pool: pg.Pool,

@@ -14,8 +14,8 @@ const OWNER_OF_REFERENCE: Statement = {
 const MAX_LEDGER_ACTOR = 200;
 
 /**
- * To an organization that exists. A balance out of range and a reference of another organization
- * are thrown, because the transaction cannot go on after them.
+ * Adds credit to an existing organization. Throws if the balance leaves its range or the reference
+ * belongs to another organization, because the transaction cannot go on then.
  */
 export async function addCredit(
   client: pg.PoolClient,
@@ -42,7 +42,9 @@ export async function addCredit(
   return { kind: 'applied', balanceNanoUsd };
 }
 
-/** Refusal of a transaction with addCredit(), after its end; every other error is thrown again. */
+/**
+ * Turns an error of addCredit() into a refusal after its transaction; rethrows every other error.
+ */
 export async function refusalOfReference(pool: pg.Pool, error: unknown, reference = ''): Promise<ReferenceElsewhere> {
   if (!isTaken(error, 'credit_references_pkey')) throw error;
   const [owner] = await run<{ organization_id: string }>(pool, OWNER_OF_REFERENCE, [reference]);

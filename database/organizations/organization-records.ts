@@ -14,7 +14,7 @@ export interface NewOrganization extends OrganizationSettings {
   readonly id: string;
 }
 
-/** Absent: stays as it is. `null`: no longer limited. */
+/** Changed settings. Absent: unchanged. `null`: no longer limited. */
 export interface OrganizationChange {
   readonly name?: string;
   readonly allowMultipleCompletions?: boolean;
@@ -48,7 +48,7 @@ export interface CreditEntry {
   readonly reference?: string;
 }
 
-/** The reference was booked for that organization before; nothing was done now. */
+/** The reference was used for another organization; nothing was added. */
 export interface ReferenceElsewhere {
   readonly kind: 'reference_elsewhere';
   readonly organizationId: string;

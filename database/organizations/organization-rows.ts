@@ -27,9 +27,7 @@ const LOCK: Statement = {
   name: 'lock_organization_for_change',
   text: `${SELECT} where o.id = $1 for no key update of o`,
 };
-/**
- * Ids sort by time, so that a page is a walk down the primary key; names are looked at on the way.
- */
+/** Reads a page along the primary key, whose ids sort by time, and compares names on the way. */
 const SEARCH: Statement = {
   name: 'search_organizations',
   text: `${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)
@@ -157,7 +155,7 @@ export async function credit(
   }
 }
 
-/** Locks the organization while `change` runs. Returns it as it is afterwards. */
+/** Locks the organization while `change` runs, and returns it as it is afterwards. */
 async function onLocked(
   pool: pg.Pool,
   id: string,

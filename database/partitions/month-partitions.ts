@@ -3,20 +3,17 @@ import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import type { StoreLog } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 
-/**
- * This month and the three after it, so that a database nobody opens for a quarter still has its
- * partitions.
- */
+/** Months ahead, so that a database that is not opened for a quarter still has partitions. */
 const MONTHS_AHEAD = 3;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
-/** Tables whose partitions are months: of ranges of their ids. */
+/** Tables with a partition for each month, a range of ids. */
 const TABLES = ['generations', 'audit_log'] as const;
 type TableOfMonths = (typeof TABLES)[number];
 
 /**
- * Makes the months' partitions ahead. What could not be made now is made at the next check: rows
- * land in the default partition meanwhile.
+ * Makes partitions ahead. A failed one is made at the next check; meanwhile rows go to the default
+ * partition.
  */
 export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   const { rows } = await pool
@@ -65,8 +62,8 @@ function monthOf(nowMs: number, ahead: number): Month {
 }
 
 /**
- * Processes that start together take turns: two that make the same table at once are an error to
- * PostgreSQL, in its log too.
+ * Serializes processes that start together, because making the same table at once is an error in
+ * PostgreSQL's log.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 

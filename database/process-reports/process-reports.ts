@@ -11,15 +11,12 @@ import {
   type ReportingProcess,
 } from './report.ts';
 
-/** Less than the time between two reports: one that hangs delays the next, and no more. */
+/** Timeouts below the time between two reports, so a report that hangs delays only the next. */
 const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
-/** Long enough to see in the dashboard that a process is gone. */
+/** Age at which rows are deleted: long enough to see in the dashboard that a process is gone. */
 const FORGOTTEN_AFTER_MS = DAY_MS / 24;
 
-/**
- * On a connection of its own, so that a report never waits for a request, nor a request for a
- * report.
- */
+/** Opens a connection of its own, so that reports and requests never wait for each other. */
 export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS): ProcessReports {
   const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let written: ReportedConfiguration | undefined;
@@ -28,7 +25,8 @@ export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOU
       const values = [process.id, json(report)];
       const same = configuration === written;
       const [row] = same ? await run(pool, UPDATE, values) : [];
-      // Gone when somebody took it for forgotten, or the server crashed: the table is unlogged.
+      // The row is missing after its deletion as an old one, or after a crash of the server: the
+      // table is unlogged.
       if (row === undefined) await run(pool, UPSERT, [...values, ...identity(process), ...described(configuration)]);
       written = configuration;
     },
@@ -51,7 +49,8 @@ function described(configuration: ReportedConfiguration): unknown[] {
 }
 
 /**
- * jsonb takes neither NUL nor half of a surrogate pair; both can stand in what an operator writes.
+ * Encodes JSON without NUL and half surrogate pairs, which jsonb refuses; both can occur in an
+ * operator's configuration.
  */
 function json(value: object): string {
   return JSON.stringify(value, (_key, part: unknown) =>
@@ -59,9 +58,7 @@ function json(value: object): string {
   );
 }
 
-/**
- * Every process that has reported within the hour, fresh or not, in the order of hosts and workers.
- */
+/** Lists processes with a report of the last hour, ordered by host and worker. */
 export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
   const rows = await run<ProcessRow>(pool, LIST, []);
   return rows.map((row) => ({
@@ -77,16 +74,13 @@ export async function listProcesses(pool: pg.Pool | pg.Client): Promise<Reported
   }));
 }
 
-/**
- * Configuration of the process that loaded one last; a process that still reports goes before any
- * that ended.
- */
+/** Reads the configuration that was loaded last, preferably of a process that still reports. */
 export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
   const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
   return rows[0]?.configuration;
 }
 
-/** Up to two seconds old. */
+/** Reads the sum of reported holds, up to two seconds old. */
 export async function heldNow(pool: pg.Pool, organizationId: string): Promise<HeldNow> {
   const [row] = await run<{ held: string; holds: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS]);
   return { heldNanoUsd: BigInt(row?.held ?? 0), holds: Number(row?.holds ?? 0) };

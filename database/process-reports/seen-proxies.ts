@@ -12,8 +12,8 @@ const FORGET: Statement = {
 };
 
 /**
- * For `doctor`. Called at most once a minute, which bounds the table: nothing of it is older than a
- * day.
+ * Records an untrusted proxy for `doctor`. Called at most once a minute and rows live a day, which
+ * bounds the table.
  */
 export async function recordProxy(pool: pg.Pool, address: string): Promise<void> {
   await inTransaction(pool, 'begin', async (client) => {

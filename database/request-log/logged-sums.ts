@@ -17,8 +17,8 @@ export function loggedHours(start: string, end: string): string {
 }
 
 /**
- * The same rows in sum: of the whole days that are summed up already by day
- * (0011_request_day_stats.sql), of what is left by hours.
+ * SQL for the same sums from fewer rows: whole days from the daily sums
+ * (0011_request_day_stats.sql), the rest by hours.
  */
 export function loggedSums(start: string, end: string): string {
   const firstDay = `date_trunc('day', ${start} + interval '1 day' - interval '1 microsecond')`;

@@ -33,7 +33,7 @@ const COUNT: Statement = {
 
 export interface OmittedQuery extends Omit<RequestFilter, 'search'> {
   readonly organizationId: string;
-  /** Only newer ones than that id. */
+  /** Id of a request: only newer ones are counted. */
   readonly after?: string;
 }
 

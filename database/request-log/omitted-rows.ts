@@ -20,7 +20,7 @@ export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
 };
 const omittedRecords = recordWriter(OMITTED_COLUMNS);
 
-/** Rows of this process alone: other processes that count the same have their own. */
+/** Writes rows of this process; other processes have their own for the same counts. */
 export function omittedRows(pool: pg.Pool): OmittedRequestsStore {
   const writer = randomUUID();
   return {

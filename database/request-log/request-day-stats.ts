@@ -3,16 +3,16 @@ import { DAY_MS, utcDay } from '../../core/clock.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /**
- * No request is logged so long after its arrival, unless PostgreSQL was away; then its day lacks it
- * here, and has it by hours.
+ * Age at which a day is summed up. A request that is logged later, after an outage of PostgreSQL,
+ * is missing in the daily sums and counted by hours.
  */
 const SETTLED_AFTER_MS = DAY_MS / 4;
 const KEPT_DAYS = 400;
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::bigint`).join(', ');
 
 /**
- * One statement, under the lock of the row that says how far it is: of processes that come together
- * one does it.
+ * Sums up one day in one statement, under the lock of the progress row: of several processes one
+ * does it.
  */
 const SUM_UP: Statement = {
   name: 'sum_up_request_days',

@@ -3,7 +3,7 @@ import type { RequestLogRow } from './request-log-store.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 
-/** Measurements are for people: a value that a wrong clock made must not prevent a row. */
+/** Rounds a measurement: a value of a wrong clock must not prevent a row. */
 function wholeMs(value: number | undefined): number | undefined {
   if (value === undefined || !Number.isFinite(value)) return undefined;
   return Math.min(MAX_INTEGER, Math.max(0, Math.round(value)));

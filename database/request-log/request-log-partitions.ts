@@ -8,20 +8,15 @@ import { asStoreError } from '../connection/unavailable.ts';
 import { deleteOmitted } from './omitted-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
-/**
- * Today and a week ahead, so that a database nobody opens for a few days still has its partitions.
- */
+/** Days ahead, so that a database that is not opened for some days still has partitions. */
 const DAYS_AHEAD = 7;
 const CHECK_EVERY_MS = 600_000;
 const STATS_KEPT_MS = 400 * DAY_MS;
-/**
- * Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted
- * at the next check.
- */
+/** Bound of a deletion, so that statements stay short. The next check continues. */
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
 
-/** A table whose partitions are days: of ranges of its ids. */
+/** Table with a partition for each day, a range of ids. */
 interface TableOfDays {
   readonly name: 'request_log' | 'provider_attempts';
   readonly idColumn: 'id' | 'generation_id';
@@ -45,8 +40,8 @@ const DELETE_STATS: Statement = {
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
 /**
- * Makes the days' partitions ahead. What could not be made now is made at the next check: rows land
- * in the default partition meanwhile.
+ * Makes partitions ahead. A failed one is made at the next check; meanwhile rows go to the default
+ * partition.
  */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   for (const table of TABLES) {
@@ -57,15 +52,13 @@ export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: Store
   }
 }
 
-/**
- * Drops what is past its retention. What is in use by a long reader is dropped at a later check.
- */
+/** Drops partitions past the retention. One that a long read uses is dropped later. */
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
   for (const table of TABLES) {
     for (const { day } of await listPartitions(pool, table)) {
       if ((day + 1) * DAY_MS > keptFromMs) continue;
-      // The reader that one day waits for is in the way of the others too.
+      // A read that blocks this day blocks the others too.
       if (!(await change(pool, 'drop', day, table, log))) break;
     }
     await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, Math.max(0, keptFromMs)));
@@ -74,7 +67,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
 }
 
-/** Rows whose day had no partition: of a clock that was wrong, for the most part. */
+/** Deletes old rows of the default partition, mostly of wrong clocks. */
 function deleteOthers({ name, idColumn }: TableOfDays): Statement {
   return {
     name: `delete_old_${name}_rows`,
@@ -127,13 +120,13 @@ const LIST_PARTITIONS: Statement = {
 };
 
 /**
- * Both lock the whole log for a moment, and fail before others queue behind them
- * (migrations/0012_rights.sql). Processes that start together take turns: two that make the same
- * table at once are an error to PostgreSQL, in its log too.
+ * Serializes making and dropping. Both lock the whole log for a moment, and fail before others
+ * queue behind them (migrations/0012_rights.sql). Processes that start together take turns, because
+ * making the same table at once is an error in PostgreSQL's log.
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 
-/** A process of the release before, which takes no turns, was quicker. */
+/** Errors if a process of the former release, which takes no turns, was first. */
 const IS_THERE = /^(42P07|42710|23505)$/;
 
 async function change(

@@ -12,14 +12,14 @@ export interface RequestLogStore {
    * could be written now; then the batch is to be written again, unchanged.
    */
   write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
-  /** Makes room ahead, and drops what is older than the retention, until it is closed. */
+  /** Makes partitions ahead and drops old ones, until closed. */
   keepTidy(retentionMs: () => number): void;
   close(): Promise<void>;
 }
 
 /** Counts of refused requests that have no row (ext-proc/request-log/refused-quota.ts). */
 export interface OmittedRequestsStore {
-  /** Replaces the stored counts, which only grow. Rejects when the result is unknown. */
+  /** Replaces the stored counts, which only increase. Rejects if the result is unknown. */
   write(counts: readonly OmittedRequests[]): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export interface RequestLogRow {
   readonly requestId: string;
   readonly generationId: string | undefined;
   readonly route: string;
-  /** As the client asked for it. */
+  /** Model as the client named it. */
   readonly model: string | undefined;
   /** True if the model is configured: clients cannot invent groups of sums. */
   readonly modelKnown: boolean;

@@ -7,10 +7,7 @@ import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
 import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './request-log-store.ts';
 
-/**
- * A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take
- * its time.
- */
+/** Generous timeouts: a batch takes tens of milliseconds, and no request waits for it. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
 const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };

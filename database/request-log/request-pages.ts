@@ -43,7 +43,7 @@ const MOST_STEP_ROWS = 8_000;
 const STEP_GROWTH = 2;
 /** The last step may take as long again. Both together stay below what people notice. */
 const PATIENCE_MS = 80;
-/** Sorts behind every id. */
+/** Text that sorts after every id. */
 const END = 'log-~';
 /**
  * Range of the first step, which fills most pages. The partitions of a year are then not even

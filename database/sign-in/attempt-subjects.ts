@@ -13,8 +13,8 @@ export interface AttemptOrigin {
 }
 
 /**
- * Subjects that attempts from one origin count against: the caller, as closely as it is known, and
- * the network around it, if there is one.
+ * Subjects that attempts from one origin count for: the caller as precisely as known, and its
+ * network, if any.
  */
 export interface OriginSubjects {
   readonly near: string;
@@ -23,8 +23,8 @@ export interface OriginSubjects {
 
 const MAX_BY_NETWORK = 100;
 /**
- * Bound of all callers that a proxy names which is not trusted: each has its share, and one machine
- * may make up any number of them.
+ * Bound of all callers that an untrusted proxy names together: one machine may invent any number of
+ * them.
  */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
@@ -45,17 +45,14 @@ export function accountSubject(email: string): string {
   return `account ${hash('sha256', email.trim().toLowerCase(), 'hex')}`;
 }
 
-/** A caller with one IPv6 address has the 2^64 addresses around it too. */
+/** Subject of an address. For IPv6 the /64, all of whose addresses one caller has. */
 export function addressSubject(address: string): string {
   const parsed = parseIpAddress(address);
   if (parsed === undefined) return `address ${address.slice(0, MAX_CHARACTERS)}`;
   return 'parts' in parsed ? `address ${groupsOf(parsed, 4)}::/64` : `address ${parsed}`;
 }
 
-/**
- * The /48 that providers give to one customer, who makes any number of /64s in it; `undefined` for
- * IPv4.
- */
+/** Subject of the /48 that one customer has, with any number of /64s; `undefined` for IPv4. */
 export function networkSubject(address: string): string | undefined {
   const parsed = parseIpAddress(address);
   return parsed !== undefined && 'parts' in parsed ? `network ${groupsOf(parsed, 3)}::/48` : undefined;

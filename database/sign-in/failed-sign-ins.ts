@@ -3,7 +3,7 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { countEvent } from '../audit/change-counts.ts';
 import { inTransaction } from '../connection/connection-pool.ts';
 
-/** Somebody gave a wrong password, or an e-mail address that nobody has. */
+/** Attempt with a wrong password or an unknown e-mail address. */
 export interface FailedSignIn {
   /**
    * Absent: nobody has it. What was typed is not kept: people type passwords into the wrong field.
@@ -16,12 +16,14 @@ const SOMEBODY = 'somebody';
 const UNKNOWN = 'an unknown e-mail address';
 
 /**
- * Failures of an account that are recorded one by one in a minute; then each doubling of their
- * number.
+ * Failures of an account per minute that are recorded individually; then each doubling is recorded.
  */
 const RECORDED_EACH = 10;
 
-/** A failed attempt does not prove the user: the actor stays nameless, and has only an address. */
+/**
+ * Records a failure. The actor has no name, only an address, because a failed attempt does not
+ * prove the user.
+ */
 export async function noteFailedSignIn(pool: pg.Pool, { user, address }: FailedSignIn): Promise<void> {
   const subject = user ? { subjectId: user.id, subjectName: user.email } : { subjectName: UNKNOWN };
   const failures = await countEvent(pool, `failed sign-ins ${user?.id ?? UNKNOWN}`);

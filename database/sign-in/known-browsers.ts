@@ -2,16 +2,16 @@ import type pg from 'pg';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 
 /**
- * A browser in which somebody signed in; its token stands in a cookie of its own, which outlives
- * sessions and lets nobody in.
+ * Browser in which a user signed in. Its token is in a cookie of its own, which outlives sessions
+ * and does not sign in.
  */
 export interface KnownBrowser {
   readonly userId: string;
   /** SHA-256 of the token; the token itself is the browser's alone. */
   readonly tokenHash: Buffer;
-  /** Hash of the token that this browser had before, which is no longer valid. */
+  /** Hash of the browser's former token, which is no longer valid. */
   readonly formerTokenHash?: Buffer;
-  /** In force now: a password set since then knows no browser of before. */
+  /** Current password hash: browsers of a former password are unknown. */
   readonly passwordHash: string;
 }
 
@@ -39,7 +39,7 @@ const FORGET_EXPIRED: Statement = {
       select token_hash from known_browsers where expires_at < now() order by expires_at limit 100 for update skip locked)`,
 };
 
-/** Remembers nothing where the password is another by now. The oldest of too many are forgotten. */
+/** Remembers a browser, unless the password has changed. Deletes the oldest of too many. */
 export async function rememberBrowser(pool: pg.Pool, browser: KnownBrowser): Promise<void> {
   const { userId, tokenHash, formerTokenHash, passwordHash } = browser;
   await inTransaction(pool, 'begin', async (client) => {

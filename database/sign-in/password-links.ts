@@ -35,9 +35,7 @@ const LOCK_USER: Statement = {
   text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`,
 };
-/**
- * A new link makes the user's former ones worthless; expired ones of others go on this occasion.
- */
+/** Deletes the user's former links, and expired ones of others. */
 const FORGET: Statement = {
   name: 'forget_password_links',
   text: `delete from password_links where user_id = $1 or token_hash in (
@@ -54,10 +52,7 @@ const FIND: Statement = {
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`,
 };
-/**
- * Users are locked before what belongs to them, here and in users.ts, so that nobody waits for each
- * other.
- */
+/** Locks the user before dependent rows, as users.ts does, so that no two transactions deadlock. */
 const LOCK_HOLDER: Statement = {
   name: 'lock_holder_of_link',
   text: 'select from users where id = (select user_id from password_links where token_hash = $1) for no key update',
@@ -74,7 +69,7 @@ interface LockedUser {
   readonly disabled: boolean;
 }
 
-/** Made by an operator: the holder of the link becomes that user. */
+/** Creates an operator's link. Its holder becomes that user. */
 export async function createPasswordLink(
   pool: pg.Pool,
   { userId, purpose, tokenHash }: NewPasswordLink,

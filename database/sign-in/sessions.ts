@@ -21,9 +21,9 @@ export interface NewSession {
 export interface SessionRecord {
   readonly id: string;
   readonly createdAtMs: number;
-  /** To the minute. */
+  /** Time of the last request, precise to a minute. */
   readonly lastSeenAtMs: number;
-  /** Unless it is used before; never later than the longest length after sign-in. */
+  /** Expiry without further requests; never later than the longest length after sign-in. */
   readonly expiresAtMs: number;
   /** Network address of the sign-in. */
   readonly address: string;
@@ -43,7 +43,7 @@ export interface SignedIn {
   readonly invitations: readonly Invitation[];
   /** Since the password was given for this session. */
   readonly passwordAgeMs: number;
-  /** Made by a command line: somebody else knows it. */
+  /** True if a command line set the password, so another person knows it. */
   readonly passwordHandedOut: boolean;
 }
 
@@ -63,17 +63,14 @@ const INVITATIONS = `coalesce((
     ) i
   ), '[]') as invitations`;
 
-/**
- * How long somebody stays signed in: without a request, and at all. In force for sessions that are
- * there as well.
- */
+/** Lengths of a session: without a request, and at most. Both apply to existing sessions too. */
 export interface SessionLengths {
   readonly idleMs: number;
   readonly absoluteMs: number;
 }
 
 const DAY_MS = 86_400_000;
-/** As the configuration has them by default. */
+/** Defaults of the configuration. */
 export const USUAL_LENGTHS: SessionLengths = { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS };
 
 const MAX_SESSIONS = 50;
@@ -81,7 +78,7 @@ const MAX_SESSIONS = 50;
 /** Every statement that looks at sessions has the lengths as its first two values. */
 const IDLE = "$1::float8 * interval '1 millisecond'";
 const LONGEST = "$2::float8 * interval '1 millisecond'";
-/** How often the row is written for a session in use. */
+/** Interval at which the row of a used session is written. */
 const SEEN_EVERY = `least(interval '1 minute', ${IDLE} / 10)`;
 const LIVES = `s.expires_at > now() and s.created_at > now() - ${LONGEST} and s.last_seen_at > now() - ${IDLE}`;
 const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${milliseconds('s.last_seen_at')} as seen_ms,

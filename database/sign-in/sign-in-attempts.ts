@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } from './attempt-subjects.ts';
 
-/** One attempt: what was typed, well formed or not, and where it came from. */
+/** Attempt: the typed address, well formed or not, and its origin. */
 export interface SignInAttempt extends AttemptOrigin {
   readonly email: string;
   /** SHA-256 of the token by which the browser may be one that the user knows. */
@@ -16,17 +16,14 @@ export type AttemptResult =
 
 const WINDOW_SECONDS = 900;
 /**
- * For an account from one address, or from one browser that the user knows: others cannot keep its
- * user out with a handful of attempts.
+ * Bound for an account from one address or known browser: others cannot lock its user out with a
+ * handful of attempts.
  */
 const MAX_BY_PAIR = 10;
-/**
- * For an account, from wherever its user is not known: as many as NIST SP 800-63B (3.2.2) lets
- * fail.
- */
+/** Bound for an account from unknown places: as many failures as NIST SP 800-63B (3.2.2) allows. */
 const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
-/** No count is higher. */
+/** Largest count. */
 const MAX_COUNT = 1_000_000;
 const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
 const ONE_MORE = `on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, ${MAX_COUNT}) returning a.attempts`;
@@ -68,8 +65,8 @@ const COUNT: Statement = {
     from this`,
 };
 /**
- * Asking for the counts makes it lock the address, its network, then the account from anywhere,
- * then the account: in the order of counting.
+ * Locks the address, its network, the account from anywhere, then the account: in the order of
+ * counting.
  */
 const FORGET: Statement = {
   name: 'forget_sign_in_attempts',
@@ -87,8 +84,8 @@ const FORGET: Statement = {
 };
 
 /**
- * The places where the user has a session, and whether the browser is known: attempts of others
- * elsewhere hold up neither.
+ * Reads where the user has a session, and whether the browser is known: attempts from elsewhere
+ * limit neither.
  */
 const KNOWN: Statement = {
   name: 'known_origins',
@@ -128,9 +125,9 @@ export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promi
 }
 
 /**
- * An account that was entered has no failures any more. The address and its network, where an
- * attempt was counted for them, get back that one and no other: many people may sign in from one
- * office, and an account of one's own sets nobody free to try others.
+ * Clears the account's failures after a sign-in, but only this attempt from the counts of address
+ * and network: many people may share an office, and an attacker with an own account must not reset
+ * those counts.
  */
 export async function forgetAttempts(pool: pg.Pool, email: string, counted?: AttemptOrigin): Promise<void> {
   const { near = null, wide } = counted === undefined ? {} : originSubjects(counted);

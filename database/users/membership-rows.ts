@@ -5,10 +5,7 @@ import type { MemberRole } from './user-rows.ts';
 /** Most members of an organization. One page lists them all. */
 export const MAX_MEMBERS = 1_000;
 
-/**
- * Changes of who belongs to an organization take turns, so that two owners cannot remove each
- * other.
- */
+/** Locks the organization, so that two owners cannot remove each other. */
 const LOCK_ORGANIZATION: Statement = {
   name: 'lock_members',
   text: 'select from organizations where id = $1 for no key update',
@@ -28,8 +25,8 @@ const END_INVITATION: Statement = {
 };
 
 /**
- * `open`: it takes one more member, those who are invited counted, and nobody else changes its
- * members until the transaction ends.
+ * Locks the members until the transaction ends. `open`: there is room for one more, invited ones
+ * counted.
  */
 export async function lockMembers(
   client: pg.PoolClient,
@@ -41,7 +38,7 @@ export async function lockMembers(
   return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
 }
 
-/** An invitation of the user to it has done its work. */
+/** Deletes the user's invitation to the organization. */
 export async function insertMembership(
   client: pg.PoolClient,
   organizationId: string,

@@ -12,9 +12,9 @@ export interface NewUser {
   /** As normalizeEmail gives it. */
   readonly email: string;
   readonly isOperator: boolean;
-  /** Absent: sets one by a link of an operator's, and until then nobody else becomes this user. */
+  /** Absent: the user sets one with an operator's link. */
   readonly passwordHash?: string;
-  /** Somebody else than the user knows it. */
+  /** True if another person knows the password. */
   readonly passwordHandedOut?: true;
   readonly membership?: { readonly organizationId: string; readonly role: MemberRole };
 }
@@ -41,7 +41,7 @@ export interface Credentials {
 
 /** Change of a user's own password. */
 export interface OwnChange {
-  /** Goes on. */
+  /** Session that continues. */
   readonly sessionId: string;
   /**
    * Compare-and-set: the hash that the current password was verified against. If it has changed
@@ -59,7 +59,7 @@ const CREDENTIALS: Statement = {
   name: 'user_credentials',
   text: 'select id, disabled_at is not null as disabled, password_hash from users where email = $1',
 };
-/** In the order of their ids, so that operators who disable each other wait and never deadlock. */
+/** Locks operators in the order of ids, so that two who disable each other do not deadlock. */
 const LOCK_OPERATORS: Statement = {
   name: 'lock_operators',
   text: `select id, disabled_at is null and password_hash is not null as can_work
@@ -109,7 +109,7 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
   });
 }
 
-/** Never part of a UserRecord, so that no answer can show a hash by mistake. */
+/** Reads credentials. They are not part of UserRecord, so no response shows a hash by mistake. */
 export async function findCredentials(pool: pg.Pool, email: string): Promise<Credentials | undefined> {
   const [row] = await run<{ id: string; disabled: boolean; password_hash: string | null }>(pool, CREDENTIALS, [email]);
   if (!row) return undefined;
@@ -118,8 +118,8 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
 }
 
 /**
- * The keys of a user who is disabled, in every organization. Enabling the user brings no revoked
- * key back.
+ * Fate of the keys of a disabled user, in every organization. Enabling the user restores no revoked
+ * key.
  */
 export type KeysOfDisabled = 'revoke' | 'keep';
 

@@ -2,8 +2,13 @@ import type { OnSent } from '../../core/batching/joined-calls.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
+import {
+  ChargeRefused,
+  type ClaimedSettlement,
+  dueNanoUsd,
+  type Ledger,
+  type Settlement,
+} from '../../database/ledger/ledger.ts';
 import { isClaimed } from '../../database/ledger/settlement-json.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 import type { Hold } from '../limits/limit-store.ts';

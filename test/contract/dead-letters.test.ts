@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
+import { ChargeRefused } from '../../database/ledger/ledger.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import {
   addCustomer,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { KeyReplacement, KeySettings } from '../../database/keys/key-records.ts';
-import { keyRoom } from '../../database/keys/key-room.ts';
+import { countKeys } from '../../database/keys/key-rows.ts';
 import { organizationDetails } from '../../database/keys/organization-details.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
@@ -146,7 +146,7 @@ describe('changes of keys', () => {
       expect((await administration.keys(organizationId))?.[0]?.revoked).toBe(true);
       const pool = new pg.Pool({ connectionString: url, max: 1 });
       onTestFinished(() => pool.end());
-      expect(await keyRoom(pool, organizationId)).toEqual({ usable: 0, madeWithinDay: 1 });
+      expect(await countKeys(pool, organizationId)).toEqual({ usable: 0, madeWithinDay: 1 });
       const details = await organizationDetails(pool, [organizationId], utcDay(Date.now()));
       expect(details.get(organizationId)?.usableKeys).toBe(0);
     });

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../../core/money.ts';
 import type { AboveOrganization } from '../../../database/keys/key-records.ts';
-import { keyRoom } from '../../../database/keys/key-room.ts';
+import { countKeys } from '../../../database/keys/key-rows.ts';
 import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import type { KeyChange } from '../../contract/keys.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
@@ -18,7 +18,7 @@ const MAX_KEYS_A_DAY = 3_000;
  * them.
  */
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
-  const { usable, madeWithinDay } = await keyRoom(deps.database, organizationId);
+  const { usable, madeWithinDay } = await countKeys(deps.database, organizationId);
   if (usable >= MAX_USABLE_KEYS) {
     return problem(
       'conflict',

@@ -9,7 +9,10 @@ interface Difference {
   readonly found: string;
 }
 
-/** A walk down the primary key from one organization to the next. */
+/**
+ * Finds organizations with entries and without an account, by walking the primary key from one
+ * organization to the next.
+ */
 const WITHOUT_ACCOUNT = `
   with recursive one as (
     (select organization_id from ledger_entries order by organization_id limit 1)
@@ -29,7 +32,7 @@ const SEALED_WITHOUT_CHARGE = `
   where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
   limit 100`;
 
-/** The next ids after `$1`, at most so many as one look may read. */
+/** Rows that one statement may read: the next ids after `$1`. */
 const WALK = 20_000;
 const GENERATIONS = `
   with piece as materialized (
@@ -63,10 +66,10 @@ interface Piece {
 }
 
 /**
- * Finds rows that belong to no organization's ledger but should. `fromId`: generations with smaller
- * ids are archived, or were verified before.
+ * Finds orphans: entries, generations, requests and stored responses that no organization's ledger
+ * accounts for. `fromId`: generations with smaller ids are archived, or were verified before.
  */
-export async function findStrays(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
+export async function findOrphans(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
   for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
     findings.add('every entry belongs to an account', subject, expected, found);
   findings.generations = await walk(
@@ -94,7 +97,7 @@ export interface Waiting {
   readonly spooledCharges: number;
 }
 
-/** Processes say every two seconds what is in their spools. */
+/** Longer than the 2 s in which processes report their spools. */
 const REPORTED_AGAIN_MS = 3_000;
 
 /**
@@ -117,8 +120,8 @@ async function countNow(session: PatientSession): Promise<Waiting> {
 }
 
 /**
- * Months are archived by detaching their partitions, the oldest first: what is kept begins with the
- * oldest that is attached.
+ * Finds the oldest month that is kept. Months are archived by detaching their partitions, oldest
+ * first.
  */
 export async function findKept(session: PatientSession): Promise<{ fromId: string; fromDay: string }> {
   const [{ month } = { month: null }] = await session.read<{ month: string | null }>(
@@ -127,8 +130,7 @@ export async function findKept(session: PatientSession): Promise<{ fromId: strin
   );
   if (month === null) return { fromId: '', fromDay: '' };
   const firstMs = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1, 1);
-  // A request that was admitted before midnight may have got its id after it, or the other way
-  // round.
+  // Ids and days differ around midnight, so the first day of the month is left out.
   const secondDay = new Date(firstMs + 86_400_000).toISOString().slice(0, 10);
   return { fromId: idFloor('gen', firstMs), fromDay: secondDay };
 }

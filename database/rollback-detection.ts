@@ -5,30 +5,30 @@ import type { Ledger } from './ledger/ledger.ts';
 
 type Settling = Pick<Ledger, 'settle' | 'settleClaimed'>;
 
-export interface Watched extends KeyStore, Settling {}
+export interface WatchedStores extends KeyStore, Settling {}
 
 interface Known {
   readonly epoch: string;
   readonly sequence: number;
-  /** When it was learned, in calls of this watch. */
+  /** Number of the call that learned it. */
   readonly at: number;
 }
 
-/** Organizations that are remembered: those that were served last. */
+/** Bound of the remembered organizations: the last served ones. */
 const MOST_KNOWN = 10_000;
 
 /**
- * Second detection of a database that went back in time (0022_ledger_identity.sql): a read that
- * began after a later state of an account was known, and brings an earlier one of the same epoch,
- * comes from such a database. A hosted server may hide a promotion, and tables may be replaced
- * under connections that live on. `renewEpoch` gets the epoch, and the read fails, so that no
- * request is admitted by it.
+ * Detects a database that went back in time, beside the timeline (0022_ledger_identity.sql). A
+ * hosted server may hide a promotion, and tables may be replaced under living connections. The
+ * sign: a read that began after a later state of an account was known returns an earlier state of
+ * the same epoch. Then `renewEpoch` gets the epoch, and the read fails, so no request is admitted
+ * with it.
  */
-export function watchForSetbacks(
-  watched: Watched,
+export function detectRollbacks(
+  watched: WatchedStores,
   renewEpoch: (seen: string) => Promise<void>,
   mostKnown = MOST_KNOWN,
-): Watched {
+): WatchedStores {
   const known = new Map<string, Known>();
   let calls = 0;
 

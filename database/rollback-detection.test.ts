@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { AccountSnapshot, Principal } from '../core/principal.ts';
 import { settlement } from '../ext-proc/billing/settlement.fixture.ts';
 import { principalWith } from '../test/fixtures/principal.ts';
-import { watchForSetbacks } from './setback-watch.ts';
+import { detectRollbacks } from './rollback-detection.ts';
 
 const HASH = Buffer.alloc(32);
 
@@ -16,7 +16,7 @@ function played(mostKnown?: number) {
   const reads: PromiseWithResolvers<Principal>[] = [];
   const renewed: string[] = [];
   let settled = accountAt(0);
-  const watch = watchForSetbacks(
+  const watch = detectRollbacks(
     {
       findByHash: () => {
         const read = Promise.withResolvers<Principal>();

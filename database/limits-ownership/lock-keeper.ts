@@ -14,10 +14,10 @@ import {
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 
-export interface KeptLock {
-  /** Says that somebody else keeps the limits now, unless the lock was released. */
+export interface LockKeeper {
+  /** Reports that another process keeps the limits now, unless the lock was released. */
   takenOver(reason: string): void;
-  /** `last`: is run before, unless the connection is lost. */
+  /** Releases the lock. `last`: a statement to run before, unless the connection is lost. */
   release(last?: LastStatement): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface LastStatement {
   readonly values: unknown[];
 }
 
-export interface KeptLockOptions {
+export interface LockKeeperOptions {
   readonly url: string;
   readonly mode: Mode;
   /** Owner in the database as long as no other process has taken over. */
@@ -36,26 +36,23 @@ export interface KeptLockOptions {
   readonly log: StoreLog;
 }
 
-/**
- * Finds connections that died without a word, and owners and fences that are newer, where no
- * request reads them.
- */
+/** Detects dead connections, and newer owners and fences while no request reads them. */
 const HEARTBEAT_MS = 5_000;
 const REGAIN_EVERY_MS = 5 * RETRY_MS;
-/** Connecting, its settings, the lock, the owner. */
+/** Replies to wait for: connect, settings, lock, owner. */
 const REGAIN_ANSWERS = 4;
 /**
- * An owner whom PostgreSQL answers knows after so long that another one has come: its connection
- * died just after a look, the next look is not answered, and a new connection takes all the time
- * that it may.
+ * Time in which an owner that reaches PostgreSQL has noticed its successor. In the worst case its
+ * connection died just after a heartbeat, the next heartbeat is not answered, and a new connection
+ * takes as long as it may.
  */
 export const NOTICED_WITHIN_MS = HEARTBEAT_MS + ANSWER_MS + REGAIN_EVERY_MS + REGAIN_ANSWERS * ANSWER_MS;
 
 /**
- * Keeps a lock with the connection that took it; when that is lost, takes it again in the
- * background, unless another owner has come.
+ * Keeps a lock with the connection that took it. If the connection is lost, takes the lock again in
+ * the background, unless another owner has come.
  */
-export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
+export function keepLock(taken: pg.Client, options: LockKeeperOptions): LockKeeper {
   const { url, mode, owner, fences, onTakenOver, log } = options;
   let client: pg.Client | undefined;
   let released = false;

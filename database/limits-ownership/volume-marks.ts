@@ -1,0 +1,35 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Marks of the processes that kept limits in memory with this volume, in one file for each worker,
+ * beside its spool and journal.
+ */
+export interface VolumeMarks {
+  /** Marks that these processes wrote to PostgreSQL. The newest may not have arrived there. */
+  readonly marks: readonly string[];
+  /** True if the newest process did not have to wait for an owner elsewhere, or has waited. */
+  readonly hasWaited: boolean;
+}
+
+const NONE: VolumeMarks = { marks: [], hasWaited: false };
+
+/**
+ * Reads the file. A missing or damaged one counts as empty: then the process waits, which is safe.
+ * So the file needs no fsync.
+ */
+export async function readVolumeMarks(path: string): Promise<VolumeMarks> {
+  try {
+    const { marks, hasWaited } = JSON.parse(await readFile(path, 'utf8')) as Partial<VolumeMarks>;
+    return Array.isArray(marks) ? { marks, hasWaited: hasWaited === true } : NONE;
+  } catch {
+    return NONE;
+  }
+}
+
+/** Replaces the whole file. Rejects if it cannot be written. */
+export async function writeVolumeMarks(path: string, own: VolumeMarks): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(`${path}.new`, JSON.stringify(own), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
