@@ -74,14 +74,14 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
 }
 
 async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
-  const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveLapsed = false } = request;
-  const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveLapsed];
+  const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired = false } = request;
+  const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveExpired];
   const [row] = await run<ClaimRow>(pool, CLAIM, values);
   if (!row) throw new Error('claim_idempotency_key() returned nothing');
   if (row.outcome !== 'finished' && row.outcome !== 'lapsed') return { kind: row.outcome };
   if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
-  if (row.outcome === 'lapsed') return { kind: 'lapsed', generationId: row.generation_id };
-  return { kind: 'finished', generationId: row.generation_id, answerBytes: Number(row.answer_bytes) };
+  if (row.outcome === 'lapsed') return { kind: 'expired', generationId: row.generation_id };
+  return { kind: 'finished', generationId: row.generation_id, sealedBytes: Number(row.answer_bytes) };
 }
 
 function identityOf({ organizationId, keyHash, generationId }: Claim): unknown[] {

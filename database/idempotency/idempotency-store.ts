@@ -58,8 +58,8 @@ export interface ClaimRequest extends Claim {
   /** A claim without renewal for this long counts as dead. */
   readonly leaseMs: number;
   readonly retentionMs: number;
-  /** The key of a dead request is not claimed, but reported as `lapsed`. */
-  readonly leaveLapsed?: boolean;
+  /** The key of a dead request is not claimed, but reported as `expired`. */
+  readonly leaveExpired?: boolean;
 }
 
 export type ClaimResult =
@@ -68,5 +68,5 @@ export type ClaimResult =
   | { readonly kind: 'reused' }
   | { readonly kind: 'running' }
   /** The claim counts as dead. */
-  | { readonly kind: 'lapsed'; readonly generationId: string }
-  | { readonly kind: 'finished'; readonly generationId: string; readonly answerBytes: number };
+  | { readonly kind: 'expired'; readonly generationId: string }
+  | { readonly kind: 'finished'; readonly generationId: string; readonly sealedBytes: number };

@@ -29,25 +29,22 @@ import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export interface Accounting {
-  /** `trace`: of the request, where it is traced. */
+  /** Opens the hold of an admitted request. `trace`: present if the request is traced. */
   open(terms: HoldTerms, trace?: RequestTrace): BillableHold;
-  /** An admission whose answer did not come: whatever it took is given back. */
+  /** Releases whatever an admission took whose result is unknown. */
   giveBack(admission: HoldOwner): void;
-  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
+  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
   replaySpool(): Promise<void>;
   /**
-   * Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be
-   * done; repeating it does no harm.
+   * Settles requests that a former process left in its journal. Rejects with StoreUnavailable if
+   * that is impossible now. Repeating it is safe.
    */
   recover(left: readonly LeftIntent[]): Promise<void>;
-  /**
-   * A request was read with the ledger of this epoch: another one than before has to catch up with
-   * what was charged.
-   */
+  /** Notes the ledger epoch of a read. After another epoch, recent charges are checked again. */
   sees(ledgerEpoch: string): void;
   /**
-   * Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that
-   * cannot be done.
+   * Repeats recent charges that the ledger lacks. Rejects with StoreUnavailable if that is
+   * impossible now.
    */
   catchUp(): Promise<void>;
   /**
@@ -56,12 +53,12 @@ export interface Accounting {
    */
   refusesBecause(): string | undefined;
   /**
-   * Ends every request that holds money now: the limit store that counts does not know these holds.
+   * Ends every request that holds money, because the owner of the limits does not know these holds.
    */
   cut(): void;
   /**
-   * The process ends: nothing more is admitted, every request that holds money ends at once, and a
-   * charge waits for PostgreSQL no longer than this.
+   * Ends the process's requests: nothing more is admitted, every request that holds money ends at
+   * once, and a charge waits for PostgreSQL no longer than this.
    */
   end(withinMs: number): void;
   close(): Promise<void>;
@@ -77,10 +74,10 @@ export interface AccountingOptions {
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
   /** Absent: no other process shares the limits. */
   readonly mirror?: SpoolMirror | undefined;
-  /** Asked for when a request begins: what a former process left in the file is settled before. */
+  /** Returns the journal when a request begins. The former process's journal is settled before. */
   readonly journal: () => Pick<IntentJournal, 'open'>;
   readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;
-  /** How long other processes may take to notice that the ledger is another. 0: there are none. */
+  /** Time in which other processes notice another ledger epoch. 0: there are none. */
   readonly othersTakeMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -99,13 +96,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
   const late = createLateReleases(limits, clock);
   const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
   /**
-   * One for each order, 1 us: one for all would be searched by every request that stops listening,
-   * 16 us among 3,000 (measured).
+   * Abort controllers of deliveries, one each: 1 us. In a shared one, removing a listener takes 16
+   * us among 3,000 (measured).
    */
   const underWay = new Set<AbortController>();
   let ending = false;
 
-  /** Without a snapshot another process, or another attempt, may have charged it. */
+  /** Releases a hold. Without a snapshot another process or request may have charged it. */
   function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
     return release(settled, snapshot === undefined ? { tokensUsed, mayBeCharged: true } : { tokensUsed, snapshot });
   }
@@ -140,10 +137,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
       asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
       delivers: journalled.delivers,
       outputEnded: ({ usage, counted }) => journalled.outputEnded({ usage, usageCounted: counted }),
-      async charge(produced, answer) {
+      async charge(produced, response) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
-        const sealed = claim && answer ? await claim.seal(answer) : undefined;
+        const sealed = claim && response ? await claim.seal(response) : undefined;
         const settlement = settlementOf(terms, produced, sealed);
         const step = trace?.step('settle');
         const outcome = await charges.make(settlement, claim, step && noteSent(step)).finally(journalled.settled);
@@ -161,7 +158,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
           costUsd,
           promptTokens,
           completionTokens,
-          counted: isCountedAnswer(produced),
+          counted: isCountedResponse(produced),
         });
         return undefined;
       },
@@ -230,7 +227,10 @@ function settlementOf(
   return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { answer: sealed } : {}) } };
 }
 
-/** A client that left before its first event had none. */
-function isCountedAnswer({ usageCounted, cancelled, usage }: ProviderOutput): boolean {
+/**
+ * True if the gateway counted the usage. A client that left before the first event got no response
+ * to count.
+ */
+function isCountedResponse({ usageCounted, cancelled, usage }: ProviderOutput): boolean {
   return usageCounted && !(cancelled && usage.completionTokens === 0);
 }

@@ -16,7 +16,7 @@ export interface HoldTerms {
   readonly prices: Prices;
   readonly streamed: boolean;
   readonly createdAtMs: number;
-  /** The estimate. */
+  /** Estimated tokens of the prompt. */
   readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
@@ -28,13 +28,13 @@ export interface HoldTerms {
   readonly claim?: IdempotencyClaim;
 }
 
-/** The hold of an admitted request, from its admission to its charge or release. */
+/** Hold of an admitted request, from its admission to its charge or release. */
 export interface BillableHold extends DeliveryHold {
   /**
-   * Aborts when the process ends or the hold counts no more: the provider is cancelled, and its
-   * output is charged at once.
+   * Aborts when the process ends or the hold no longer counts. The call of the provider is then
+   * cancelled, and its output is charged at once.
    */
   readonly mustEnd: AbortSignal;
-  /** The charge, for the log. `undefined`: nothing is charged yet. */
+  /** Charge for log and metrics. `undefined`: nothing is charged yet. */
   charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
 }

@@ -12,7 +12,7 @@ import type { Spool } from './spool/spool.ts';
 import { type SpoolRoom, watchSpoolRoom } from './spool/spool-room.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
-const metrics = { settlementFailed() {}, chargeLost() {}, chargeBuried() {} } as unknown as Metrics;
+const metrics = { settlementFailed() {}, chargeLost() {}, chargeDeadLettered() {} } as unknown as Metrics;
 let charges: DurableCharges;
 let room: SpoolRoom;
 afterEach(async () => {

@@ -25,40 +25,39 @@ import type { SpoolRoom } from './spool/spool-room.ts';
  * is replayed to the ledger.
  */
 export interface DurableCharges {
-  /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
+  /** Charges a settlement. Rejects if the ledger refuses it; it is a dead letter then. */
   make(settlement: Settlement | ClaimedSettlement, claim?: IdempotencyClaim, onSent?: OnSent): Promise<ChargeOutcome>;
   /**
-   * Charges a response, or a part of one, that a process gave before it ended. Rejects where the
-   * charge has to be tried again.
+   * Charges the response, or a part of it, of a process that ended. Rejects if the charge has to be
+   * tried again.
    */
   late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
   /**
-   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where
-   * it has to be tried again.
+   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if it
+   * has to be tried again.
    */
   again(settlement: Settlement): Promise<boolean>;
-  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
+  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
   replay(): Promise<void>;
   /**
-   * Why nothing new should be admitted: it could not be charged, or what waits is not in the
-   * balances yet. `undefined`: no reason.
+   * Reason to admit nothing: new requests could not be charged, or spooled charges are not in the
+   * balances yet. `undefined`: none.
    */
   refusesBecause(): string | undefined;
   /**
-   * The process ends: PostgreSQL is waited for no longer than this, then the spool takes what it
-   * has not confirmed.
+   * Bounds the wait for PostgreSQL when the process ends. Unconfirmed charges go to the spool then.
    */
   spoolAfter(delayMs: number): void;
   close(): Promise<void>;
 }
 
 /**
- * `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged.
- * `lost`: neither ledger nor spool confirmed it.
+ * Outcome of a charge. `taken_over`: another request has the idempotency key now, and nothing was
+ * charged. `lost`: neither ledger nor spool confirmed the charge.
  */
 export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
 
-/** `dead_lettered`: the ledger refused it, and it is among the dead letters. */
+/** Outcome of a late charge. `dead_lettered`: the ledger refused it, and it is a dead letter. */
 export type LateOutcome = 'charged' | 'taken_over' | 'dead_lettered';
 
 export interface DurableChargesOptions {
@@ -66,18 +65,17 @@ export interface DurableChargesOptions {
   readonly spool: Spool;
   readonly recent: Pick<RecentCharges, 'note'>;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
-  /** Absent: there is no other process that could charge what is spooled. */
+  /** Absent: no other process could charge what is spooled. */
   readonly mirror?: SpoolMirror | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
   /**
-   * A charge of the spool was refused, though its answer was given: for the record of what
-   * providers were asked.
+   * Records an uncharged attempt: the response was delivered, and its spooled charge was refused.
    */
   readonly uncharged: (settlement: Settlement) => void;
-  /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
+  /** Releases the hold of a settlement. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
-  /** The hold of this generation, if this process still has it. */
+  /** Finds the hold of a generation, if this process still has it. */
   readonly liveHold: (generationId: string) => Hold | undefined;
 }
 
@@ -89,8 +87,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
    * Claims of charges that wait in the spool: they keep their idempotency keys until the replay.
    */
   const waitingClaims = new Map<string, IdempotencyClaim>();
-  /** Waits for PostgreSQL that can be given up. */
-  const patient = new Set<() => void>();
+  /** Callbacks that end waits for PostgreSQL. */
+  const waits = new Set<() => void>();
   let spoolsAtOnce = false;
   const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
   const mirrored =
@@ -103,7 +101,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   ): Promise<ChargeOutcome> {
     if (spoolsAtOnce) return appendToSpool(settlement, claim);
     try {
-      const outcome = await unlessGivenUp(commit(settlement, onSent));
+      const outcome = await untilEnded(commit(settlement, onSent));
       if (outcome === 'charged') claim?.ended();
       else await lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
       return outcome;
@@ -116,18 +114,21 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     }
   }
 
-  /** PostgreSQL may still take it: charged by both, it is charged once. */
-  function unlessGivenUp<T>(committing: Promise<T>): Promise<T> {
+  /**
+   * Waits for a commit until it is ended by `spoolFromNow`. PostgreSQL may still take the charge;
+   * ledger and spool together charge once.
+   */
+  function untilEnded<T>(committing: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const giveUp = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
-      patient.add(giveUp);
-      committing.finally(() => patient.delete(giveUp)).then(resolve, reject);
+      const endWait = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
+      waits.add(endWait);
+      committing.finally(() => waits.delete(endWait)).then(resolve, reject);
     });
   }
 
   function spoolFromNow(): void {
     spoolsAtOnce = true;
-    for (const giveUp of patient) giveUp();
+    for (const endWait of waits) endWait();
   }
 
   async function commit(
@@ -175,7 +176,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
     const outcome = await commit(settlement).catch(async (error: unknown) => {
-      // A row that PostgreSQL will never take must not keep the others waiting.
+      // A charge that the ledger refuses must not block the others.
       if (await isDeadLettered(settlement, error, true)) return 'dead_lettered' as const;
       throw error;
     });
@@ -189,7 +190,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     await mirrored?.remove(settlement);
   }
 
-  /** Charges what this process, or another one, had spooled. */
+  /** Charges what this or another process spooled. */
   async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const outcome = await late(settlement);
     if (outcome === 'charged') return;
@@ -198,7 +199,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       const { generationId } = settlement;
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     }
-    // A charge that was taken over at once has its record already.
+    // A charge that was taken over before it was spooled has its record already.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
   }
 
@@ -215,8 +216,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return true;
     } catch (error) {
       if (!(error instanceof ChargeRefused)) throw error;
-      // No dead letter: another database, or one of before the organization was made, would get
-      // thousands.
+      // Not a dead letter: a replaced database, or one from before the organization existed, would
+      // get thousands.
       const { generationId, organizationId } = settlement;
       log.error({ err: error, generation_id: generationId, organization_id: organizationId }, 'not charged again');
       return false;
@@ -235,8 +236,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   }
 
   /**
-   * Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong,
-   * PostgreSQL may take the charge later.
+   * Stores a charge as a dead letter if the ledger refused its content. After any other error
+   * PostgreSQL may take it later.
    */
   async function isDeadLettered(
     settlement: Settlement | ClaimedSettlement,
@@ -254,7 +255,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       );
       return false;
     }
-    metrics.chargeBuried();
+    metrics.chargeDeadLettered();
     log.error(
       { err: error, generation_id: generationId },
       'the ledger refused a charge: it is in dead_letters, and not charged',

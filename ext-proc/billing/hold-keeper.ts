@@ -2,19 +2,20 @@ import type { Clock } from '../../core/clock.ts';
 import type { Hold, LimitStore } from '../limits/limit-store.ts';
 
 /**
- * Keeps the leases of this process's holds alive while their requests live. Where that fails,
- * nothing has to end: the money of a hold whose lease expires stays held in quarantine, and the
- * next renewal that succeeds takes it back.
+ * Renews the leases of this process's holds, all of them every `renewEveryMs`, failed ones every
+ * 500 ms. No request ends because a renewal fails: an expired hold is in quarantine, and the next
+ * successful renewal makes it live again (docs/design.md, "Holds are leases").
  */
 export interface HoldKeeper {
   keep(hold: Hold): void;
   drop(holdId: string): void;
   /**
-   * The store that renewals reached may not be the one that counts since then (monotonic clock).
-   * The counting store does not know holds that cannot be renewed there soon.
+   * Distrusts renewals since this moment (monotonic clock), because a newer fence was read: they
+   * may have reached a former master. What cannot be renewed at the new master within
+   * `renewWithinMs` is unknown there and has to end.
    */
   distrust(sinceMs: number): void;
-  /** Everything that is held now. */
+  /** Holds of this process. */
   live(): readonly Hold[];
   close(): void;
 }
@@ -23,9 +24,7 @@ export interface HoldKeeperOptions {
   readonly limits: LimitStore;
   readonly clock: Clock;
   readonly renewEveryMs: number;
-  /**
-   * From the moment since when a store is distrusted: what has not been renewed by then has to end.
-   */
+  /** Time after the moment of distrust in which every hold must be renewed. */
   readonly renewWithinMs: number;
   /** Holds whose charge waits in the spool. */
   readonly spooledIds: () => ReadonlySet<string>;
@@ -34,24 +33,25 @@ export interface HoldKeeperOptions {
 
 export type HoldProblem =
   /**
-   * Their money could be given away for a time: the store had forgotten them, and admitted others.
+   * Holds that the store had lost while it admitted requests: for a time their money was available
+   * to others.
    */
   | { readonly kind: 'exposed'; readonly holds: number }
-  /** Another store counts now, and does not know them: their requests have to end. */
+  /** Holds that the new master does not know: their requests have to end. */
   | { readonly kind: 'stranded'; readonly holds: number }
-  /** Reported once, until all can be renewed again. */
+  /** Holds whose renewal failed. Reported once, until all are renewed again. */
   | { readonly kind: 'not_renewed'; readonly holds: number; readonly error: unknown };
 
-/** How soon what could not be renewed is tried again. */
+/** Interval of retries for failed renewals. */
 const LOOK_EVERY_MS = 500;
 
 export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   const { limits, clock, renewEveryMs, renewWithinMs, spooledIds, onProblem } = options;
   const live = new Map<string, Hold>();
-  /** Live holds whose last renewal failed. Only these are tried again sooner. */
+  /** Holds whose last renewal failed. Only these are retried early. */
   let failing: ReadonlySet<string> = new Set();
   let renewing = false;
-  /** Not renewed since a store is distrusted. */
+  /** Holds without a renewal since the moment of distrust. */
   let stranded = new Set<string>();
   let distrustedAtMs = 0;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
@@ -87,7 +87,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     renewing = false;
     const failingBefore = failing.size;
     failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
-    // If the store became distrusted meanwhile, this renewal may have reached the distrusted one.
+    // If distrust began meanwhile, this renewal may have reached the former master.
     if (stranded === before) for (const { holdId } of holds) if (!failing.has(holdId)) stranded.delete(holdId);
     const [first] = failed;
     if (first && failingBefore === 0) onProblem({ kind: 'not_renewed', holds: failing.size, error: first.error });
@@ -98,8 +98,8 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   }
 
   /**
-   * Releases a hold that ended while its renewal took it back in. If this fails, the quarantine
-   * ends the hold.
+   * Releases a hold that ended while a renewal registered it again. If this fails, its quarantine
+   * ends it.
    */
   function giveBack(hold: Hold): void {
     limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);

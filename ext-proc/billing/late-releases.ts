@@ -3,8 +3,8 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 
 /**
- * Releases that the limit store did not confirm, until it does: the money of a hold that nobody
- * releases is held for as long as a request may live.
+ * Repeats releases until the limit store confirms them: an unreleased hold keeps its money for as
+ * long as a request may live.
  */
 export interface LateReleases {
   add(release: HoldRelease): void;
@@ -14,7 +14,7 @@ export interface LateReleases {
 }
 
 const RETRY_EVERY_MS = 1_000;
-/** An outage of minutes. What is beyond ends with its quarantine. */
+/** Bound for an outage of minutes. Holds beyond it end with their quarantine. */
 const MOST_WAITING = 20_000;
 const MOST_TOGETHER = 200;
 
@@ -40,7 +40,7 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
       await limits.release({ ...release, nowMs: clock.nowMs() });
     } catch (error) {
       if (error instanceof StoreUnavailable) return 'unavailable';
-      // An error of this kind does not pass: the keys in the store were changed by hand.
+      // Other errors are final: keys in the store were changed by hand.
     }
     waiting.delete(release.holdId);
     return 'done';

@@ -5,15 +5,16 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 
 /**
- * Notices that the ledger may have gone back in time (another epoch), and charges what it lacks of
- * the last minutes again. Nobody is admitted meanwhile: the balances lack it, too.
+ * Detects another ledger epoch, which means that the database may have gone back in time, and
+ * repeats recent charges that it lacks. Nothing is admitted meanwhile, because the balances lack
+ * them too.
  */
 export interface LedgerChanges {
-  /** Something was read that belongs to this epoch. */
+  /** Notes the epoch of a read. */
   sees(epoch: string): void;
   /**
-   * Resolves when the ledger as it is now has what this process charged. Rejects with
-   * StoreUnavailable while that cannot be done.
+   * Resolves when the ledger has every recent charge of this process. Rejects with StoreUnavailable
+   * if that is impossible now.
    */
   catchUp(): Promise<void>;
   /** `undefined`: no reason. */
@@ -24,17 +25,17 @@ export interface LedgerChanges {
 export interface LedgerChangesOptions {
   readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
   readonly recent: Pick<RecentCharges, 'sendAgain'>;
-  /** False: this ledger refuses it. Rejects where it has to be tried again. */
+  /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be tried again. */
   readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
-  /** How long other processes may take to notice the same. 0: there are none. */
+  /** Time in which other processes notice the same. 0: there are none. */
   readonly othersTakeMs: number;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /**
- * A process without requests has to notice as well: others wait for its charges, and do not know of
- * it.
+ * Interval at which the epoch is read. A process without requests has to notice too, because others
+ * wait for its charges.
  */
 const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;
@@ -59,7 +60,10 @@ export function createLedgerChanges(options: LedgerChangesOptions): LedgerChange
     });
   }
 
-  /** Asks the ledger for its epoch: the epoch that was seen may be older than the known one. */
+  /**
+   * Catches up with the current epoch. The ledger is asked for it, because a noted epoch may be
+   * older than the known one.
+   */
   async function follow(): Promise<void> {
     for (;;) {
       try {

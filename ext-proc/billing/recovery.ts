@@ -7,9 +7,12 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import type { LeftIntent } from './journal/intent.ts';
 
-/** Settles the requests of a process that was killed. */
+/** Settles the requests that a killed process left in its journal. */
 export interface Recovery {
-  /** Doing it again changes nothing. Rejects with StoreUnavailable while it cannot be done. */
+  /**
+   * Settles them. Repeating it changes nothing. Rejects with StoreUnavailable if it is impossible
+   * now.
+   */
   settle(left: readonly LeftIntent[]): Promise<void>;
 }
 
@@ -17,7 +20,7 @@ export interface RecoveryOptions {
   readonly ledger: Pick<Ledger, 'chargedAmong'>;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly attempts: ProviderAttempts;
-  /** Charges, and frees what was held for it. Rejects where it has to be tried again. */
+  /** Charges a settlement and releases its hold. Rejects if it has to be tried again. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<LateOutcome>;
   readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
   readonly metrics: Metrics;
@@ -33,14 +36,14 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   async function settleOne(left: LeftIntent, isCharged: boolean): Promise<void> {
     const { claim } = left;
     const settlement = settlementOf(left);
-    // Charging it again changes nothing, and frees its hold with the balance as it is now.
+    // A repeated charge changes nothing, and releases the hold with the current balance.
     if (isCharged) await charge(settlement);
     else if (!left.streamed || left.delivered === undefined) {
       if (claim) await idempotency.free({ ...left, keyHash: claim.keyHash });
       await releaseHold(left, 0);
       uncharged(left, 'crash');
     } else {
-      // Without an answer the key is free again.
+      // A claim without a response frees the key.
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
       if (outcome === 'dead_lettered') return;
@@ -68,9 +71,9 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   };
 }
 
-/** The prompt, and the output that the client had been sent. */
+/** Usage of what was delivered: the prompt, and the output that the client had been sent. */
 function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
-  // An estimate may be above what the provider was allowed to produce, and the hold covers no more.
+  // Clamped: an estimate may be above the output limit, and the hold covers no more.
   const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
   return delivered?.ended?.usage ?? { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
 }

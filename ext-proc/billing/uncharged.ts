@@ -6,8 +6,8 @@ import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts'
 import type { HoldTerms } from './billable-hold.ts';
 
 /**
- * Results of attempts at which a provider worked (delivery/provider-failure.ts). Any other: the
- * answer broke off, or was none.
+ * Reasons by result, for attempts at which a provider worked
+ * (delivery/provider/provider-failure.ts). Any other result: the response broke off or was invalid.
  */
 const REASONS: Readonly<Record<string, UnchargedReason>> = {
   first_byte_timeout: 'timeout',
@@ -21,19 +21,19 @@ const REASONS: Readonly<Record<string, UnchargedReason>> = {
   ok: 'not_charged',
 };
 
-/** An answer that our own bounds kept from the customer is a loss of the operator. */
+/** Losses by result: our own bounds withheld the response from the customer. */
 const LOSSES: Readonly<Record<string, LossReason>> = {
   total_timeout: 'timeout',
   too_large: 'response_too_large',
   no_room: 'no_room',
 };
 
-/** The record of an answer whose charge waited in the spool, and was refused. */
+/** Describes the attempt of a spooled charge that was refused. */
 export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
-    // The spool does not know it.
+    // The spool does not have the number.
     attempt: 0,
     providerModel: settlement.providerModel ?? model,
     ...(upstreamId === undefined ? {} : { upstreamId }),
@@ -44,10 +44,7 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   };
 }
 
-/**
- * The record of an attempt that nobody is charged for, with the loss that is booked for it: what it
- * would have cost, at most the hold.
- */
+/** Describes an uncharged attempt with its loss: the price, at most the hold. */
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
   const { work, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];

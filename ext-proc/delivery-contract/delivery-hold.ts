@@ -4,37 +4,37 @@ import type { TokenUsage } from '../../core/pricing.ts';
 import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
 
 /**
- * The hold of an order: it ends in one charge, or is released before the client learns that nothing
- * was produced.
+ * Hold of an admitted request as delivery sees it. It ends in one charge, or in a release before
+ * the client gets the error.
  */
 export interface DeliveryHold {
-  /** Before each target is asked. */
+  /** Notes the target of the next attempt, before its provider is called. */
   asked(target: Target): void;
   /**
-   * A stream begins to go to its client: what it has been sent is charged even if this process is
-   * killed.
+   * Notes that the stream begins to go to the client. `output` says what was sent, which is charged
+   * even if this process is killed.
    */
   delivers(output: () => OutputSoFar): void;
-  /** The stream has ended, and `charge` follows once its end is written. */
+  /** Notes that the stream has ended. `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
-  /** Charge of that usage, in USD, for `usage.cost`. */
+  /** Computes the charge in USD for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
   /**
-   * Resolves after the commit (docs/design.md, "Invariants", 4), with which the answer is kept:
-   * every byte of a body that is whole, where the order asks for it; a refusal when the charge
-   * could not be made durable, and is not made.
+   * Charges the output, and resolves after the commit (docs/design.md, "Invariants", 4).
+   * `response`: the whole body, if it is to be stored for replay. A refusal: the charge could not
+   * be made durable, and is not made.
    */
   charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
-  /** For the record: what a provider was asked in vain. */
+  /** Records an uncharged attempt. */
   uncharged(attempt: UnchargedAttempt): void;
-  /** Frees the hold; nothing happens when it was charged. */
+  /** Releases the hold, unless it was charged. */
   release(): Promise<void>;
 }
 
-/** Output of the provider, to be charged. */
+/** Output of a provider that is to be charged. */
 export interface ProviderOutput {
   readonly provider: string;
-  /** The provider's name for the model, as the target that answered has it. */
+  /** The target's name for the model. */
   readonly providerModel: string;
   readonly upstreamId?: string;
   readonly finishReason?: string;
@@ -51,16 +51,16 @@ export interface MeteredUsage {
 }
 
 export interface OutputSoFar {
-  /** About how many. */
+  /** Estimated tokens of the output. */
   readonly tokens: number;
-  /** Once it is known. */
+  /** The provider's id of the response, once known. */
   readonly upstreamId: string | undefined;
 }
 
-/** How a delivery ended, for log and metrics. Nothing was charged unless `charged`. */
+/** Outcome of a delivery, for log and metrics. Nothing was charged unless `charged`. */
 export interface DeliveryOutcome {
   readonly status: number;
-  /** The refusal that was answered, or sent as the final event of a stream. */
+  /** Refusal that the client got as a response or as the final event. */
   readonly refusal?: Refusal;
   readonly attempts: readonly Attempt[];
   readonly timeToFirstEventMs?: number;
@@ -70,7 +70,7 @@ export interface DeliveryOutcome {
 }
 
 /**
- * How a total differs from prompt and completion together; `undefined` where it does not, or where
- * one of the three is no count.
+ * Difference of the reported total from the sum of prompt and completion. `undefined`: none, or one
+ * of the three is no count.
  */
 export type TotalMismatch = 'above' | 'below';

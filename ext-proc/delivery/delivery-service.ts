@@ -22,24 +22,20 @@ import { FAILURES, refusalOf } from './provider/provider-failure.ts';
 import { ResponseReader } from './response/response-reader.ts';
 import { deliverStream } from './stream/deliver-stream.ts';
 
-/** Takes an admitted order to its provider and the answer to its client. */
+/** Delivers admitted requests: calls providers, sends the response, charges. */
 export interface DeliveryService {
   /**
-   * Always answers the exchange, unless its client has left. Charges at most once, and nothing when
-   * no provider had anything to do.
+   * Delivers one request. Always responds to the exchange, unless its client has left. Charges at
+   * most once, and nothing if no provider worked.
    */
   deliver(admitted: AdmittedRequest, exchange: Exchange, hold: DeliveryHold): Promise<DeliveryOutcome>;
-  /** Answers with what an earlier attempt was answered, or refuses, for now. */
+  /** Sends the stored response of an earlier request, or refuses for now. */
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
-  /**
-   * Sends what was read for a client. A refusal: there is no room for it, and nothing was answered.
-   */
+  /** Sends a read. A refusal: there is no memory for it, and nothing was sent. */
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
   /** JSON answers in memory, all together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
-  /**
-   * Ends every call under way; resolves when the accounts know of every attempt that had failed.
-   */
+  /** Ends every call in progress. Resolves when all failed attempts are recorded. */
   close(): Promise<void>;
 }
 
@@ -51,11 +47,11 @@ export interface DeliveryServiceOptions {
   readonly identify: Identify;
   /** JSON answers in memory, all together. */
   readonly responseBudgetBytes?: number;
-  /** An answer found no room, or gave way. */
+  /** Called when a response found no memory or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
 }
 
-/** So that the largest answer, by default, is within a share. */
+/** Large enough that the largest response fits a share by default. */
 const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {

@@ -10,11 +10,11 @@ import { type RequestSeal, requestSeal } from './sealed-response.ts';
 import { openStoredResponse, type ReadSealed, type StoredResponse } from './stored-response.ts';
 
 /**
- * Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives,
- * or finds what another one left.
+ * Claims idempotency keys: a request takes a key and keeps it while it lives, or finds the result
+ * of an earlier request.
  */
 export interface Claims {
-  /** Rejects with StoreUnavailable. */
+  /** Claims a key. Rejects with StoreUnavailable. */
   claim(request: KeyedRequest): Promise<Claimed>;
   close(): void;
 }
@@ -33,23 +33,26 @@ export type Claimed =
   | FinishedClaim
   | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim };
 
-/** The answer of an earlier attempt. */
+/** Claim of an earlier request with its stored response. */
 export interface FinishedClaim {
   readonly kind: 'finished';
   readonly generationId: string;
-  /** `undefined`: it was deleted, or gave way, in this moment. Rejects with StoreUnavailable. */
+  /**
+   * Opens the stored response. `undefined`: it was just deleted or evicted. Rejects with
+   * StoreUnavailable.
+   */
   open(): Promise<StoredResponse | undefined>;
 }
 
-/** An attempt that has the key. */
+/** Claim of a request on its key. */
 export interface IdempotencyClaim extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
-  seal(answer: Buffer): Promise<Buffer>;
+  seal(response: Buffer): Promise<Buffer>;
   /**
-   * Frees the key, unless the attempt has a stored response. Never rejects: a key that cannot be
-   * freed now expires with its lease.
+   * Frees the key, unless it has a stored response. Never rejects: a key that cannot be freed now
+   * expires with its lease.
    */
   free(): Promise<void>;
-  /** The settlement ended the claim. */
+  /** Notes that the settlement ended the claim. */
   ended(): void;
 }
 
@@ -60,14 +63,14 @@ export interface ClaimsOptions {
   readonly leaseMs: number;
   readonly renewEveryMs: number;
   /**
-   * Decides about attempts that count as dead, where other processes may still end them. Absent:
-   * there is no other process.
+   * Decides about claims that count as dead, which other processes may still end. Absent: there is
+   * no other process.
    */
   readonly mirror?: Pick<SpoolMirror, 'takeOverClaim'> | undefined;
   readonly log: Log;
 }
 
-/** A renewal is one statement with a row for each. */
+/** Rows of one renewal statement. */
 const RENEWED_AT_ONCE = 500;
 
 export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: ClaimsOptions): Claims {
@@ -84,8 +87,8 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
       for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
         await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
     } catch (error) {
-      // A request that takes such a key over makes this attempt's charge void (the fence); nothing
-      // else is lost.
+      // If another request takes such a key over, the fence refuses this charge; nothing else is
+      // lost.
       log.warn({ err: error, claims: live.size }, 'the leases of idempotency keys could not be renewed');
     } finally {
       renewing = false;
@@ -93,15 +96,15 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
   }
 
   /**
-   * An attempt that was answered and could not be charged yet is not dead, although it cannot renew
-   * its lease.
+   * Takes a key. A dead claim is first taken over in the mirror: a delivered response whose charge
+   * waits in a spool is alive, although it cannot renew its lease.
    */
-  async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'lapsed' }>> {
-    const result = await store.claim({ ...request, leaveLapsed: mirror !== undefined });
-    if (result.kind !== 'lapsed') return result;
+  async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'expired' }>> {
+    const result = await store.claim({ ...request, leaveExpired: mirror !== undefined });
+    if (result.kind !== 'expired') return result;
     if (!(await mirror?.takeOverClaim(request.organizationId, result.generationId))) return { kind: 'running' };
     const taken = await store.claim(request);
-    return taken.kind === 'lapsed' ? { kind: 'running' } : taken;
+    return taken.kind === 'expired' ? { kind: 'running' } : taken;
   }
 
   function heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
@@ -110,7 +113,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     return {
       keyHash: seal.keyHash,
       bodyHash: seal.bodyHash,
-      seal: (answer) => seal.seal(answer, generationId),
+      seal: (response) => seal.seal(response, generationId),
       async free() {
         if (!live.delete(generationId)) return;
         try {
@@ -118,7 +121,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
         } catch (error) {
           log.warn(
             { err: error, generation_id: generationId },
-            'an idempotency key is free only when its lease lapses',
+            'an idempotency key could not be freed and expires with its lease',
           );
         }
       },
@@ -126,10 +129,10 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     };
   }
 
-  function openResponse(claim: Claim, seal: RequestSeal, { generationId, answerBytes }: FinishedResult) {
+  function openResponse(claim: Claim, seal: RequestSeal, { generationId, sealedBytes }: FinishedResult) {
     const finished = { ...claim, generationId };
     const read: ReadSealed = (from, bytes) => store.piece(finished, from, bytes);
-    return openStoredResponse(read, seal, generationId, answerBytes);
+    return openStoredResponse(read, seal, generationId, sealedBytes);
   }
 
   return {

@@ -4,8 +4,8 @@ import type { IdempotencyStore } from '../../database/idempotency/idempotency-st
 import type { StoredResponseMetrics } from '../telemetry/stored-response-metrics.ts';
 
 /**
- * Answers are large: deleting a few at a time keeps the statement short and the disk free for
- * charges.
+ * Rows of one deletion. Responses are large: small deletions keep the statement short and the disk
+ * free for charges.
  */
 const ROWS_AT_ONCE = 200;
 const BETWEEN_MS = 50;
@@ -15,15 +15,15 @@ const SHORTEST_PAUSE_MS = 1_000;
 export interface ExpiryOptions {
   readonly store: Pick<IdempotencyStore, 'deleteOlderThan' | 'tidyStored'>;
   readonly retentionMs: () => number;
-  /** For each organization. */
+  /** Bound of one organization. */
   readonly boundBytes: () => number;
   readonly metrics: StoredResponseMetrics;
   readonly log: Log;
 }
 
 /**
- * Deletes keys and answers at their retention, and keeps the sums of what is stored, for as long as
- * the process lives. Returns how to stop.
+ * Deletes keys and responses past their retention, and corrects the sums of stored bytes, while the
+ * process lives. Returns how to stop.
  */
 export function keepDeletingExpired(options: ExpiryOptions): () => void {
   const stop = new AbortController();

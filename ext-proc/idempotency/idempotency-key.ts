@@ -14,10 +14,10 @@ export function readIdempotencyKey(header: string | undefined): string | Refusal
   return header === undefined || VISIBLE_ASCII.test(header) ? header : MALFORMED;
 }
 
-/** Long enough not to be asked all the time, short enough not to be what a client waits for. */
+/** Delay for a retry while the key is in flight: few retries, short wait. */
 const RETRY_AFTER_MS = 1_000;
 
-/** `retry-after-ms` is what client libraries read first. */
+/** Client libraries read `retry-after-ms` first. */
 export function keyInFlight(): Refusal {
   return refuse('idempotency_key_in_flight', {}, { headers: { 'retry-after-ms': String(RETRY_AFTER_MS) } });
 }

@@ -2,15 +2,15 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * An answer in segments that are opened one by one, as its client takes them (the STREAM
+ * Seals a response in segments that are opened one by one as the client takes them (the STREAM
  * construction): a mark and a salt, then each segment with its tag. The key is derived from the
- * salt, so it seals this answer alone, and the nonce is the segment's position and whether it is
- * the last: none can be repeated, moved, left out or cut off.
+ * salt, so it seals this response alone. The nonce is the segment's position and whether it is the
+ * last, so no segment can be repeated, moved, left out or cut off.
  */
 const CIPHER = 'aes-256-gcm';
 /**
- * Answers of the release before begin with 12 random bytes instead. PostgreSQL knows the mark too
- * (0029_bounded_answers.sql).
+ * Mark of this format. Responses of the former release begin with 12 random bytes instead.
+ * PostgreSQL knows the mark too (0029_bounded_answers.sql).
  */
 const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
 const SALT_BYTES = 32;
@@ -18,19 +18,21 @@ export const HEAD_BYTES = MARK.length + SALT_BYTES;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const SEGMENT_BYTES = 64 * 1024;
-/** 2 MiB: some 4 ms. All of an answer of 50 MiB took 90 ms (measured). */
+/**
+ * Segments between two pauses: 2 MiB, about 4 ms. A whole response of 50 MiB took 90 ms (measured).
+ */
 const SEGMENTS_IN_SLICE = 32;
 export const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES;
 
-/** 32 bytes for this salt and generation. */
+/** Derives 32 bytes from salt and generation. */
 export type DeriveKey = (salt: Buffer) => Buffer;
 
 export function isInSegments(head: Buffer): boolean {
   return head.length >= HEAD_BYTES && head.subarray(0, MARK.length).equals(MARK);
 }
 
-/** How many bytes the answer has of which so many are stored. */
-export function answerBytesOf(sealedBytes: number): number {
+/** Size of a response by its stored bytes. */
+export function responseBytesOf(sealedBytes: number): number {
   return sealedBytes - HEAD_BYTES - segmentsOf(sealedBytes) * TAG_BYTES;
 }
 
@@ -38,17 +40,17 @@ function segmentsOf(sealedBytes: number): number {
   return Math.max(1, Math.ceil((sealedBytes - HEAD_BYTES) / SEALED_SEGMENT_BYTES));
 }
 
-/** In slices, between which others have their turn. */
-export async function sealSegments(answer: Buffer, deriveKey: DeriveKey): Promise<Buffer> {
+/** Seals a response in slices, with pauses for other work. */
+export async function sealSegments(response: Buffer, deriveKey: DeriveKey): Promise<Buffer> {
   const salt = randomBytes(SALT_BYTES);
   const key = deriveKey(salt);
-  const count = Math.max(1, Math.ceil(answer.length / SEGMENT_BYTES));
-  const sealed = Buffer.allocUnsafe(HEAD_BYTES + answer.length + count * TAG_BYTES);
+  const count = Math.max(1, Math.ceil(response.length / SEGMENT_BYTES));
+  const sealed = Buffer.allocUnsafe(HEAD_BYTES + response.length + count * TAG_BYTES);
   let at = MARK.copy(sealed);
   at += salt.copy(sealed, at);
   for (let position = 0; position < count; position++) {
     const cipher = createCipheriv(CIPHER, key, nonceOf(position, position === count - 1));
-    at += cipher.update(answer.subarray(position * SEGMENT_BYTES, (position + 1) * SEGMENT_BYTES)).copy(sealed, at);
+    at += cipher.update(response.subarray(position * SEGMENT_BYTES, (position + 1) * SEGMENT_BYTES)).copy(sealed, at);
     cipher.final();
     at += cipher.getAuthTag().copy(sealed, at);
     if (position % SEGMENTS_IN_SLICE === SEGMENTS_IN_SLICE - 1) await setImmediate();
@@ -57,12 +59,12 @@ export async function sealSegments(answer: Buffer, deriveKey: DeriveKey): Promis
 }
 
 /**
- * Opens whole segments, the first of which has that position. Throws when they are not what was
+ * Opens whole segments, of which the first has this position. Throws if they are not what was
  * sealed there.
  */
 export type OpenSegments = (sealed: Buffer, position: number) => Buffer;
 
-/** `head`: the first bytes of an answer of which `sealedBytes` are stored. */
+/** Returns how to open segments. `head`: the first of `sealedBytes` stored bytes. */
 export function segmentOpener(head: Buffer, sealedBytes: number, deriveKey: DeriveKey): OpenSegments {
   const key = deriveKey(head.subarray(MARK.length, HEAD_BYTES));
   const last = segmentsOf(sealedBytes) - 1;

@@ -1,38 +1,42 @@
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { RequestSeal } from './sealed-response.ts';
-import { answerBytesOf, HEAD_BYTES, SEALED_SEGMENT_BYTES } from './sealed-segments.ts';
+import { HEAD_BYTES, responseBytesOf, SEALED_SEGMENT_BYTES } from './sealed-segments.ts';
 
-/** The answer of an earlier attempt, read from the database as its client takes it. */
+/** Response of an earlier request, read from the database as the client takes it. */
 export interface StoredResponse {
-  /** Size of the answer itself. */
+  /** Size of the response. */
   readonly bytes: number;
-  /** The part of it that is in memory at once. */
+  /** Most bytes that are in memory at once. */
   readonly memoryBytes: number;
-  /** Its next bytes. Rejects when they are not what was stored. */
+  /** Reads the next bytes. Rejects if they are not what was stored. */
   next(): Promise<NextBytes>;
 }
 
-/**
- * `gone`: the answer was deleted or gave way meanwhile, or the database does not answer any more.
- */
+/** `gone`: the response was deleted or evicted meanwhile, or the database is unavailable. */
 export type NextBytes = Buffer | 'end' | 'gone';
 
 /**
- * Sealed bytes from there on, at most so many. `undefined`: the answer is gone. Rejects with
- * StoreUnavailable.
+ * Reads at most `bytes` sealed bytes from `from` on. `undefined`: the response is gone. Rejects
+ * with StoreUnavailable.
  */
 export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
 
-/** A client that is cut off after its first byte has cost one segment. */
+/** First read: one segment, because a client may be cut off after its first byte. */
 const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
-/** PostgreSQL sends bytes as hexadecimal text, and larger pieces are no cheaper by the byte. */
+/**
+ * Segments of one read. PostgreSQL sends bytes as hexadecimal text, and larger reads are no cheaper
+ * per byte.
+ */
 const SEGMENTS_AT_ONCE = 4;
-/** Until then one by one: a client that is about to be cut off has cost little more. */
+/**
+ * Segments that are read one by one at the beginning: a client that is about to be cut off costs
+ * little.
+ */
 const SLOW_SEGMENTS = 4;
-/** Pieces of answers that were sealed whole. */
+/** Bytes of one read of a response that was sealed whole. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** `undefined`: it is gone. Rejects with StoreUnavailable. */
+/** Opens a stored response. `undefined`: it is gone. Rejects with StoreUnavailable. */
 export async function openStoredResponse(
   readSealed: ReadSealed,
   seal: RequestSeal,
@@ -46,7 +50,7 @@ export async function openStoredResponse(
   if (open === undefined) return sealedWhole(read, seal, generationId, sealedBytes);
   let position = 0;
   return {
-    bytes: answerBytesOf(sealedBytes),
+    bytes: responseBytesOf(sealedBytes),
     memoryBytes: Math.min(sealedBytes, SEGMENTS_AT_ONCE * SEALED_SEGMENT_BYTES),
     async next() {
       const at = HEAD_BYTES + position * SEALED_SEGMENT_BYTES;
@@ -55,7 +59,7 @@ export async function openStoredResponse(
       const bytes = Math.min(segments * SEALED_SEGMENT_BYTES, sealedBytes - at);
       const sealed = position === 0 ? head.subarray(HEAD_BYTES) : await read(at, bytes);
       if (sealed === undefined) return 'gone';
-      if (sealed.length !== bytes) throw new Error(`a stored answer ends after ${at + sealed.length} bytes`);
+      if (sealed.length !== bytes) throw new Error(`a stored response ends after ${at + sealed.length} bytes`);
       const opened = open(sealed, position);
       position += segments;
       return opened;

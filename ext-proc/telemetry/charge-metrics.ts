@@ -18,7 +18,7 @@ export interface ChargeMetrics {
   holdsLost(holds: number): void;
   settlementFailed(): void;
   /** A charge went to the dead letters: an operator has to look at it. */
-  chargeBuried(): void;
+  chargeDeadLettered(): void;
   /** A provider is paid this amount, and no organization is charged for it. */
   lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
   /** The ledger had gone back in time and lacked these charges, which were made again. */
@@ -96,7 +96,7 @@ function failureMetrics(
   registers: Registry[],
 ): Pick<
   ChargeMetrics,
-  'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost' | 'recovered' | 'chargedAgain'
+  'holdsLost' | 'settlementFailed' | 'chargeDeadLettered' | 'chargeLost' | 'recovered' | 'chargedAgain'
 > {
   const lost = new Counter({
     name: 'gateway_holds_lost_total',
@@ -108,7 +108,7 @@ function failureMetrics(
     help: 'Failed attempts to commit a charge.',
     registers,
   });
-  const buried = new Counter({
+  const deadLettered = new Counter({
     name: 'gateway_dead_letters_total',
     help: 'Charges that the ledger refused, moved to the table dead_letters.',
     registers,
@@ -134,7 +134,7 @@ function failureMetrics(
     recovered: (as) => recovered.inc({ as }),
     holdsLost: (holds) => lost.inc(holds),
     settlementFailed: () => unsettled.inc(),
-    chargeBuried: () => buried.inc(),
+    chargeDeadLettered: () => deadLettered.inc(),
     chargeLost: () => lostCharges.inc(),
   };
 }

@@ -25,7 +25,7 @@ describe('metrics of charges', () => {
 
   it('count what an operator has to look at', async () => {
     const metrics = createMetrics();
-    metrics.chargeBuried();
+    metrics.chargeDeadLettered();
     metrics.chargeLost();
     metrics.chargeLost();
     metrics.holdsLost(3);

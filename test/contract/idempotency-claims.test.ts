@@ -20,7 +20,7 @@ import { replayedAnswer } from './stored-responses.ts';
 /** Longer than the pause between two renewals on a busy machine. */
 const LEASE_MS = 1_000;
 const RENEW_EVERY_MS = 100;
-const LAPSED = { timeout: 10 * LEASE_MS, interval: 50 };
+const EXPIRED = { timeout: 10 * LEASE_MS, interval: 50 };
 
 describe('claims of a gateway process', () => {
   let url = '';
@@ -51,14 +51,14 @@ describe('claims of a gateway process', () => {
     return claimed.claim;
   }
 
-  it('are renewed while the attempt lives, and lapse with its process', async () => {
+  it('are renewed while the attempt lives, and expire with its process', async () => {
     const [alive, other] = [open(), open()];
     await attempt(alive, 'alive');
     await sleep(1.5 * LEASE_MS);
     expect((await claim(other, 'alive')).kind).toBe('running');
     // The process ends without a word.
     alive.close();
-    await expect.poll(async () => (await claim(other, 'alive')).kind, LAPSED).toBe('claimed');
+    await expect.poll(async () => (await claim(other, 'alive')).kind, EXPIRED).toBe('claimed');
     other.close();
   });
 
@@ -102,8 +102,8 @@ describe('claims of a gateway process', () => {
     const other = open();
     expect((await claim(other, 'away')).kind).toBe('running');
     await held.free();
-    expect(warnings).toContain('an idempotency key is free only when its lease lapses');
-    await expect.poll(async () => (await claim(other, 'away')).kind, LAPSED).toBe('claimed');
+    expect(warnings).toContain('an idempotency key could not be freed and expires with its lease');
+    await expect.poll(async () => (await claim(other, 'away')).kind, EXPIRED).toBe('claimed');
     claims.close();
     other.close();
   });

@@ -65,7 +65,7 @@ describe('the idempotency store', () => {
   }
 
   /** Its process has renewed nothing for a lease. */
-  const lapse = ({ generationId }: ClaimRequest) =>
+  const expire = ({ generationId }: ClaimRequest) =>
     sql(
       url,
       `update idempotency_keys set lease_until = lease_until - interval '20 seconds' where generation_id = '${generationId}'`,
@@ -103,7 +103,7 @@ describe('the idempotency store', () => {
     expect(await second.idempotency.claim(again(first))).toEqual({
       kind: 'finished',
       generationId,
-      answerBytes: bytes.length,
+      sealedBytes: bytes.length,
     });
     expect((await sealedAnswer(second, first))?.equals(bytes)).toBe(true);
     expect(await isCharged(first)).toBe(true);
@@ -153,7 +153,7 @@ describe('the idempotency store', () => {
     await store.idempotency.claim(dead);
     const next = again(dead);
     expect((await store.idempotency.claim(next)).kind).toBe('running');
-    await lapse(dead);
+    await expire(dead);
     expect((await store.idempotency.claim(again(dead, { bodyHash: sha('other') }))).kind).toBe('reused');
     expect(await second.idempotency.claim(next)).toEqual({ kind: 'claimed' });
     expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
@@ -171,7 +171,7 @@ describe('the idempotency store', () => {
     const dead = attempt();
     for (const one of [alive, dead]) {
       await store.idempotency.claim(one);
-      await lapse(one);
+      await expire(one);
     }
     await store.idempotency.renew([alive], 15_000);
     expect((await store.idempotency.claim(again(alive))).kind).toBe('running');
@@ -181,7 +181,7 @@ describe('the idempotency store', () => {
   it('keeps the answer of a dead attempt whose key nobody took', async () => {
     const stalled = attempt();
     await store.idempotency.claim(stalled);
-    await lapse(stalled);
+    await expire(stalled);
     expect(await store.ledger.settleClaimed(ended(stalled, 'slow'))).toBeDefined();
     const forgotten = attempt();
     expect(await store.ledger.settleClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
@@ -257,7 +257,7 @@ describe('the idempotency store', () => {
 });
 
 describe('leases after a restart of the server', () => {
-  it('do not lapse before everybody could renew them', async () => {
+  it('do not expire before everybody could renew them', async () => {
     const url = await createDatabase();
     const store = await openStore(url);
     try {

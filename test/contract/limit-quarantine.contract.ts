@@ -33,13 +33,13 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       await admitFresh(storeOf(), { ...mine, holdId: 'lost', holdNanoUsd: 700n });
       const before = { ...mine, nowMs: at(LEASE_MS - 1), holdNanoUsd: 300n };
       expect(await admitFresh(storeOf(), before)).toMatchObject({ rule: 'concurrency' });
-      const lapsed = { ...mine, nowMs: at(LEASE_MS) };
-      expect(await admitFresh(storeOf(), { ...lapsed, holdNanoUsd: 301n })).toMatchObject({ rule: 'daily_budget' });
+      const expired = { ...mine, nowMs: at(LEASE_MS) };
+      expect(await admitFresh(storeOf(), { ...expired, holdNanoUsd: 301n })).toMatchObject({ rule: 'daily_budget' });
       const keyLimits = { dailyBudgetNanoUsd: 1_000n };
       expect(
-        await admitFresh(storeOf(), { ...lapsed, organizationLimits: {}, keyLimits, holdNanoUsd: 301n }),
+        await admitFresh(storeOf(), { ...expired, organizationLimits: {}, keyLimits, holdNanoUsd: 301n }),
       ).toMatchObject({ rule: 'daily_budget' });
-      expect(await admitFresh(storeOf(), { ...lapsed, organizationLimits: {}, holdNanoUsd: 301n })).toMatchObject({
+      expect(await admitFresh(storeOf(), { ...expired, organizationLimits: {}, holdNanoUsd: 301n })).toMatchObject({
         rule: 'balance',
         availableNanoUsd: 300n,
       });
@@ -107,13 +107,13 @@ export function quarantineContract(storeOf: () => LimitStore): void {
     it('is in quarantine anew when it was renewed for longer than requests live: its charge waits in a spool', async () => {
       await admitFresh(storeOf(), { holdId: 'a' });
       for (let ms = 0; ms < 2 * QUARANTINE_MS; ms += 10_000) await renew(['a'], ms);
-      const lapsesMs = 2 * QUARANTINE_MS - 10_000 + LEASE_MS;
-      expect(await admitFresh(storeOf(), { nowMs: at(lapsesMs), concurrency: 1, holdNanoUsd: 901n })).toMatchObject({
+      const expiresMs = 2 * QUARANTINE_MS - 10_000 + LEASE_MS;
+      expect(await admitFresh(storeOf(), { nowMs: at(expiresMs), concurrency: 1, holdNanoUsd: 901n })).toMatchObject({
         rule: 'balance',
         availableNanoUsd: 900n,
       });
-      expect(await held(lapsesMs + QUARANTINE_MS - 1)).toBe(100n);
-      expect(await held(lapsesMs + QUARANTINE_MS)).toBe(0n);
+      expect(await held(expiresMs + QUARANTINE_MS - 1)).toBe(100n);
+      expect(await held(expiresMs + QUARANTINE_MS)).toBe(0n);
     });
 
     it('counts for the day of its admission', async () => {

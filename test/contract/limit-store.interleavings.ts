@@ -34,7 +34,7 @@ interface Hold {
   readonly day: number;
   /** No living request is older. */
   readonly requestEndsAtMs: number;
-  lapsesAtMs: number;
+  expiresAtMs: number;
   charged: boolean;
   /** Snapshot of the commit, on its way to the store. */
   snapshot?: AccountSnapshot;
@@ -68,7 +68,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;
-    const times = { requestEndsAtMs: nowMs + quarantineMs(request), lapsesAtMs: nowMs + leaseMs };
+    const times = { requestEndsAtMs: nowMs + quarantineMs(request), expiresAtMs: nowMs + leaseMs };
     holds.push({ request, day: result.day, charged: false, ...times });
     const uncharged = holds.filter((hold) => hold.request.organizationId === organizationId && !hold.charged);
     const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
@@ -87,8 +87,8 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   function pass(minutes: number): void {
     nowMs += minutes * MINUTE_MS;
     for (const hold of [...holds]) {
-      const { lapsesAtMs, requestEndsAtMs, request } = hold;
-      const endsAtMs = lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request);
+      const { expiresAtMs, requestEndsAtMs, request } = hold;
+      const endsAtMs = expiresAtMs < requestEndsAtMs ? requestEndsAtMs : expiresAtMs + quarantineMs(request);
       if (endsAtMs <= nowMs) holds.splice(holds.indexOf(hold), 1);
     }
   }
@@ -96,7 +96,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   async function renew(hold: Hold): Promise<void> {
     const { takenBack } = await store.renew([{ ...hold.request, day: hold.day }], nowMs);
     expect(takenBack).toEqual([]);
-    hold.lapsesAtMs = nowMs + leaseMs;
+    hold.expiresAtMs = nowMs + leaseMs;
   }
 
   async function release(hold: Hold): Promise<void> {

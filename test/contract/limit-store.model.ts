@@ -27,9 +27,9 @@ export function createLimitModel(leaseMs: number) {
   const isLive = (admission: Admission, nowMs: number) =>
     !admission.released && nowMs < admission.renewedAtMs + leaseMs;
   const isHeld = ({ request, atMs, released, renewedAtMs }: Admission, nowMs: number) => {
-    const lapsesAtMs = renewedAtMs + leaseMs;
+    const expiresAtMs = renewedAtMs + leaseMs;
     const requestEndsAtMs = atMs + quarantineMs(request);
-    return !released && nowMs < (lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request));
+    return !released && nowMs < (expiresAtMs < requestEndsAtMs ? requestEndsAtMs : expiresAtMs + quarantineMs(request));
   };
   const findHeld = (holdId: string, nowMs: number) =>
     admissions.find((admission) => admission.request.holdId === holdId && isHeld(admission, nowMs));

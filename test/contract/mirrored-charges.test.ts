@@ -134,11 +134,11 @@ requirement(missingRedis, () => {
       if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
       const { keyHash, bodyHash } = claimed.claim;
       const answer = await claimed.claim.seal(Buffer.from(`answer of ${settlement.generationId}`));
-      await lapse();
+      await expire();
       return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.claim];
     }
 
-    const lapse = () =>
+    const expire = () =>
       sql(
         url,
         `update idempotency_keys set lease_until = clock_timestamp() - interval '1 minute' where finished_at is null`,
@@ -173,7 +173,7 @@ requirement(missingRedis, () => {
       second.isolate(false);
       await expect.poll(spent).toBe(COST);
       await expect.poll(copies).toBe(0);
-      await lapse();
+      await expire();
       expect((await claim(second.claims, 'answered')).kind).toBe('running');
       first.isolate(false);
       await first.charges.replay();

@@ -15,7 +15,7 @@ interface Obligation {
   readonly owner: Owner;
   /** Or taken back in by a store that did not know it any more. */
   admittedAtMs: number;
-  lapsesAtMs: number;
+  expiresAtMs: number;
   /** When the store lost the hold; absent again once the hold is registered. */
   forgottenAtMs: number | undefined;
   /** Why its lease could not be renewed since it was the last time. */
@@ -72,7 +72,7 @@ export class MoneyModel {
       day,
       owner,
       admittedAtMs: nowMs,
-      lapsesAtMs: nowMs + this.#leaseMs,
+      expiresAtMs: nowMs + this.#leaseMs,
       forgottenAtMs: undefined,
       cutOff: owner.stalled ? 'stalled' : undefined,
     });
@@ -102,7 +102,7 @@ export class MoneyModel {
       const obligation = this.#obligations.get(holdId);
       if (!obligation) continue;
       if (obligation.forgottenAtMs !== undefined || heldUntilMs(obligation) <= nowMs) obligation.admittedAtMs = nowMs;
-      obligation.lapsesAtMs = Math.max(obligation.lapsesAtMs, nowMs + this.#leaseMs);
+      obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
       obligation.forgottenAtMs = undefined;
       // A renewal that was sent before the stall says nothing of those that should follow it.
       obligation.cutOff = obligation.owner.stalled ? 'stalled' : undefined;
@@ -215,9 +215,9 @@ export class MoneyModel {
 }
 
 /** Its lease, or the quarantine that follows (limit-store.ts). */
-function heldUntilMs({ request, admittedAtMs, lapsesAtMs }: Obligation): number {
+function heldUntilMs({ request, admittedAtMs, expiresAtMs }: Obligation): number {
   const requestEndsAtMs = admittedAtMs + quarantineMs(request);
-  return lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request);
+  return expiresAtMs < requestEndsAtMs ? requestEndsAtMs : expiresAtMs + quarantineMs(request);
 }
 
 function sumOf(obligations: readonly Obligation[]): bigint {

@@ -48,7 +48,7 @@ describe('recovery', () => {
     const ledger = { ...store.ledger, ...changes };
     const spool = { pending: () => [] } as unknown as Spool;
     const room = { problem: () => undefined, failed: () => undefined };
-    const metrics = { recovered() {}, chargeBuried() {} } as unknown as Metrics;
+    const metrics = { recovered() {}, chargeDeadLettered() {} } as unknown as Metrics;
     const log = { info() {}, warn() {}, error() {} } as unknown as Log;
     const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
     const uncharged = () => undefined;

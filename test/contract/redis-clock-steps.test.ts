@@ -58,7 +58,7 @@ requirement(missingRedis, () => {
     );
   };
 
-  test('as it passes while processes live, a lease lapses after a lease, and its money is free after the quarantine', async () => {
+  test('as it passes while processes live, a lease expires after a lease, and its money is free after the quarantine', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     await pass(LEASE_MS - 1);
     expect(await take('more', 1n, 1)).toBe('concurrency');

@@ -1,26 +1,26 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 /**
- * A file that is only added to, and never synced: what was written outlives the process, however
- * that ends, and not the machine. Synchronous, because a small write into the page cache takes less
- * time than handing it to another thread.
+ * File that is appended to and never synced: its content survives the process, not the machine.
+ * Synchronous, because a small write into the page cache takes less time than handing it to another
+ * thread.
  */
 export class AppendFile {
   #descriptor: number;
   #bytes = 0;
-  /** The last write may have left half a line. */
+  /** True if the last write may have left half a line. */
   #torn = true;
 
   constructor(path: string) {
     this.#descriptor = openSync(path, 'a', 0o600);
   }
 
-  /** Written by this object. */
+  /** Bytes written by this object. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Throws when the disk does not take it, or not all of it. */
+  /** Appends lines. Throws if the disk does not take all of them. */
   append(lines: string): void {
     const buffer = Buffer.from(this.#torn ? `\n${lines}` : lines);
     this.#torn = true;

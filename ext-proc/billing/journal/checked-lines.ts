@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { crc32 } from 'node:zlib';
 
 /**
- * Lines that say by themselves whether they are whole: eight hexadecimal digits of CRC-32, then the
- * text, which has no line end.
+ * Encodes a line with a checksum: eight hexadecimal digits of CRC-32, then the text, which has no
+ * line end.
  */
 export function checkedLine(text: string): string {
   return `${crc32(text).toString(16).padStart(8, '0')}${text}\n`;
@@ -13,8 +13,8 @@ export function checkedLine(text: string): string {
 const CHECK_DIGITS = 8;
 
 /**
- * One at a time, however long the file is; none of a file that is missing. `onDamage`: a line was
- * left out, such as one that a crash cut short.
+ * Reads lines one at a time; none of a missing file. `onDamage`: a damaged line was skipped, such
+ * as one that a crash cut short.
  */
 export async function* readCheckedLines(path: string, onDamage: () => void = () => undefined): AsyncGenerator<string> {
   const file = createReadStream(path, 'utf8');

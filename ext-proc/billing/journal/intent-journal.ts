@@ -14,25 +14,27 @@ import {
 } from './intent-lines.ts';
 
 /**
- * Requests that this process has sent to providers and not settled, on disk without a sync: it
- * outlives a kill of the process, and its successor charges what clients had been sent. At most one
- * write in each turn of the event loop, for any number of requests.
+ * Journal of the requests that this process has sent to providers and not settled, on disk without
+ * a sync: it survives a kill of the process, and its successor charges what clients had been sent.
+ * At most one write in each turn of the event loop, for any number of requests.
  */
 export interface IntentJournal {
   open(intent: Intent): JournalledRequest;
-  /** The disk does not take it: requests go on without. */
+  /** True if the disk does not take the journal; requests go on without it. */
   isBehind(): boolean;
   close(): void;
 }
 
 export interface JournalledRequest {
-  /** A provider is about to be asked. */
+  /** Notes that a provider is about to be called. */
   asked(target: AskedTarget): void;
-  /** Its stream begins to go to the client; `output` is asked for now and then until the end. */
+  /**
+   * Notes that the stream begins to go to the client. `output` is read now and then until the end.
+   */
   delivers(output: () => Output): void;
-  /** Its stream has ended, and is about to be charged. */
+  /** Notes that the stream has ended and is about to be charged. */
   outputEnded(ended: EndedOutput): void;
-  /** The request is charged or released, or its charge is durable in the spool. */
+  /** Notes that the request is charged or released, or that its charge is durable in the spool. */
   settled(): void;
 }
 
@@ -40,7 +42,8 @@ export interface IntentJournalOptions {
   readonly path: string;
   readonly clock: Clock;
   /**
-   * The disk has ceased to take it. Requests go on without; it is tried again until the disk does.
+   * Called when the disk no longer takes the journal. Requests go on without it, and writes are
+   * retried.
    */
   readonly onFailure: (error: unknown) => void;
 }
@@ -57,17 +60,17 @@ interface Live {
   ended: EndedOutput | undefined;
 }
 
-/** How long what was sent to a client may be missing in the journal. */
+/** Longest time for which delivered output may be missing in the journal. */
 const LOOK_EVERY_MS = 100;
 /**
- * A file is rewritten with the live requests when it is this large, or four times as large as after
+ * Size at which a file is rewritten with the live requests only; also at four times its size after
  * the last rewrite.
  */
 const REWRITE_BYTES = 4 * 1024 * 1024;
 const REWRITE_GROWTH = 4;
 const REWRITE_RETRY_MS = 1_000;
 
-/** Begins a new file at `path`: what a former process left there has to be settled before. */
+/** Begins a new file at `path`. The journal of a former process must be settled before. */
 export function openIntentJournal(options: IntentJournalOptions): IntentJournal {
   return new FileJournal(options);
 }
@@ -75,12 +78,12 @@ export function openIntentJournal(options: IntentJournalOptions): IntentJournal 
 class FileJournal implements IntentJournal {
   readonly #options: IntentJournalOptions;
   readonly #live = new Map<number, Live>();
-  /** Absent: the disk has not taken one yet. */
+  /** Absent: the disk has not taken a file yet. */
   #file: AppendFile | undefined;
   #entries: string[] = [];
   #rewriteAtBytes = REWRITE_BYTES;
   #flushing = false;
-  /** The file lacks something. */
+  /** True if entries are missing in the file. */
   #behind = false;
   #rewriteAtMs = 0;
   #slots = 0;
@@ -116,7 +119,7 @@ class FileJournal implements IntentJournal {
       },
       settled: () => {
         if (live === undefined || !this.#live.delete(live.slot)) return;
-        // With the next write: settling it again changes nothing.
+        // Written with the next batch, because settling again changes nothing.
         this.#add(endEntry(live.slot));
       },
     };
@@ -204,8 +207,7 @@ class FileJournal implements IntentJournal {
   }
 
   /**
-   * Until a new file could be written there is none to add to: entries would tell of requests that
-   * are missing.
+   * Drops the file until a new one can be written: further entries would refer to missing requests.
    */
   #failed(error: unknown): void {
     if (!this.#behind) this.#options.onFailure(error);
@@ -213,7 +215,7 @@ class FileJournal implements IntentJournal {
     this.#entries = [];
   }
 
-  /** A file with what is live now takes the place of the former one, in one step. */
+  /** Replaces the file atomically by one with the live requests. */
   #written(): AppendFile {
     const { path } = this.#options;
     const next = `${path}.next`;

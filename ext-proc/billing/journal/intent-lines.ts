@@ -3,9 +3,9 @@ import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
 
 /**
- * Format of the journal: a line is a batch of entries, an entry a letter, the request's number
- * in base 36 and what it is about. Written by hand, because JSON.stringify with a replacer for
- * bigint takes four times as long, and every request pays for it.
+ * Format of the journal: a line is a batch of entries; an entry is a letter, the request's number
+ * in base 36 and its content. Written by hand, because JSON.stringify with a replacer for bigint
+ * takes four times as long in every request.
  */
 const SEPARATOR = '\t';
 
@@ -13,7 +13,7 @@ export function joinEntries(entries: readonly string[]): string {
   return entries.join(SEPARATOR);
 }
 
-/** Prices are an object of each configuration. */
+/** Text of prices, cached by object: a configuration has one for each model. */
 const pricesText = new WeakMap<Prices, string>();
 
 export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
@@ -127,7 +127,7 @@ function take(entry: string, left: Map<string, LeftIntent>): void {
       left.delete(slot);
       return;
   }
-  // The disk did not take the beginning of this request.
+  // The begin entry of this request is missing in the file.
   if (known === undefined) return;
   left.set(slot, changed(known, head[0], rest));
 }

@@ -3,8 +3,8 @@ import type { NanoUsd } from '../../../core/money.ts';
 import type { Prices, TokenUsage } from '../../../core/pricing.ts';
 
 /**
- * An admitted request, with what a successor of this process needs to settle it. Nothing of its
- * prompt (docs/design.md, "Invariants", 9).
+ * Admitted request in the journal, with all that the next process needs to settle it and no text of
+ * the prompt (docs/design.md, "Invariants", 9).
  */
 export interface Intent {
   readonly generationId: string;
@@ -16,7 +16,7 @@ export interface Intent {
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;
   readonly createdAtMs: number;
-  /** As it was estimated when it was admitted. */
+  /** Estimated tokens of the prompt. */
   readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
@@ -35,7 +35,7 @@ export interface AskedTarget {
   readonly providerModel: string;
 }
 
-/** The attempt at a provider that was asked last. */
+/** Last attempt. */
 export interface Asked extends AskedTarget {
   /** Number among the attempts of this generation, from 1. */
   readonly attempt: number;
@@ -44,22 +44,22 @@ export interface Asked extends AskedTarget {
 
 /** Output of a provider's stream so far. */
 export interface Output {
-  /** About how many. */
+  /** Estimated tokens of the output. */
   readonly tokens: number;
-  /** The provider's own id of the answer, once it is known. */
+  /** The provider's id of the response, once known. */
   readonly upstreamId: string | undefined;
 }
 
-/** A stream that has ended, as it is about to be charged. */
+/** Usage of a stream that has ended and is about to be charged. */
 export interface EndedOutput {
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;
 }
 
-/** A request that a former process neither charged nor released. */
+/** Request that a former process neither charged nor released. */
 export interface LeftIntent extends Intent {
   readonly asked: Asked;
-  /** A stream of which something was sent on. */
+  /** Present if a part of the stream was delivered. */
   readonly delivered?: Delivered;
 }
 

@@ -8,17 +8,16 @@ import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
 /**
- * Charges of the last minutes, on disk without a sync. A database that went back in time
- * (a standby that had not seen the last commits, a restore) lacks some of it: then it is charged
- * again, by generation id, so that nothing is charged twice.
+ * Charges of the last minutes, on disk without a sync. A database that went back in time (a standby
+ * without the last commits, a restore) lacks some of them. They are charged again, by generation
+ * id, so that nothing is charged twice (docs/design.md, "Recent charges").
  */
 export interface RecentCharges {
-  /** Notes a charge that is committed in the ledger of that epoch. */
+  /** Notes a charge that was committed in this ledger epoch. */
   note(settlement: Settlement, epoch: string): void;
   /**
-   * Sends what was charged in other epochs, a group at a time; from then on it counts as charged in
-   * this one. Rejects as `send` does; what was sent then is sent again the next time. Returns how
-   * many there were.
+   * Sends charges of other epochs in groups, and counts them as charged in this one. Rejects as
+   * `send` does; the group is sent again next time. Returns how many there were.
    */
   sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
   /** Takes over what a process that is gone has charged. */
@@ -71,7 +70,7 @@ interface OpenFile {
 
 export function openRecentCharges(options: RecentChargesOptions): RecentCharges {
   const { folder, workerIndex, clock, onFailure } = options;
-  /** By epoch: as good as always one. */
+  /** Unwritten charges by epoch; nearly always there is one epoch. */
   let waiting = new Map<string, string[]>();
   let open: OpenFile | undefined;
   let behind = false;
@@ -114,7 +113,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
     if (open?.epoch === epoch && open.file.bytes < FILE_BYTES) return open.file;
     closeFile();
     forgetOld();
-    // Two files of one millisecond would be one.
+    // The name of the file has the millisecond, so two files need different ones.
     lastBegunMs = Math.max(clock.nowMs(), lastBegunMs + 1);
     open = { epoch, begunMs: lastBegunMs, file: new AppendFile(pathOf(workerIndex, epoch, lastBegunMs)) };
     return open.file;

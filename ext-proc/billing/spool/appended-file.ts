@@ -3,25 +3,21 @@ import { encodeRevocation } from './spool-line.ts';
 
 export type AppendableFile = Pick<FileHandle, 'appendFile' | 'datasync' | 'truncate' | 'stat' | 'read' | 'close'>;
 
-/**
- * Appends lines that last, and leaves nothing to replay of those that it refused. One call at a
- * time.
- */
+/** Appends lines durably. A line that was refused is never replayed. One call at a time. */
 export interface AppendedFile {
   /**
-   * Resolves after the fsync with the place of the line. Rejects when the disk does not take it:
-   * then it is cut off again, or revoked by a line after it; and nothing more is taken before that
-   * has succeeded.
+   * Appends a line, and resolves after the fsync with its place. Rejects if the disk does not take
+   * it; then the line is cut off or revoked before the next one is written.
    */
   append(line: string, generationId: string): Promise<{ readonly position: number; readonly bytes: number }>;
-  /** Resolves when the disk takes and keeps something; nothing of it stays. */
+  /** Resolves if the disk takes a test line, which is removed again. */
   prove(): Promise<void>;
   empty(): Promise<void>;
 }
 
 export function createAppendedFile(file: AppendableFile): AppendedFile {
   /**
-   * A charge that was reported lost and may still be on the disk behind `size`: it must not be
+   * Charge that was reported as lost and may still be in the file behind `size`: it must not be
    * replayed.
    */
   let refused: { readonly size: number; readonly generationId: string } | undefined;
@@ -29,15 +25,14 @@ export function createAppendedFile(file: AppendableFile): AppendedFile {
   async function append(line: string, generationId: string): Promise<{ position: number; bytes: number }> {
     await mend();
     const { size } = await file.stat();
-    // A line that a crash cut short must not swallow the next one: each begins on a line of its
-    // own.
+    // The leading line end separates it from a line that a crash cut short.
     const bytes = Buffer.from(`\n${line}\n`);
     try {
       await file.appendFile(bytes);
       await file.datasync();
     } catch (error) {
       refused = { size, generationId };
-      // A disk that takes nothing at all is asked again before the next line, and by `prove`.
+      // If this fails too, it is retried before the next line and by `prove`.
       await mend().catch(() => undefined);
       throw error;
     }

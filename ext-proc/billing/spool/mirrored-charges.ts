@@ -7,14 +7,14 @@ import { decodeLine, encodeCharge } from './spool-line.ts';
 import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
 
 /**
- * Spooled charges of all processes, without their answers, where every process can charge them:
- * nobody has to wait for one that is gone.
+ * Mirrors spooled charges of all processes, without their responses, so that every process can
+ * charge them, also after the owner is gone.
  */
 export interface MirroredCharges {
   /**
-   * `taken_over`: another attempt was promised the Idempotency-Key, so this one's answer must not
-   * be given. Never rejects: the spool has the charge, and a copy that could not be made is only
-   * missed when its volume is lost.
+   * Copies a charge. `taken_over`: another request has the idempotency key, so this response must
+   * not be delivered. Never rejects: the spool has the charge, and a missing copy matters only if
+   * the volume is lost.
    */
   add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'>;
   remove(settlement: Settlement): Promise<void>;
@@ -25,19 +25,19 @@ export interface MirroredChargesOptions {
   readonly mirror: SpoolMirror;
   /** The spool of this process. The process charges these itself, with their responses. */
   readonly spool: Pick<Spool, 'pending' | 'read'>;
-  /** Rejects where it has to be tried again. */
+  /** Charges a settlement. Rejects if it has to be tried again. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
   readonly log: Log;
 }
 
 const LOOK_EVERY_MS = 2_000;
-/** Copies of one look, of what Redis was not there for when it was spooled. */
+/** Most copies per interval that were missed while Redis was unavailable. */
 const COPIED_AT_ONCE = 100;
 
 export function createMirroredCharges({ mirror, spool, charge, log }: MirroredChargesOptions): MirroredCharges {
-  /** Copies that cannot be read, each reported once. */
+  /** Unreadable copies, each reported once. */
   const unreadable = new Set<string>();
-  /** Spooled charges of this process that the mirror has. */
+  /** Spooled charges of this process with a copy. */
   const copied = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let looking: Promise<void> | undefined;
@@ -64,8 +64,8 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
   }
 
   /**
-   * Spooled before this process began, or while Redis did not answer. Whether an answer may be
-   * given was decided then.
+   * Copies charges that were spooled before this process began, or while Redis was unavailable. It
+   * was decided then if their responses may be delivered.
    */
   async function copyMissing(generationIds: readonly string[]): Promise<void> {
     for (const generationId of generationIds.slice(0, COPIED_AT_ONCE)) {
@@ -76,7 +76,7 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
 
   async function copy(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
     const { organizationId, generationId } = settlement;
-    const text = encodeCharge(withoutAnswer(settlement));
+    const text = encodeCharge(withoutResponse(settlement));
     const kept = await mirror.add({ organizationId, generationId, text });
     copied.add(generationId);
     if (kept === 'full') log.warn({ generation_id: generationId }, 'there is no room for a copy of a spooled charge');
@@ -108,7 +108,7 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
       return copying.finally(() => underWay.delete(copying));
     },
     async remove(settlement) {
-      // A copy that stays is charged again, which changes nothing.
+      // A copy that remains is charged again, which changes nothing.
       await mirror.remove(settlement).catch(() => undefined);
     },
     async close() {
@@ -118,7 +118,7 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
   };
 }
 
-function withoutAnswer(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
+function withoutResponse(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
   if (!isClaimed(settlement) || settlement.claim.answer === undefined) return settlement;
   const { keyHash, bodyHash } = settlement.claim;
   return { ...settlement, claim: { keyHash, bodyHash, answerElsewhere: true } };

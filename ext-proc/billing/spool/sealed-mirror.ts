@@ -5,9 +5,9 @@ import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
 const MAC_LENGTH = 64;
 
 /**
- * A mirror that gives back only what a process of this ledger wrote: somebody who can write to
- * Redis could lift limits, but must not be able to charge anybody. `key`: known to who may read the
- * ledger, and to nobody else.
+ * Wraps a mirror so that it returns only copies of processes of this ledger: a user who writes to
+ * Redis could lift limits, but must not be able to charge. `key`: known only to readers of the
+ * ledger.
  */
 export function sealMirror(mirror: SpoolMirror, key: Buffer, log: Log): SpoolMirror {
   const macOf = ({ organizationId, generationId }: Omit<MirroredCharge, 'text'>, text: string): string =>

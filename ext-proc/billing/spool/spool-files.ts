@@ -9,13 +9,13 @@ export interface SpoolFilesOptions {
   readonly workerIndex: number;
   readonly onDamage: OnDamage;
   readonly onAdopted: (path: string, charges: number) => void;
-  /** Called when the file of a former process could not be adopted; the file stays. */
+  /** Called if the file of a former process could not be adopted; the file stays. */
   readonly onNotAdopted: (path: string, error: unknown) => void;
 }
 
 /**
- * Opens this process's spool, and takes into it what processes left behind that are gone. To be
- * called with the lock of this index (worker-lock.ts).
+ * Opens this worker's spool and adopts the files of workers whose processes are gone. The caller
+ * must have the lock of this worker (worker-lock.ts).
  */
 export async function openWorkerSpool(options: SpoolFilesOptions): Promise<Spool> {
   const { folder, workerIndex, onDamage, onNotAdopted } = options;
@@ -33,7 +33,7 @@ async function adopt(path: string, into: Spool, { onDamage, onAdopted }: SpoolFi
     const charges = orphan.pending();
     for (const { generationId } of charges) {
       const settlement = await orphan.read(generationId);
-      // After a crash here both files have it, and it is charged once all the same.
+      // After a crash at this point both files have the charge, which is made once.
       if (settlement) await into.append(settlement);
     }
     await unlink(path);
@@ -43,7 +43,6 @@ async function adopt(path: string, into: Spool, { onDamage, onAdopted }: SpoolFi
   }
 }
 
-/** Each gateway process has a spool file of its own. */
 function pathOf(folder: string, index: number): string {
   return join(folder, `settlements-${index}.jsonl`);
 }

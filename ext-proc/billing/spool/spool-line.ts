@@ -5,17 +5,17 @@ import { encodeSettlement, parseSettlementJson } from '../../../database/ledger/
 import { isSettlement, withAddedMembers } from '../../../database/ledger/settlement-shape.ts';
 
 /**
- * A line of the spool: JSON, with the members of a settlement, then `line` with version and owner,
- * then the checksum of all that stands before it. Releases before this one wrote the settlement
- * alone, and read these lines as well.
+ * Line of the spool: JSON with the members of a settlement, then `line` with version and owner,
+ * then the checksum of the text before it. Former releases wrote the settlement alone, and read
+ * these lines too.
  */
 export type SpoolLine =
   | { readonly kind: 'charge'; readonly settlement: Settlement | ClaimedSettlement }
-  /** Revokes an earlier charge with this id: its caller got an error that says it is lost. */
+  /** Revokes an earlier charge with this id, which was reported as lost. */
   | { readonly kind: 'revoked'; readonly generationId: string };
 
 const VERSION = 1;
-/** For people who look into the file. */
+/** Owner, for people who read the file. */
 const OWNER = `${hostname()}/${process.pid}/${new Date().toISOString()}`;
 const CHECKSUM = /^,"crc32":"([0-9a-f]{8})"\}$/;
 const CHECKSUM_LENGTH = ',"crc32":"00000000"}'.length;
@@ -28,7 +28,7 @@ export function encodeRevocation(generationId: string): string {
   return seal(JSON.stringify({ revoked: generationId }));
 }
 
-/** `undefined`: it is not as it was written, or was cut short. */
+/** Decodes a line. `undefined`: damaged or cut short. */
 export function decodeLine(text: string): SpoolLine | undefined {
   const checksum = CHECKSUM.exec(text.slice(-CHECKSUM_LENGTH))?.[1];
   if (checksum !== undefined && checksum !== checksumOf(text.slice(0, -CHECKSUM_LENGTH))) return undefined;

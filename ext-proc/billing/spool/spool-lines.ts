@@ -13,18 +13,18 @@ export interface PlacedCharge extends SpooledCharge {
   readonly position: number;
 }
 
-/** Charges of a spool file by generation id, in the order of their arrival. */
+/** Charges of a spool file by generation id, in order of arrival. */
 export type Charges = Map<string, PlacedCharge>;
 
 const DAMAGED = '.damaged-';
 
-/** Lines cannot be read, and were moved to the file `aside`. */
+/** Called after damaged lines were moved to the file `aside`. */
 export type OnDamage = (aside: string, lines: number) => void;
 
 /**
- * Reads a spool file. Lines that are not as they were written are moved to a file of their own,
- * where they stay until an operator has looked at them. A line that a crash of the machine cut
- * short, before its charge was durable, is among them.
+ * Reads a spool file. Damaged lines are moved to a file of their own, which stays until an operator
+ * has looked at it. Among them may be a line that a crash of the machine cut short before its
+ * charge was durable.
  */
 export async function readCharges(path: string, onDamage: OnDamage | undefined): Promise<Charges> {
   if (!existsSync(path)) return new Map();
@@ -36,7 +36,7 @@ export async function readCharges(path: string, onDamage: OnDamage | undefined):
   return (await scan(path)).charges;
 }
 
-/** Resolves after the fsync. */
+/** Moves damaged lines to a file of their own. Resolves after the fsync. */
 export async function keepAside(path: string, lines: readonly Buffer[]): Promise<string> {
   const aside = `${path}${DAMAGED}${new Date().toISOString().replaceAll(':', '-')}`;
   const file = await open(aside, 'a', 0o600);
@@ -50,7 +50,7 @@ export async function keepAside(path: string, lines: readonly Buffer[]): Promise
   return aside;
 }
 
-/** Files of damaged lines that nobody has taken away yet. */
+/** Counts files of damaged lines. */
 export async function countDamagedFiles(folder: string): Promise<number> {
   return (await readdir(folder)).filter((name) => name.includes(DAMAGED)).length;
 }
@@ -86,7 +86,10 @@ async function scan(path: string): Promise<{ charges: Charges; damaged: Buffer[]
   return { charges, damaged };
 }
 
-/** Leaves in the file what can be read, or, when the process dies meanwhile, everything. */
+/**
+ * Rewrites the file with its readable lines. If the process dies meanwhile, the former file
+ * remains.
+ */
 async function rewrite(path: string, charges: Charges): Promise<void> {
   const [from, to] = [await open(path, 'r'), await open(`${path}.new`, 'w', 0o600)];
   try {
@@ -100,7 +103,7 @@ async function rewrite(path: string, charges: Charges): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** One line at a time is in memory, however long the file is. */
+/** Reads lines with one line in memory at a time. */
 async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number }> {
   let position = 0;
   let pieces: Buffer[] = [];

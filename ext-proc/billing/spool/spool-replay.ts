@@ -3,28 +3,26 @@ import type { ClaimedSettlement, Settlement } from '../../../database/ledger/led
 import type { Spool } from './spool.ts';
 import type { SpooledCharge } from './spool-lines.ts';
 
-/**
- * Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as
- * anything waits.
- */
+/** Charges what waits in the spool: on request, and by itself every second while anything waits. */
 export interface SpoolReplay {
-  /** Rejects while that cannot be done. */
+  /** Charges everything in the spool. Rejects if that is impossible now. */
   replay(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SpoolReplayOptions {
   readonly spool: Spool;
-  /** Rejects where it has to be tried again; then the charge stays in the spool. */
+  /** Charges a settlement. Rejects if it has to be tried again; it stays in the spool then. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
-  /** Called for a charge that the disk no longer has: it is never charged. */
+  /** Called for a charge that the disk lost: it is never charged. */
   readonly forget: (generationId: string) => Promise<void>;
   readonly log: Log;
 }
 
 const REPLAY_EVERY_MS = 1000;
 /**
- * Charges that are replayed together share commits; all of them are in memory, with their answers.
+ * Bound of charges that are replayed together. They share commits, and all of them are in memory
+ * with their responses.
  */
 const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
 
@@ -66,7 +64,7 @@ export function createSpoolReplay({ spool, charge, forget, log }: SpoolReplayOpt
   };
 }
 
-/** As many from the front as may be in memory at once, at least one. */
+/** Selects as many from the front as the bound allows, at least one. */
 function firstOf(pending: readonly SpooledCharge[]): readonly SpooledCharge[] {
   let bytes = 0;
   const over = pending.findIndex((charge) => {

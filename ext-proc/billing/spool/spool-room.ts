@@ -2,25 +2,23 @@ import { statfs } from 'node:fs/promises';
 import type { Spool } from './spool.ts';
 
 /**
- * Checks that the spool would take the charges of admitted requests, before a provider is called,
- * because a charge that neither PostgreSQL nor the spool takes is an answer that the customer does
- * not get and the provider is paid for.
+ * Checks before a provider is called that the spool would take the charge. If neither PostgreSQL
+ * nor the spool takes a charge, the provider is paid for a response that the customer does not get.
  */
 export interface SpoolRoom {
-  /** The problem in words; `undefined` when charges would be taken. */
+  /** Describes the problem; `undefined` if charges would be taken. */
   problem(): string | undefined;
   /**
-   * Reports a charge that the spool did not take: from now on the disk has to prove that it takes
-   * writes.
+   * Reports a charge that the spool did not take. Then the disk must prove that it takes writes.
    */
   failed(): void;
   close(): void;
 }
 
 /**
- * Charges of what is in flight when the room becomes scarce, some 700 bytes each, and answers for
- * replay, which may be large. The embedded database is on the same disk, and would have to recover
- * from a crash on a disk without any room.
+ * Space for the charges of requests in progress, some 700 bytes each, and for their stored
+ * responses, which may be large. The embedded database is on the same disk, and would have to
+ * recover on a full disk.
  */
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;

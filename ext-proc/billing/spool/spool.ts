@@ -14,36 +14,35 @@ import {
 } from './spool-lines.ts';
 
 /**
- * Settlements that PostgreSQL could not take yet, in an fsynced file: an answer may end once its
- * charge is durable here (DESIGN invariant 4). One line each (spool-line.ts), which is read again
- * when its turn comes, because it may carry a whole answer; the file is emptied when all of them
- * are in the ledger. Settling is idempotent by generation id, so a line that was settled and not
- * yet removed does no harm.
+ * Fsynced file of settlements that PostgreSQL could not take yet: a response may end once its
+ * charge is durable here (docs/design.md, "Invariants", 4). One line each (spool-line.ts), which is
+ * read again at the replay, because it may contain a whole response. The file is emptied when all
+ * are in the ledger. Settling is idempotent by generation id, so a settled line that is not removed
+ * yet is harmless.
  */
 export interface Spool {
   /**
-   * Resolves after the fsync. Rejects when the disk does not take it; then nothing of it is
-   * replayed.
+   * Appends a charge. Resolves after the fsync. Rejects if the disk does not take it; then it is
+   * never replayed.
    */
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
-  /** In the order in which they came. */
+  /** Lists the charges in order of arrival. */
   pending(): readonly SpooledCharge[];
   /**
-   * `undefined`: there is none, because it was removed in the meantime, or because the disk does
-   * not give it back as it was; then what is left of it is kept aside. Rejects when the disk does
-   * not answer.
+   * Reads a charge. `undefined`: it was removed meanwhile, or the line is damaged and was moved
+   * aside. Rejects if the disk fails.
    */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
-  /** Resolves when the disk takes and keeps something; nothing of it stays. */
+  /** Resolves if the disk takes a test line, which is removed again. */
   prove(): Promise<void>;
-  /** Forgets one that is in the ledger now. */
+  /** Removes a charge that is in the ledger now. */
   remove(generationId: string): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SpoolOptions {
   readonly onDamage?: OnDamage;
-  /** For a disk that is played. */
+  /** Replaces the disk in tests. */
   readonly openFile?: (path: string) => Promise<AppendableFile>;
 }
 
@@ -55,11 +54,11 @@ export async function openSpool(
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const pending = await readCharges(path, onDamage);
   const file = await openFile(path);
-  // The names of file and folder have to survive a crash as well as the content.
+  // Syncs the folders too, so that the names survive a crash.
   for (const folder of [dirname(path), dirname(dirname(path))]) await syncFolder(folder);
   const lines = createAppendedFile(file);
   let writes: Promise<unknown> = Promise.resolve();
-  // One at a time, so that lines never interleave and emptying never loses a line.
+  // Serializes writes, so that lines never interleave and emptying never loses a line.
   const queue = <T>(work: () => Promise<T>): Promise<T> => {
     const done = writes.then(work);
     writes = done.catch(() => undefined);

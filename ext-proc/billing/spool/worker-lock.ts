@@ -5,14 +5,12 @@ import { type FileLock, lockFile } from '../../../core/lock/file-lock.mjs';
 /** Lock on the files of one worker on the volume: spool and journal. */
 export type WorkerLock = FileLock;
 
-/** The process that had them before may be about to end. */
+/** Wait for the former process, which may be about to end. */
 const WAIT_SECONDS = 10;
-/** `settlements-3.jsonl` belongs to the process with index 3. */
+/** File of a worker: `settlements-3.jsonl` belongs to worker 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.jsonl$/;
 
-/**
- * Throws when another process, of this container or another one, still has the files of this index.
- */
+/** Takes the lock. Throws if another process, in this container or another one, keeps it. */
 export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {
   const lock = await tryLock(folder, workerIndex, WAIT_SECONDS);
   if (lock === undefined)
@@ -21,9 +19,9 @@ export async function lockWorker(folder: string, workerIndex: number): Promise<W
 }
 
 /**
- * Calls `adopt` for each other index that has files here and whose process is gone, with the lock
- * of that index. An index that is configured is no reason to wait: its process may never come back,
- * and finds nothing left to do if it does.
+ * Calls `adopt` for each other worker that has files here and whose process is gone, with the lock
+ * of that worker. Configured workers are adopted too: their processes may never return, and find
+ * nothing left if they do.
  */
 export async function eachOrphan(
   folder: string,

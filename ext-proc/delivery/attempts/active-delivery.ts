@@ -12,7 +12,7 @@ import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseReader } from '../response/response-reader.ts';
 import type { RequestMemory } from './request-memory.ts';
 
-/** One delivery under way: what every step of it needs. */
+/** Delivery in progress, with all that its steps need. */
 export interface ActiveDelivery {
   readonly admitted: AdmittedRequest;
   readonly exchange: Exchange;
@@ -30,17 +30,17 @@ export interface ActiveDelivery {
   readonly uncharged: UnchargedRecorder;
   /** On the monotonic clock. */
   readonly startedMs: number;
-  /** The same moment on the wall clock. */
+  /** Start on the wall clock. */
   readonly startedAtMs: number;
   readonly attempts: Attempt[];
 }
 
-/** An attempt that brought no answer that could be passed on. */
+/** Attempt without a response that could be delivered. */
 export interface FailedAttempt {
   readonly kind: 'failed';
   readonly failure: ProviderFailure;
   readonly target: Target;
-  /** Absent: there was nothing to ask for any more, and the provider was not asked. */
+  /** Absent: the provider was not called. */
   readonly asked?: AskedProvider;
 }
 
@@ -49,17 +49,16 @@ export interface AskedProvider {
   /** Since the delivery began. */
   readonly askedMs: number;
   /**
-   * The provider was sent the whole request, as far as this process can know: Envoy has taken all
-   * of it.
+   * True if the whole request was sent, as far as this process knows: Envoy has taken all of it.
    */
   readonly wasSent: boolean;
   /** Bytes of the body that arrived, if the status is a success. */
   readonly responseBytes: number;
-  /** By which the provider can be asked about it, where it said one. */
+  /** The provider's id of the request, if it sent one. */
   readonly requestId: string | undefined;
 }
 
-/** Records each attempt that no customer is charged for. */
+/** Records uncharged attempts. */
 export interface UnchargedRecorder {
   /** Returns at once. Call it before the next attempt. */
   record(delivery: ActiveDelivery, failed: FailedAttempt): void;
@@ -69,7 +68,7 @@ export function remainingMs({ admitted, clock }: ActiveDelivery): number {
   return Math.max(0, admitted.deadlineMs - clock.monotonicMs());
 }
 
-/** A client that is slow to take the last bytes is not cut off with the deadline itself. */
+/** Time after the deadline for a client to take the last bytes. */
 const LAST_BYTES_MS = 2000;
 
 export function lastBytesMs(delivery: ActiveDelivery): number {

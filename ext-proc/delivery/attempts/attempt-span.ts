@@ -6,8 +6,8 @@ import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
 /**
- * One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for
- * prompt and answer.
+ * Begins the span of an attempt, by OpenTelemetry's conventions for generative AI, without prompt
+ * and response.
  */
 export function beginAttemptSpan(
   { trace, chat, outputLimit }: AdmittedRequest,
@@ -33,7 +33,7 @@ export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): v
   span?.set('gen_ai.response.time_to_first_chunk', latencyMs / 1000);
 }
 
-/** The stream of the attempt under way is over. */
+/** Ends the span of a stream. */
 export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailure | undefined): void {
   if (failure !== undefined) trace?.current?.fail(failure.result);
   trace?.current?.end();

@@ -26,8 +26,7 @@ import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
 
 /**
- * A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is
- * here.
+ * Response that can be delivered: a whole JSON response, or a stream whose first event has arrived.
  */
 export type Opened = OpenedJson | OpenedStream;
 
@@ -35,7 +34,7 @@ export interface OpenedJson {
   readonly kind: 'json';
   readonly target: Target;
   readonly response: ProviderResponse;
-  /** Released when the answer is out of memory. */
+  /** Share of the response budget. Released when the response leaves memory. */
   readonly reservation: MemoryReservation;
   /** Both since the delivery began. */
   readonly askedMs: number;
@@ -53,7 +52,7 @@ export interface OpenedStream {
   readonly latencyMs: number;
 }
 
-/** Asks one target once. Every wait in here is bounded by the call's limit. */
+/** Makes one attempt. Every wait is bounded by the limits of the call. */
 export async function attempt(delivery: ActiveDelivery, target: Target): Promise<Opened | FailedAttempt> {
   const { admitted, exchange } = delivery;
   const drained = isDrained(delivery, target);
@@ -87,8 +86,7 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
 }
 
 /**
- * Not in `attempt`: what an async function has named stays in memory while it waits, and the
- * request holds the body.
+ * A function of its own, because variables of the waiting `attempt` would keep the body in memory.
  */
 function ask(
   { admitted, providers, requestMemory, identify }: ActiveDelivery,
@@ -135,7 +133,7 @@ async function failureOf(
 ): Promise<ProviderFailure> {
   const leftMs = remainingMs(delivery);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
-  // Read in any case: a connection whose answer is not read to its end is lost.
+  // Read even if unused: a connection is reusable only after the end of its response.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');
   const failure = local === undefined ? undefined : envoyFailure(local);
@@ -169,8 +167,8 @@ async function openJson(
 }
 
 /**
- * JSON where a stream was asked for: an error that came with the wrong status, or nothing that
- * could be passed on.
+ * Describes the failure of a JSON response to a stream request: an error with a wrong status, or an
+ * invalid response.
  */
 async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
@@ -193,7 +191,7 @@ async function openStream(
     for (let event = source.next(); event !== undefined; event = source.next()) {
       const meaning = meaningOf(event);
       if (meaning?.kind === 'failure') return meaning;
-      // Without output neither `[DONE]` nor the end make a response of it.
+      // Without output `[DONE]` or the end is no response.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
       source.unread({ text: event.data, completion: meaning.completion });
@@ -214,7 +212,7 @@ async function readWhole(
 ): Promise<Buffer | ProviderFailure> {
   const whole = new GrowingBytes();
   for (;;) {
-    // A small answer is here with its head.
+    // A small response arrives together with its head.
     const read = call.poll() ?? (await call.read());
     if (!Buffer.isBuffer(read)) return read.kind === 'end' ? whole.take() : read;
     if (whole.length + read.length > maxBytes) return FAILURES.tooLarge;

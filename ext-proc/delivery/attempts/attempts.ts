@@ -7,8 +7,8 @@ import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
 
 /**
- * Asks the model's targets in order until one answers; the failure to report when none does
- * (docs/interface.md, "Failures of providers").
+ * Tries the model's targets in order until one responds. If none does, returns the failure to
+ * report (docs/interface.md, "Failures of providers").
  */
 export async function openFirst(delivery: ActiveDelivery): Promise<Opened | FailedAttempt> {
   const { targets } = delivery.admitted.model;
@@ -21,14 +21,14 @@ export async function openFirst(delivery: ActiveDelivery): Promise<Opened | Fail
       delivery.requestMemory.answered();
       return result;
     }
-    worst = moreTelling(worst, result);
+    worst = failureToReport(worst, result);
     if (result.failure.retry === 'none') break;
   }
   if (worst === undefined) throw new Error('a model without targets was admitted');
   return worst;
 }
 
-/** One target, with its retries. */
+/** Tries one target, with its retries. */
 async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boolean): Promise<Opened | FailedAttempt> {
   const { admitted, exchange, attempts } = delivery;
   for (let asked = 1; ; asked++) {
@@ -42,7 +42,7 @@ async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boole
     const again = failure.retry === 'same' && asked <= admitted.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
     const waitMs = retryDelayMs(asked, failure.retryAfterMs);
-    // No attempt begins after the deadline, and an attempt needs some time.
+    // The next attempt would begin after the deadline.
     if (waitMs >= remainingMs(delivery)) return result;
     await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
     if (!delivery.requestMemory.mayBeSent()) return result;
@@ -50,9 +50,9 @@ async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boole
 }
 
 /**
- * The failure to report: the last one, unless it is a configuration error and an earlier target
- * failed for another reason.
+ * Selects the failure to report: the last one, unless it is a configuration error and an earlier
+ * target failed for another reason.
  */
-function moreTelling(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
+function failureToReport(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
   return before !== undefined && now.failure.code === 'upstream_config_error' ? before : now;
 }

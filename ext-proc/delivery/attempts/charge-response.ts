@@ -22,7 +22,7 @@ export async function chargeResponse(
 ): Promise<Refusal | undefined> {
   let isCharged = false;
   try {
-    // The ledger bounds its own wait: giving up on it here could lose the charge.
+    // No time limit here: the ledger bounds its own wait, and a limit could lose the charge.
     const refused = await delivery.hold.charge(produced, response);
     isCharged = refused === undefined;
     return refused;

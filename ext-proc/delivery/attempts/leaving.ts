@@ -7,10 +7,9 @@ import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.t
 import { type AskedTarget, chargeResponse } from './charge-response.ts';
 
 /**
- * A client that leaves a stream before its first event, when the provider has the whole request,
- * pays its prompt, because most providers bill it. Envoy takes a request before it is connected to
- * the provider: if Envoy could not reach that provider the last time, the request counts as not
- * sent.
+ * True if a client that left a stream before the first event pays its prompt: if the provider has
+ * the whole request, because most providers bill it then. Envoy takes a request before it connects
+ * to the provider, so a provider that was unreachable last time counts as not having it.
  */
 export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target, asked }: FailedAttempt): boolean {
   const { provider } = target;
@@ -19,14 +18,14 @@ export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target
 }
 
 /**
- * Longest silence of a provider that may still report what images cost, after its client has left.
- * A reasoning model is drained by its own rule.
+ * Longest silence of a provider that may still report the usage of images after the client has
+ * left. Reasoning models have their own rule (`isDrained`).
  */
 const USAGE_SILENCE_MS = 10_000;
 
 /**
- * A client leaves before its stream has begun. Images are billed by the provider's usage alone: it
- * is waited for, unless nothing would be billed.
+ * Handles a client that leaves before its stream has begun. Images are billed only by the
+ * provider's usage, so it is awaited, unless nothing would be billed.
  */
 export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call: ProviderCall): void {
   const leftMs = remainingMs(delivery);
@@ -35,8 +34,8 @@ export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call
 }
 
 /**
- * A client leaves a stream that has begun: it is cancelled, or read on for its usage for as long as
- * it says something.
+ * Handles a client that leaves a begun stream: the call is cancelled, or read on for its usage
+ * while the provider sends something.
  */
 export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): void {
   if (!admitted.chat.hasImages) call.abort(FAILURES.abandoned);
@@ -44,7 +43,7 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
 }
 
 /**
- * Charges the prompt, counted, and no output. A refused charge is recorded; there is no client to
+ * Charges the counted prompt and no output. A refused charge is recorded; there is no client to
  * report it to.
  */
 export async function chargePrompt(delivery: ActiveDelivery, answered: AskedTarget): Promise<void> {

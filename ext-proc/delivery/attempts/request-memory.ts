@@ -2,20 +2,20 @@ import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
 
 /**
- * Up to this a body is left alone until its request has ended: most are, and freeing them would
- * cost more than it brings.
+ * Bodies up to this size stay until the request has ended: most are small, and freeing them costs
+ * more than it saves.
  */
 const SMALL_BYTES = 16 * 1024;
 
 /**
- * So much of a longer prompt is counted where its provider reports no usage, some 65,000 tokens;
- * the rest is estimated.
+ * Bytes of a longer prompt that are counted if the provider reports no usage, some 65,000 tokens.
+ * The rest is estimated.
  */
 const COUNTED_BYTES = 256 * 1024;
 
 /**
- * The client's body while providers are asked: freed when no further attempt can need it, given up
- * for others when only one might.
+ * Memory of the client's body during attempts. It is freed when no further attempt can need it, and
+ * evictable when one only might.
  */
 export class RequestMemory implements Evictable {
   readonly #chat: ChatRequest;
@@ -29,25 +29,25 @@ export class RequestMemory implements Evictable {
     this.#reservation = reservation;
   }
 
-  /** Before each attempt. False: it is free, and there is none. */
+  /** Called before each attempt. False: the body is freed, so there is no attempt. */
   mayBeSent(): boolean {
     this.#isSent = false;
     return !this.#isFree && this.#reservation.pin();
   }
 
-  /** All of it has left this process. */
+  /** Notes that the whole body has left this process. */
   sent(): void {
     this.#isSent = true;
     this.#letGo();
   }
 
-  /** A provider's answer is passed on, so that no other one is asked. */
+  /** Notes that a response is being delivered, so no other attempt follows. */
   answered(): void {
     this.#hasResponse = true;
     this.#letGo();
   }
 
-  /** Its memory is wanted. Of the prompt the estimate remains. */
+  /** Evicts the body. The estimate of the prompt remains. */
   evict(): void {
     this.#isFree = true;
     this.#chat.keepText(0);

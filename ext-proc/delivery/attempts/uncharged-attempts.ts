@@ -5,20 +5,17 @@ import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
- * Bound of counts for uncharged attempts alone, by the ceilings of prompts, which are near their
- * bytes: so many at once, and so many more each second. A million take the tokenizer 70 ms of
- * English or code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond it
- * prompts are estimated: a provider that fails must not cost a core, and charges wait for the same
- * thread.
+ * Bound of counting prompts of uncharged attempts, in tokens of their ceilings, which are near
+ * their bytes: at once, and per second. The tokenizer takes 70 ms for a million bytes of English or
+ * code, 1.3 s of Chinese (measured), so this is 1 to 16 % of its thread. Prompts beyond it are
+ * estimated: a failing provider must not cost a core, and charges wait for the same thread.
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;
 /** As in count-tokens.ts. */
 const BYTES_PER_TOKEN = 4;
 
-/**
- * Records each attempt that no customer is charged for, with the tokens that its provider may bill.
- */
+/** Records uncharged attempts with the tokens that the provider may bill. */
 export class UnchargedAttempts implements UnchargedRecorder {
   readonly #countTokens: CountTokens;
   readonly #underWay = new Set<Promise<void>>();
@@ -29,7 +26,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     this.#countTokens = countTokens;
   }
 
-  /** Returns at once; nobody waits for the count. Call it before the next attempt. */
+  /** Returns at once and counts in the background. Call it before the next attempt. */
   record(delivery: ActiveDelivery, { target, failure, asked }: FailedAttempt): void {
     if (asked === undefined) return;
     const work = workFor(failure, asked.wasSent);
@@ -64,7 +61,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
   ): Promise<UnchargedAttempt> {
     const { chat, outputLimit } = delivery.admitted;
     const counted = await this.#countPrompt(delivery);
-    // Only the length of a response that was not passed on is known; the output limit bounds it.
+    // Only the length of an undelivered response is known; the output limit bounds it.
     const produced = chat.stream ? 0 : Math.ceil(asked.responseBytes / BYTES_PER_TOKEN);
     const completionTokens = Math.min(produced, outputLimit * chat.completions);
     const promptTokens = counted ?? chat.inputTokens.estimate;
@@ -75,7 +72,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     };
   }
 
-  /** `undefined`: too much was counted lately. */
+  /** Counts a prompt. `undefined`: the bound is reached. */
   async #countPrompt({ admitted: { chat }, clock }: ActiveDelivery): Promise<number | undefined> {
     const { ceiling } = chat.inputTokens;
     const nowMs = clock.monotonicMs();

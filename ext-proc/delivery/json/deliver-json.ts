@@ -26,7 +26,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { usage, counted } = await meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
   describeResponse(admitted, meter, usage);
   const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(usage))}}`;
-  // A large one is not copied.
+  // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
   const refused = await chargeResponse(

@@ -6,27 +6,27 @@ import { pause, settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES } from './send-large.ts';
 
 /**
- * A client that leaves with the first byte has left by then, before more is read for it: cut
- * replays would be work for others to wait for.
+ * Pause after the first segment: a client that leaves with the first byte has left by then, and
+ * nothing more is read for it.
  */
 const AFTER_FIRST_MS = 25;
 
-/** The answer of an earlier attempt with the same Idempotency-Key. */
+/** Replay of the response of an earlier request with the same Idempotency-Key. */
 export interface Replay {
   readonly generationId: string;
   readonly organizationId: string;
   readonly streamed: boolean;
-  /** `undefined`: it is not there any more. */
+  /** Opens the stored response. `undefined`: it is gone. */
   open(): Promise<StoredResponse | undefined>;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
 }
 
-/** How a replay ended. */
+/** Outcome of a replay. */
 export interface ReplayOutcome {
-  /** False: nothing was answered, and the refusal is to be. */
+  /** False: nothing was sent; the caller sends the refusal. */
   readonly answered: boolean;
-  /** Present where a replay that had begun was broken off: the reason. */
+  /** Present if a begun replay broke off. */
   readonly refusal?: Refusal;
 }
 
@@ -35,9 +35,9 @@ const COMPLETE: ReplayOutcome = { answered: true };
 const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity') };
 
 /**
- * Sends the same bytes once more, with the same generation id, and reads only as much as the client
- * can take. A replay costs the client nothing and can be repeated, so unread large replays must not
- * take the memory that paid responses need. Rejects with StoreUnavailable before anything was sent.
+ * Sends the same bytes with the same generation id, and reads only as much as the client can take.
+ * A replay costs nothing and can be repeated, so unread large replays must not use memory that paid
+ * responses need. Rejects with StoreUnavailable before anything was sent.
  */
 export async function replayResponse(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();
@@ -46,7 +46,7 @@ export async function replayResponse(replay: Replay, exchange: Exchange, budget:
     const stored = await replay.open();
     reservation.makeEvictable({ evict: () => givenUp.abort() });
     if (stored === undefined || !reservation.take(stored.memoryBytes)) return NO_ROOM;
-    // While it can still be refused: the first bytes are what is missing or changed, if any are.
+    // The first bytes show damage while a refusal is still possible.
     const first = await stored.next();
     if (typeof first === 'string' || givenUp.signal.aborted) return NO_ROOM;
     if (!replay.streamed && stored.bytes <= LARGE_BYTES) return await whole(replay, stored, first, exchange);
@@ -97,7 +97,7 @@ async function inPieces(
     }
     return await sending;
   } catch (error) {
-    // Anything but the stored answer must not look complete.
+    // An incomplete replay must not look complete.
     client.abort();
     throw error;
   } finally {

@@ -4,15 +4,15 @@ import type { WholeResponse } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
-/**
- * Hands an answer on. A client that does not take it in time is left to the transport, which bounds
- * what it keeps for it.
- */
+/** Sends a response. The transport bounds the wait for a slow client and the memory. */
 export async function respond(delivery: ActiveDelivery, response: WholeResponse): Promise<void> {
   await settlesWithin(delivery.exchange.respond(response), lastBytesMs(delivery));
 }
 
-/** The hold is free before the client knows, so that its next request is not refused for it. */
+/**
+ * Releases the hold before the client gets the refusal, so that the client's next request is not
+ * refused for it.
+ */
 export async function respondWithRefusal(delivery: ActiveDelivery, refusal: Refusal): Promise<DeliveryOutcome> {
   const { admitted, exchange, attempts } = delivery;
   await delivery.hold.release();

@@ -3,27 +3,26 @@ import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exc
 import { settlesWithin } from '../waits/wait.ts';
 
 /**
- * Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its
- * client reads it.
+ * Size above which a response is written in pieces with back-pressure, so that a client that does
+ * not read is detected.
  */
 export const LARGE_BYTES = 256 * 1024;
 
-/** A client that takes longer for a piece is in the way of others. */
+/** Time for a piece after which the response is evictable. */
 const STALLED_MS = 10_000;
 
 export interface Sending {
-  /** Under an Idempotency-Key: it can be had again. */
+  /** True with an Idempotency-Key: a retry gets the response again. */
   readonly isKept: boolean;
-  /** For all of it. */
+  /** Time for the whole response. */
   readonly timeoutMs: number;
   readonly stalledMs?: number;
 }
 
 /**
- * Sends an answer that is charged to a client that may be slow to take it, or never does: its room
- * is given to others who find none, at once where it is kept, else while the client stands still.
- * Three clients with 50 MB each that they do not read would be `no_capacity` for everybody else,
- * until `timeouts.total`.
+ * Sends a charged response to a client that may be slow. Its memory is evictable: at once if the
+ * response is stored, otherwise while the client stands still. Without that, three clients that do
+ * not read 50 MB each would cause `no_capacity` for others until `timeouts.total`.
  */
 export async function sendLarge(
   exchange: Pick<Exchange, 'openStream'>,

@@ -4,7 +4,7 @@ import type { Exchange, WholeResponse } from '../../transport/exchange.ts';
 import { settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
-/** Sends what was read for a client: it costs nothing, and can be read again. */
+/** Response to a read. It costs nothing and can be read again. */
 export interface ReadResponse extends WholeResponse {
   readonly organizationId: string;
   /** How long the client may take to read it. */
@@ -12,8 +12,8 @@ export interface ReadResponse extends WholeResponse {
 }
 
 /**
- * While it is large and its client does not take it, it gives way to what is paid for. A refusal:
- * there is no room for it, and nothing was answered.
+ * Sends a read. A large one is evictable while its client does not take it. A refusal: there is no
+ * memory for it, and nothing was sent.
  */
 export async function sendRead(
   { organizationId, timeoutMs, ...response }: ReadResponse,
@@ -29,7 +29,7 @@ export async function sendRead(
   const evict = () => {
     isGivenUp = true;
   };
-  // Before it is taken: it is never kept from those who pay.
+  // Evictable from the beginning: paid responses have priority.
   reservation.makeEvictable({ evict });
   try {
     if (!reservation.take(response.body.length)) return refuse('no_capacity');

@@ -1,13 +1,13 @@
 import type { AccountErrorKind } from '../../delivery-contract/provider-attempt.ts';
 import type { ProviderWords } from './provider-words.ts';
 
-/** Names that providers give such errors. A name decides before the words. */
+/** Error names of providers. A name decides before the text. */
 const FUNDS_NAME =
   /quota|billing|balance|(?:^|_)credits?(?:_|$)|funds|payment|arrear|overdue|(?:^|_)spend|usage_limit|budget_exceeded/;
 const CREDENTIALS_NAME =
   /api_?key|subscription_key|unauth|authentic|authoriz|credential|permission|access_?denied|^forbidden|organi[sz]ation|(?:^|_)project(?:_|$)|account|consumer_|service_disabled|security_?token|expired_token|unrecognized_client|territory/;
 const RATE_NAME = /rate_?limit|throttl|too_?many|per_?(?:minute|second)|^tokens$|^requests$|concurren/;
-/** Errors of the request itself, in words that no account has. */
+/** Names of errors of the request itself. */
 const REQUEST_NAME =
   /^(?:invalid_(?:value|type|image|prompt|function|schema|json|file|tool|url|base64|chat|message)|unsupported_parameter|unknown_parameter|missing|(?:string|array|integer|decimal|object|number|list|dict)_|content_(?:filter|policy)|responsible_ai|context_(?:length|window)|extra_forbidden|value_error|json_|greater_than|less_than|literal_error|enum)|_(?:type|parsing)$/;
 
@@ -43,20 +43,20 @@ const CONTENT_WORDS = anyOf(
   /\brejected (?:\w+ ){0,6}safety\b|\bsafety_check|\bcontent management policy\b|\brequires moderation\b/,
 );
 /**
- * These words decide even where the provider names a field: it says so of a model that only
- * verified organizations may stream.
+ * Text that decides even if the provider names a field: only verified organizations may stream some
+ * models.
  */
 const VERIFICATION_WORDS = /\b(?:organi[sz]ation|account) must be verified\b/;
 const RATE_WORDS =
   /\brate[ _-]?limit|\bper[ -](?:minute|second|hour|min)\b|\b(?:tpm|rpm)\b|too many requests|\bslow down\b|overloaded|throttl|concurren/;
 
-/** A place in the request, which is what the error is about. */
+/** Places in a request: an error that names one is about the request. */
 const REQUEST_PLACE = /\b(?:messages|tools|functions|contents|tool_calls|input|content)(?:\[\d+\]|\.\d+)/;
 const ACCOUNT_FIELD = /^(?:api[_-]?key|organi[sz]ation|project|authorization)/i;
 
 /**
- * `undefined`: about the request, or about how much is asked in a minute. `status`: 400, 401, 402,
- * 403, 422 or 429; any other is never judged.
+ * Classifies an error. `undefined`: it is about the request or a rate limit. `status`: 400, 401,
+ * 402, 403, 422 or 429; others are not classified.
  */
 export function accountErrorOf(status: number, said: ProviderWords): AccountErrorKind | undefined {
   switch (status) {
@@ -67,7 +67,7 @@ export function accountErrorOf(status: number, said: ProviderWords): AccountErro
       return byName(said.names) === 'funds' ? 'funds' : 'credentials';
     case 403:
       if (isContentRefusal(said)) return undefined;
-      // A name such as permission-denied says no more than the status.
+      // A name such as permission-denied adds nothing to the status.
       return byName(said.names) === 'funds' || FUNDS_WORDS.test(ownWords(said.text)) ? 'funds' : 'credentials';
     case 402:
       return 'funds';
@@ -78,7 +78,7 @@ export function accountErrorOf(status: number, said: ProviderWords): AccountErro
   }
 }
 
-/** The same of an error without a status, in a response or a stream. */
+/** Classifies an error without a status, in a response or a stream. */
 export function judged(said: ProviderWords, unless?: RegExp): AccountErrorKind | undefined {
   const named = byName(said.names);
   if (named !== undefined) return named === 'request' ? undefined : named;
@@ -97,7 +97,7 @@ function byName(names: readonly string[]): AccountErrorKind | 'request' | undefi
 }
 
 /**
- * True: this 403 says that the prompt is against the provider's rules. Most 403s are about
+ * True if a 403 says that the prompt violates the provider's rules. Most 403s are about
  * credentials.
  */
 export function isContentRefusal({ text, names }: ProviderWords): boolean {
@@ -123,10 +123,7 @@ export function isContextError({ text, names }: ProviderWords): boolean {
   return CONTEXT_WORDS.test(ownWords(text));
 }
 
-/**
- * Without what is quoted, which are the request's own parts, and without links. Takes at most 10
- * ms, however the text is made (measured).
- */
+/** Removes quotations (parts of the request) and links. At most 10 ms for any text (measured). */
 function ownWords(text: string): string {
   return text
     .toLowerCase()

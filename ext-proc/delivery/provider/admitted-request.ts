@@ -3,8 +3,8 @@ import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
 
 /**
- * An admitted request on its way to a provider: the hold is taken, what follows must end in exactly
- * one charge or one release.
+ * Admitted request on its way to a provider. Its hold must end in exactly one charge or one
+ * release.
  */
 export interface AdmittedRequest {
   readonly generationId: string;
@@ -15,7 +15,7 @@ export interface AdmittedRequest {
   readonly chat: ChatRequest;
   /** The limit sent to the provider, per completion. */
   readonly outputLimit: number;
-  /** On every answer to this order, refusals too: `x-generation-id`, `x-ratelimit-*`. */
+  /** Headers of every response, refusals too: `x-generation-id`, `x-ratelimit-*`. */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Unix seconds, for `created`. */
   readonly createdAtSeconds: number;
@@ -24,9 +24,9 @@ export interface AdmittedRequest {
    * charged together with its stored copy, so that a retry finds it.
    */
   readonly keepsResponse?: boolean;
-  /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
+  /** End of the request (`timeouts.total`), on the monotonic clock. */
   readonly deadlineMs: number;
-  /** Aborts when the process ends, and this request with it: the output so far is charged. */
+  /** Aborts when the process ends: the request ends, and the output so far is charged. */
   readonly mustEnd: AbortSignal;
   /** Trace of the request, if it is traced. */
   readonly trace?: RequestTrace | undefined;

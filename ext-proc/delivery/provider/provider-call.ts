@@ -21,7 +21,7 @@ export interface Carrier {
   /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** The call is given up: nothing of it may reach the next one. */
+  /** Ends the connection, so that nothing of an aborted call reaches the next one. */
   destroy(): void;
   /** True if the other end has taken the whole request. */
   readonly hasSentAll: boolean;
@@ -37,7 +37,7 @@ export interface SentListener {
 
 /** Bytes that are read ahead: beyond them the provider's socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024;
-/** A complete answer whose connection does not end: it is not waited for. */
+/** Time to read the rest after a complete response. */
 const TAIL_MS = 2000;
 
 const MAX_REQUEST_ID_CHARACTERS = 200;
@@ -45,11 +45,11 @@ const MAX_REQUEST_ID_CHARACTERS = 200;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
- * One request to a provider and its answer, read in turn: head, then pieces until the end. Every
+ * One request to a provider and its response, read in order: head, then pieces until the end. Every
  * wait ends by data, end, failure or a limit.
  */
 export class ProviderCall implements HasDeadline {
-  /** Absent: a connection has it, or the call is over. Its body need not stay in memory. */
+  /** Absent once a connection has it or the call is over, so its body need not stay in memory. */
   request: ProviderRequest | undefined;
   readonly #onSent: SentListener | undefined;
   readonly #limits: DeadlineTimer;
@@ -75,7 +75,7 @@ export class ProviderCall implements HasDeadline {
     limits.watch(this);
   }
 
-  /** The one reader waits here; every change of state wakes it. */
+  /** Waits for the head. The only reader waits here; every change of state wakes it. */
   async head(): Promise<ResponseHead | ProviderFailure> {
     for (;;) {
       if (this.#head) return this.#head;
@@ -84,10 +84,7 @@ export class ProviderCall implements HasDeadline {
     }
   }
 
-  /**
-   * Unread input: all bytes, then the end; bytes before a failure come before it. `undefined`:
-   * nothing yet.
-   */
+  /** Returns unread input: all bytes, then the end or the failure. `undefined`: nothing yet. */
   poll(): Read | undefined {
     if (this.#bytes.length > 0) return this.#take();
     if (this.#ended) return END;
@@ -112,13 +109,13 @@ export class ProviderCall implements HasDeadline {
   }
 
   /**
-   * Fails the call when its reader waits longer than this for a piece: silence while nobody reads
-   * is not the provider's.
+   * Fails the call if its reader waits longer than this for a piece. Silence while nothing is read
+   * does not count.
    */
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
-    // The call waits already, by the former limit.
+    // The call is waiting with the former limit.
     if (this.#silentAtMs < NEVER) this.#listen();
   }
 
@@ -135,7 +132,7 @@ export class ProviderCall implements HasDeadline {
     this.abort(this.#limitAtMs < this.#silentAtMs ? this.#limitFailure : this.#silenceFailure);
   }
 
-  /** Gives up: the connection is destroyed, and Envoy resets the provider's. */
+  /** Aborts the call: the connection is destroyed, and Envoy resets the provider's. */
   abort(failure: ProviderFailure): void {
     if (this.#ended || this.#failure) return;
     const carrier = this.#carrier;
@@ -144,8 +141,8 @@ export class ProviderCall implements HasDeadline {
   }
 
   /**
-   * Call when nothing more will be read. `finished`: the answer was complete, what follows is read
-   * away so that the connection lives on.
+   * Ends reading. `finished`: the response was complete, and the rest is read away so that the
+   * connection is reusable.
    */
   release(finished: boolean): void {
     if (this.#ended || this.#failure || !finished) {
@@ -159,7 +156,7 @@ export class ProviderCall implements HasDeadline {
     this.#carrier?.resume();
   }
 
-  /** The whole request has left this process. */
+  /** True if the whole request has left this process. */
   get wasSent(): boolean {
     return this.#wasSent || this.#carrier?.hasSentAll === true;
   }
@@ -170,7 +167,7 @@ export class ProviderCall implements HasDeadline {
     return status >= 200 && status < 300 ? this.#responseBytes : 0;
   }
 
-  /** By which the provider can be asked about it: at most 200 characters. */
+  /** The provider's id of the request, at most 200 characters. */
   get requestId(): string | undefined {
     const id = this.#head?.header('x-request-id') ?? this.#head?.header('request-id');
     return id?.slice(0, MAX_REQUEST_ID_CHARACTERS);

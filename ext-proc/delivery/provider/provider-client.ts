@@ -7,15 +7,15 @@ import type { ProviderRequest } from './provider-request.ts';
 /** Above this many calls at once the rest queue; Envoy's own circuit breakers lie far higher. */
 const MAX_CONNECTIONS = 8192;
 
-/** Calls to providers, over Envoy's egress socket: made for this one peer. */
+/** Calls providers over Envoy's egress socket. */
 export class ProviderClient implements ConnectionKeeper {
   readonly #socketPath: string;
   readonly #maxConnections: number;
   readonly #limits = new DeadlineTimer();
   readonly #connections = new Set<ProviderConnection>();
-  /** The one used last stands last; those that have closed meanwhile are passed over. */
+  /** Idle connections, the last used one last. Closed ones are skipped. */
   readonly #idle: ProviderConnection[] = [];
-  /** In order; those that were given up meanwhile are passed over. */
+  /** Waiting calls in order. Aborted ones are skipped. */
   readonly #waiting = new Set<ProviderCall>();
   #isClosed = false;
 
@@ -32,7 +32,7 @@ export class ProviderClient implements ConnectionKeeper {
     return call;
   }
 
-  /** Ends every call under way. */
+  /** Ends every call in progress. */
   close(): void {
     this.#isClosed = true;
     for (const call of this.#waiting) call.onFailure(FAILURES.reset);

@@ -4,11 +4,11 @@ import type { Carrier, ProviderCall, ResponseHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 
-/** Keeps the connections. */
+/** Owner of the connections. */
 export interface ConnectionKeeper {
-  /** The connection can carry the next call. */
+  /** Called when the connection can carry the next call. */
   onIdle(connection: ProviderConnection): void;
-  /** The connection is closed; called once. */
+  /** Called once, when the connection is closed. */
   onClosed(connection: ProviderConnection): void;
 }
 
@@ -38,9 +38,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   /** Bytes that the socket had read when the request was written. */
   #readBefore = 0;
-  /**
-   * Envoy closed the socket while it had not read all that was sent: then Linux reports an error.
-   */
+  /** True if Envoy closed the socket with unread data: Linux reports an error then. */
   #isUnread = false;
   #isClosed = false;
 
@@ -128,7 +126,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
     const call = this.#call;
     this.#call = undefined;
     call?.onEnd();
-    // A response that came before all of its request was written: Envoy might not read the rest.
+    // The response ended before the whole request was written: Envoy might not read the rest.
     if (this.#socket === undefined || this.#socket.writableLength > 0) this.destroy();
     else this.#keeper.onIdle(this);
   }
@@ -171,7 +169,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 }
 
-/** Each piece is forgotten when it is handed on. */
+/** Yields pieces and drops each reference, so that sent pieces leave memory. */
 function* piecesOf(pieces: Buffer[]): Generator<Buffer> {
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
 }

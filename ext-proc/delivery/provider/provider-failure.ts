@@ -34,8 +34,8 @@ export interface Verdict {
     | 'upstream_error'
     | 'internal_error';
   /**
-   * `same`: this target may be asked once more; `next`: only another one; `none`: nothing better
-   * would come of it.
+   * Next attempt. `same`: this target again; `next`: only another target; `none`: no attempt would
+   * help.
    */
   readonly retry: 'same' | 'next' | 'none';
 }
@@ -48,9 +48,7 @@ const NO_CAPACITY_RETRY_NEXT: Verdict = { code: 'no_capacity', retry: 'next' };
 const TIMEOUT_RETRY_SAME: Verdict = { code: 'request_timeout', retry: 'same' };
 const TIMEOUT_FINAL: Verdict = { code: 'request_timeout', retry: 'none' };
 const UPSTREAM_ERROR_RETRY_SAME: Verdict = { code: 'upstream_error', retry: 'same' };
-/**
- * The provider may have done, and be paid for, the work already: asking it again would pay twice.
- */
+/** Not the same provider again: it may bill the work already. */
 const UPSTREAM_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_error', retry: 'next' };
 
 const BY_STATUS: Readonly<Record<number, Verdict>> = {
@@ -67,7 +65,7 @@ const BY_STATUS: Readonly<Record<number, Verdict>> = {
 const FIRST_SERVER_ERROR = 500;
 
 /**
- * Envoy's response flags on its own replies, most telling first: a refused connection carries `UF`
+ * Envoy's response flags on its own replies, most specific first: a refused connection has `UF`
  * and, after its retries, `URX`.
  */
 const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
@@ -86,20 +84,20 @@ export const FAILURES = {
    */
   egressUnreachable: failure('egress_unreachable', NO_CAPACITY_RETRY_SAME),
   unsendable: failure('unsendable', CONFIG_ERROR_RETRY_NEXT),
-  /** The provider works on the request, and is paid for it: asking it again would pay twice. */
+  /** Not the same provider again: it works on the request and bills it. */
   firstByte: failure('first_byte_timeout', { code: 'request_timeout', retry: 'next' }),
   deadline: failure('total_timeout', TIMEOUT_FINAL),
   stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
   tooLarge: failure('too_large', UPSTREAM_ERROR_RETRY_NEXT),
-  /** Too many large answers are in memory already. */
+  /** Too many large responses are in memory. */
   noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
   encoded: failure('encoded', UPSTREAM_ERROR_RETRY_NEXT),
   malformed: failure('malformed', UPSTREAM_ERROR_RETRY_NEXT),
-  /** A stream that ended without all that it owed. */
+  /** A stream that ended before every choice was finished. */
   incomplete: failure('incomplete', UPSTREAM_ERROR_RETRY_NEXT),
-  /** The process ends, and this request was not done when the time to drain was over. */
+  /** The process ends, and this request was still running at the end of the drain. */
   processEnds: failure('process_ends', { code: 'no_capacity', retry: 'none' }),
-  /** The client left, and this request is not read to its end for it. */
+  /** The client left, and the response is not read to its end. */
   abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
 } as const satisfies Record<string, ProviderFailure>;
 
@@ -115,7 +113,7 @@ export function workFor({ result }: ProviderFailure, wasSent: boolean): Provider
   return result === ERROR_BODY || result.startsWith('status_') ? 'refused' : 'some';
 }
 
-/** `body`: as parsed, or its text where it is no JSON. */
+/** Describes an error status. `body`: parsed, or its text if it is not JSON. */
 export function statusFailure(status: number, body?: unknown, retryAfterMs?: number): ProviderFailure {
   const said = wordsOf(body);
   const account = accountErrorOf(status, said);
@@ -137,10 +135,7 @@ function accountFailure(status: number, account: AccountErrorKind): ProviderFail
   return { ...failure(result, verdict), account };
 }
 
-/**
- * The client's own request is at fault. A body that is no JSON was not written for a client to
- * read.
- */
+/** Describes a rejected request. Text that is not JSON is not shown to the client. */
 function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
   if (isContextError(said)) return CONTEXT_LENGTH_FINAL;
   return {
@@ -160,10 +155,7 @@ export function envoyFailure(responseFlags: string): ProviderFailure {
 
 const ERROR_BODY = 'error_body';
 
-/**
- * An error inside a 200: its own status, where it names one, says what an ordinary status would
- * have said.
- */
+/** Describes an error in a 200. A status inside it counts like an ordinary status. */
 export function bodyFailure(body: unknown): ProviderFailure {
   const [first] = Array.isArray(body) ? body : [body];
   const error = isObject(first) ? first.error : undefined;
@@ -183,7 +175,7 @@ const MAX_PROBLEM_CHARACTERS = 1000;
 const MAX_PARAM_CHARACTERS = 200;
 
 /**
- * As a client may see it: a provider repeats keys, and names its customer, who is the operator
+ * Removes what a client must not see: providers repeat keys and name their customer, the operator
  * (docs/design.md, "Invariants", 9).
  */
 export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefined): ProviderFailure {
@@ -196,10 +188,7 @@ export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefin
   };
 }
 
-/**
- * A 403 about what the client asked for. The provider's words may name the operator's team and key
- * beside the reason.
- */
+/** Result of a 403 about the content. The provider's text may name the operator's team and key. */
 const REFUSED_CONTENT = 'status_403_content';
 
 function ownWords({ result }: ProviderFailure): string {
@@ -226,17 +215,14 @@ export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): R
   }
 }
 
-/**
- * The provider counts more than was estimated here, or has a smaller window: at least so much is
- * true.
- */
+/** Figures for the message: the provider counts more than our estimate, or has a smaller window. */
 function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
   return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
 }
 
 /**
- * The refusal in the final event of a begun stream. Only these two codes: the others promise that
+ * Refusal in the final event of a begun stream. Only these two codes: the others promise that
  * nothing is billed.
  */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {

@@ -14,9 +14,8 @@ export interface ProviderRequest {
 }
 
 /**
- * The request to a provider: only what it needs, nothing of the client's headers. Envoy takes the
- * cluster's name off, and sends Host and path on as they are here. `span`: of the attempt, where
- * the request is traced.
+ * Makes the request to a provider, without headers of the client. Envoy removes the cluster's name,
+ * and sends Host and path as they are here. `span`: of the attempt, if it is traced.
  */
 export function providerRequest(
   admitted: AdmittedRequest,
@@ -39,7 +38,7 @@ export function providerRequest(
   return { path, headers: isSendable ? [...constant, ...trace] : undefined, body, bodyBytes };
 }
 
-/** Parts that are the same in every request to a provider. */
+/** Constant parts of the requests to a provider. */
 interface ConstantParts {
   readonly path: string;
   /** Headers of a request for JSON, and of one for a stream. */
@@ -47,7 +46,9 @@ interface ConstantParts {
   readonly stream: readonly string[] | undefined;
 }
 
-/** Each configuration has provider objects of its own, so a reload does not find old parts. */
+/**
+ * Keyed by object: each configuration has its own provider objects, so a reload finds no old parts.
+ */
 const knownParts = new WeakMap<Provider, ConstantParts>();
 
 function constantParts(provider: Provider): ConstantParts {
@@ -64,7 +65,7 @@ const PATH = /^\/[\x21-\x7e]*$/;
 
 function constantHeaders({ baseUrl, cluster, apiKey }: Provider, accept: string): string[] | undefined {
   const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
-  // Compressed events would have to be decompressed for accounting, and arrive in larger pieces.
+  // Compressed events would have to be decompressed for the charge, and arrive in larger pieces.
   headers.push('accept-encoding', 'identity', 'user-agent', 'inference-gateway');
   if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`);
   return areSendable(headers) ? headers : undefined;
@@ -72,14 +73,12 @@ function constantHeaders({ baseUrl, cluster, apiKey }: Provider, accept: string)
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/**
- * A value that would end its line, or is not Latin-1, must never be written. The names are ours.
- */
+/** True if no value would end its line or is not Latin-1. The names are ours. */
 function areSendable(headers: readonly string[]): boolean {
   return headers.every((value) => VALUE.test(value));
 }
 
-/** A server that hears nothing would decide by itself what to record. */
+/** An untraced request says so, or the provider's tracing would decide by itself. */
 function traceHeaders({ config, trace }: AdmittedRequest, span: Span | undefined): string[] {
   if (trace !== undefined && span !== undefined) return trace.headersFor(span);
   return config.tracing === undefined ? [] : untracedHeaders();

@@ -19,7 +19,7 @@ export function retryDelayMs(failedAttempts: number, retryAfterMs: number | unde
   return Math.min(LONGEST_MS, Math.max(backOffMs(failedAttempts, BACK_OFF, random), retryAfterMs ?? 0));
 }
 
-/** A provider that asks for more than this is not worth waiting for while there is another. */
+/** True if the provider asks for a longer pause than is worthwhile while another target is left. */
 export function asksForLongPause(retryAfterMs: number | undefined): boolean {
   return retryAfterMs !== undefined && retryAfterMs > LONGEST_MS;
 }

@@ -1,10 +1,8 @@
 import { isObject, type JsonObject } from './json-object.ts';
 
-/**
- * The words of a provider about a request that it did not serve. Nothing in them is redacted yet.
- */
+/** Error text and names of a provider's response. Secrets are not redacted yet. */
 export interface ProviderWords {
-  /** For people; empty where it said nothing. */
+  /** Message for people; empty without one. */
   readonly text: string;
   /** The field that it names. */
   readonly param?: string;
@@ -15,7 +13,7 @@ export interface ProviderWords {
   readonly names: readonly string[];
 }
 
-/** Read of a provider's words: the client sees far fewer, and judging them must stay cheap. */
+/** Bound of the text. The client sees far less, and classification must stay cheap. */
 const MAX_CHARACTERS = 4000;
 const MAX_ENTRIES = 8;
 const MAX_DEPTH = 4;
@@ -23,8 +21,8 @@ const MAX_DEPTH = 4;
 const SILENT: ProviderWords = { text: '', names: [] };
 
 /**
- * Finds them in OpenAI's envelope, in an array of errors (Gemini), and in `message` or `detail` as
- * text, object or list (Mistral, FastAPI). A body that is no JSON is its own text.
+ * Reads an error from OpenAI's envelope, from an array of errors (Gemini), and from `message` or
+ * `detail` as text, object or list (Mistral, FastAPI). A body that is not JSON is its own text.
  */
 export function wordsOf(body: unknown): ProviderWords {
   if (typeof body === 'string') return { text: body.slice(0, MAX_CHARACTERS), names: [] };

@@ -1,13 +1,13 @@
-/** Stands for a secret in a text that is passed on. */
+/** Replacement of a secret. */
 const REDACTED = '[redacted]';
 
-/** A key that is repeated in part gives itself away by so many characters in a row. */
+/** Characters in a row that identify a part of a key. */
 const PIECE_CHARACTERS = 8;
-/** Providers show so many of a key's first or last characters beside a mask, or alone. */
+/** Characters of a key's beginning or end that providers show beside a mask, or alone. */
 const SHOWN_CHARACTERS = 4;
-/** The ends of a shorter key are ordinary words. */
+/** Least length of a key whose ends are redacted: those of a shorter one are ordinary words. */
 const LEAST_KEY_CHARACTERS = 12;
-/** Fewer of them beside a mask are chance. */
+/** Least characters beside a mask: fewer are chance. */
 const LEAST_SHOWN_CHARACTERS = 2;
 
 /**
@@ -23,9 +23,9 @@ const STARS = /\*{3,}|•{2,}/;
 const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
 
 /**
- * Takes a provider's key out of its words, whole, in pieces and masked (`sk-…abcd`, `xa***9Q`), and
- * other secrets that can be known by their shape. To be called before a text is cut: of a key
- * across the cut the front would be left.
+ * Redacts a provider's key in its text: whole, in parts and masked (`sk-…abcd`, `xa***9Q`), and
+ * other secrets of a known shape. Call it before a text is cut, or the beginning of a key would
+ * remain.
  */
 export function redactSecrets(text: string, key: string | undefined): string {
   const withoutKey = key === undefined || key === '' ? text : withoutPieces(text.replaceAll(key, REDACTED), key);

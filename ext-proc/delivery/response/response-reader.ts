@@ -3,13 +3,13 @@ import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts'
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 import type { ReadJob, ReadResult } from './read-response-worker.ts';
 
-/** Up to this the event loop reads an answer itself: 5 ms of CPU. */
+/** Size up to which the event loop parses a response: 5 ms of CPU. */
 const AT_ONCE_BYTES = 1024 * 1024;
 
-/** One of 64 MiB takes two seconds of CPU at most. */
+/** Timeout of one response: 64 MiB take at most 2 s of CPU. */
 const TIMEOUT_MS = 20_000;
 
-/** A thread that has nothing to read for so long ends, and what it kept of memory with it. */
+/** Time after which an idle thread ends and frees its memory. */
 const IDLE_MS = 5_000;
 
 interface Waiting extends ReadJob {
@@ -17,11 +17,11 @@ interface Waiting extends ReadJob {
 }
 
 /**
- * Reads whole JSON answers: small ones at once, large ones one by one in a thread, where
+ * Parses whole JSON responses: small ones at once, large ones one by one in a thread, where
  * organizations take turns.
  */
 export class ResponseReader {
-  /** By organization, in the order of their turns. */
+  /** Waiting responses by organization, in the order of turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   #reading: Waiting | undefined;
   #worker: Worker | undefined;
@@ -69,7 +69,7 @@ export class ResponseReader {
   #start(): Worker {
     const worker = new Worker(new URL('./read-response-worker.ts', import.meta.url));
     worker.unref();
-    // Messages of a thread that was given up are ignored.
+    // Messages of a former thread are ignored.
     worker.on('message', (result: ReadResult) => worker === this.#worker && this.#done(ofThisThread(result)));
     worker.on('error', () => this.#failed(worker));
     return worker;
@@ -83,7 +83,7 @@ export class ResponseReader {
     this.#next();
   }
 
-  /** The thread takes too long, or it broke. The next answer has a thread of its own. */
+  /** Ends a thread that takes too long or broke. The next response gets a new one. */
   #failed(worker: Worker | undefined): void {
     if (worker === undefined || worker !== this.#worker) return;
     this.#end();

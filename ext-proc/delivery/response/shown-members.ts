@@ -3,9 +3,9 @@ import type { Completion } from './completion.ts';
 import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
 
 /**
- * The parts of a provider's answer that its client may see. Prices, accounts and routes of the
- * operator are nobody else's. Only known members of a usage are shown, because providers add their
- * prices there; elsewhere what is known to tell of the operator is hidden.
+ * Members of a provider's response that the client may see. Prices, accounts and routes of the
+ * operator are hidden. Of a usage only known members are shown, because providers add their prices
+ * there; elsewhere only known members about the operator are hidden.
  */
 const OFFICIAL: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint', 'obfuscation'],
@@ -17,7 +17,7 @@ const HIDDEN_INSIDE = /^(?:usage|provider|provider_?metadata|is_?byok)$|cost|pri
 
 const OF_USAGE: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens', 'reasoning_tokens'],
-  // Caches, as DeepSeek, Moonshot and Anthropic's family tell of them at the top.
+  // Caches, as DeepSeek, Moonshot and Anthropic's family report them at the top.
   ...['cached_tokens', 'prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'cache_read_input_tokens'],
   ...['cache_creation_input_tokens', 'cost'],
 ]);

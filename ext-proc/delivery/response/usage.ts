@@ -35,7 +35,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
     cachedTokens,
     reasoningTokens: Math.max(reasoningTokens, missing),
   };
-  return isBelievable(usage, bounds) ? usage : undefined;
+  return isPlausible(usage, bounds) ? usage : undefined;
 }
 
 export function totalMismatch(value: unknown): TotalMismatch | undefined {
@@ -46,7 +46,7 @@ export function totalMismatch(value: unknown): TotalMismatch | undefined {
   return total > prompt + completion ? 'above' : 'below';
 }
 
-function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBounds): boolean {
+function isPlausible(usage: TokenUsage, { contextWindow, completions }: UsageBounds): boolean {
   return (
     usage.promptTokens > 0 &&
     usage.cachedTokens <= usage.promptTokens &&

@@ -95,7 +95,7 @@ export class ContentTemplate {
   }
 }
 
-/** Only what goes on like this: one choice, not finished, and no text but its content. */
+/** Returns the content of a chunk with one unfinished choice and nothing but text. */
 function onlyContent({ choices, usage }: Completion): string | undefined {
   const [choice] = choices;
   if (choices.length !== 1 || !isObject(choice) || !isObject(choice.delta) || isObject(usage)) return undefined;

@@ -1,6 +1,6 @@
 import type { MemoryReservation, SharedBudget } from '../../shared-budget/shared-budget.ts';
 
-/** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
+/** Bytes of a stream as the client gets them, stored for replay with the charge. */
 export class ResponseRecord {
   readonly #reservation: MemoryReservation;
   #pieces: Buffer[] = [];
@@ -9,7 +9,7 @@ export class ResponseRecord {
     this.#reservation = budget.open(organizationId);
   }
 
-  /** False: there is no room for it, and the record is of no use any more. */
+  /** Adds bytes. False: there is no memory for them, and the record is useless. */
   add(bytes: Buffer): boolean {
     if (!this.#reservation.take(bytes.length)) return false;
     this.#pieces.push(bytes);

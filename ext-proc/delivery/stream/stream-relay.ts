@@ -15,7 +15,7 @@ import { dataEvent } from './final-event.ts';
 import type { ResponseRecord } from './response-record.ts';
 import { UsageFrame } from './usage-frame.ts';
 
-/** How a provider's stream ended, and what is needed to charge it and to end the client's. */
+/** End of a provider's stream, with all that the charge and the client's end need. */
 export interface RelayedStream {
   /** Absent: the stream was complete. */
   readonly failure?: ProviderFailure;
@@ -80,7 +80,7 @@ class StreamRelay {
     this.#usageFrame = new UsageFrame(admitted);
   }
 
-  /** The client has left: writing ends; the provider is read on or cancelled. */
+  /** Handles a client that left: writing ends; the provider is read on or cancelled. */
   leave(): void {
     this.#client = undefined;
     if (!isDrained(this.#delivery, this.#opened.target)) leaveBegun(this.#delivery, this.#opened.call);
@@ -97,7 +97,7 @@ class StreamRelay {
     const opening = exchange.openStream({ status: 200, headers });
     const inTime = await settlesWithin(opening, remainingMs(this.#delivery), admitted.mustEnd);
     const stream = await (inTime ? opening : undefined);
-    // Too late; the transport reports a rejection.
+    // The time is over; the transport reports a rejection.
     if (!inTime)
       opening.then(
         (late) => late?.abort(),
@@ -156,7 +156,7 @@ class StreamRelay {
     return out === '' || this.#write(out) ? end : FAILURES.noRoom;
   }
 
-  /** False: the answer cannot be kept, so it must not be given either. */
+  /** Writes to the client. False: the response cannot be stored, so it must not be delivered. */
   #write(out: string): boolean {
     if (this.#record?.add(Buffer.from(out)) === false) return false;
     if (this.#client) this.#clientIsFull = !this.#client.write(out);
@@ -185,8 +185,8 @@ class StreamRelay {
   }
 
   /**
-   * Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this
-   * wait too.
+   * Waits for the client (back-pressure). The provider is not read meanwhile, and its silence does
+   * not count. The end of the call ends this wait too.
    */
   async #awaitClient(): Promise<void> {
     const { mustEnd } = this.#delivery.admitted;
@@ -207,8 +207,7 @@ class StreamRelay {
 
   #failureOf(end: 'done' | typeof END | ProviderFailure): ProviderFailure | undefined {
     if (end === 'done') return undefined;
-    // Some providers leave out `[DONE]`: the answer is whole when every choice has said why it
-    // ended.
+    // Some providers omit `[DONE]`: the response is whole when every choice has a finish reason.
     const couldBeWhole = end.kind === 'end' || end === FAILURES.reset || end === FAILURES.stall;
     if (couldBeWhole && this.#meter.allFinished()) return undefined;
     return end.kind === 'end' ? FAILURES.incomplete : end;

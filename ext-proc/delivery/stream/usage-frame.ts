@@ -7,9 +7,8 @@ import { usageJson } from '../response/usage.ts';
 import { dataEvent } from './final-event.ts';
 
 /**
- * Keeps back the chunk that carries the usage until its cost is known: it is the one before
- * `[DONE]`, whether the provider sent it so, put the usage on its last content chunk, on every
- * chunk, or nowhere.
+ * Holds back the chunk with the usage until its cost is known. It goes before `[DONE]`, whether the
+ * provider sent it so, or with its last content, with every chunk, or not at all.
  */
 export class UsageFrame {
   readonly #admitted: AdmittedRequest;

@@ -1,4 +1,4 @@
-/** A call that has to end by a time of its own, which may move. */
+/** Call with a deadline, which may move. */
 export interface HasDeadline {
   /** On `performance.now()`; infinite: not at all. */
   readonly endsByMs: number;
@@ -7,9 +7,8 @@ export interface HasDeadline {
 }
 
 /**
- * Ends calls that take too long, with one timer for all: a timer for each was set and cleared three
- * times a request. It is set for the call that ends first, and looks again when that one is over or
- * has got more time.
+ * Expires calls with one timer for all: separate timers were set and cleared three times per
+ * request. It is set for the earliest deadline, and again when that call is over or has more time.
  */
 export class DeadlineTimer {
   readonly #calls = new Set<HasDeadline>();
@@ -24,7 +23,7 @@ export class DeadlineTimer {
     this.#calls.delete(call);
   }
 
-  /** A call that is watched ends by then, perhaps sooner than any other. */
+  /** Notes an earlier deadline of a watched call. */
   lookBy(atMs: number): void {
     if (atMs >= this.#looksAtMs) return;
     clearTimeout(this.#timer);

@@ -1,6 +1,6 @@
 import { DeadlineTimer } from './deadline-timer.ts';
 
-/** Shared by all waits: a timer for each would be set and cleared with every request. */
+/** Timer of all waits, instead of one per request. */
 const limits = new DeadlineTimer();
 
 /**
