@@ -33,7 +33,7 @@ export interface DeliveryService {
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
   /** Sends a read. A refusal: there is no memory for it, and nothing was sent. */
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
-  /** JSON answers in memory, all together. */
+  /** Memory of all JSON responses together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
   /** Ends every call in progress. Resolves when all failed attempts are recorded. */
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface DeliveryServiceOptions {
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly identify: Identify;
-  /** JSON answers in memory, all together. */
+  /** Memory of all JSON responses together. */
   readonly responseBudgetBytes?: number;
   /** Called when a response found no memory or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
