@@ -29,8 +29,8 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
       and ($5::text is null or a.id < $5) and ($6::double precision is null or a.created_at < to_timestamp($6 / 1000))
     order by a.id desc limit $7`;
 /**
- * An operator who has no name for the reader cannot be found by it. The inner limit bounds the
- * scanned events, the outer one the matching events.
+ * Events of a page. An operator without a name for the reader cannot be found by name. The inner
+ * limit bounds the events that are looked at, the outer one those that are found.
  */
 const LIST: Statement = {
   name: 'audit_page',
@@ -50,8 +50,8 @@ const SCAN_END: Statement = {
   text: `select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`,
 };
 /**
- * A filter by actor or action has no index of its own, and may fit nothing. A page scans no more
- * events: 20 ms, where all of 200,000 take 830 (measured).
+ * Events that one page looks at: 20 ms. A filter by actor or action has no index and may match
+ * nothing, and all of 200,000 events would take 830 ms (measured).
  */
 const SCAN_ROWS = 5_000;
 

@@ -7,7 +7,7 @@ import { milliseconds } from '../connection/milliseconds.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
 export interface KeyDetails {
-  /** E-mail address, but of operators. */
+  /** E-mail address; operators are shown as THE_OPERATOR. */
   readonly creator?: string;
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
