@@ -25,7 +25,7 @@ export interface AdmissionInput extends ChatWithModel {
   readonly config: GatewayConfig;
   /** Reads the principal once more, with the spend of that day. */
   readonly readAgain: (day: UtcDay) => Promise<Principal | undefined>;
-  /** Chooses again by a count of the input; `undefined` where there is none. */
+  /** Chooses again with the counted input. `undefined`: there is no count. */
   readonly chooseByCount: () => Promise<ChatWithModel | Refusal | undefined>;
 }
 
@@ -38,8 +38,8 @@ export interface Admission extends ChatWithModel {
 }
 
 /**
- * The store may ask for a fresh snapshot once because of midnight and once because it did not know
- * the organization; and a ceiling that is not affordable is replaced by a count once.
+ * The store asks for another account snapshot at most twice: after midnight, and for an account
+ * that it does not trust. A ceiling that is too expensive is replaced by a count once.
  */
 const MOST_CALLS = 4;
 
@@ -105,8 +105,8 @@ function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTok
 }
 
 /**
- * A count is made only where it can change the answer: nobody without money keeps the tokenizer
- * busy.
+ * True if a count may turn the refusal into an admission. Without this check a caller without money
+ * could keep the tokenizer busy.
  */
 function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: AdmissionInput): boolean {
   if (rule !== 'balance' && rule !== 'daily_budget') return false;
@@ -139,7 +139,7 @@ function refusalFor(refused: Refused, request: AdmissionRequest, config: Gateway
     case 'tokens':
       return refuse('tpm_exceeded', {}, { headers, retryAfterSeconds });
     case 'daily_budget':
-      // Some SDKs would sleep until midnight.
+      // Without this header some SDKs would sleep until midnight.
       return refuse(
         'daily_budget_exceeded',
         {},

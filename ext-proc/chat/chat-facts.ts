@@ -8,15 +8,15 @@ export interface ChatFacts {
   includeUsage: boolean;
   completions: number;
   maxTokens?: number;
-  /** The name the client used for it. */
+  /** `max_tokens` or its alias, as the client named it. */
   maxTokensParam?: string;
   jsonFormat: boolean;
   hasTools: boolean;
   hasImages: boolean;
   reasoningEffort?: string;
-  /** `user` and the like, by field: sent on as hashes. */
+  /** Values of `user` and similar fields, by field. Providers get hashes of them. */
   readonly identities: Map<string, string>;
-  /** Members of `stream_options` but `include_usage`, in pieces to be joined with commas. */
+  /** Members of `stream_options` except `include_usage`. */
   otherStreamOptions: readonly Span[];
   readonly prompt: PromptRecorder;
 }
@@ -36,8 +36,8 @@ export function newChatFacts(): ChatFacts {
 }
 
 /**
- * Checks one field, at whose value the cursor stands and over which it steps, and notes what the
- * gateway has to know of it.
+ * Checks one field, and notes the facts that the gateway needs. The cursor stands at the field's
+ * value, and afterwards behind it.
  */
 export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) => Refusal | undefined;
 
@@ -53,9 +53,9 @@ export function invalidField(param: string, requirement: string): Refusal {
 export const LONGEST_ECHO = 128;
 
 /**
- * Reads the members of an object of the official API. One whose name differs from a known one by
- * nothing but case is that one to parsers in Go and .NET, and would reach the provider unjudged: it
- * is refused. `paramOf` names a member (`.url`).
+ * Reads the members of an object of the official API. A name that differs from a known one only by
+ * case is refused: parsers in Go and .NET take it for the known one, and it would reach the
+ * provider unchecked. `paramOf` names a member (`.url`).
  */
 export function eachMember(
   cursor: JsonCursor,

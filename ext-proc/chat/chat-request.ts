@@ -1,10 +1,9 @@
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
 /**
- * A chat completion request after parsing and validation: the facts the rest of the gateway decides
- * by. The client's own bytes stay untouched in `encodeFor`, which is the only way they leave the
- * gateway.
+ * A chat completion request after parsing and validation. The rest of the gateway decides by these
+ * facts. The client's bytes leave the gateway only through `encodeFor`.
  */
 export interface ChatRequest {
   readonly model: string;
@@ -14,7 +13,7 @@ export interface ChatRequest {
   readonly completions: number;
   /** `max_tokens` or its alias; absent when the client gave none. */
   readonly maxTokens?: number;
-  /** The name the client used for it. */
+  /** `max_tokens` or its alias, as the client named it. */
   readonly maxTokensParam?: string;
   readonly jsonFormat: boolean;
   readonly hasTools: boolean;
@@ -24,30 +23,30 @@ export interface ChatRequest {
   readonly remoteImageParam?: string;
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
-  /** The estimate without samples, the same in every process. Takes 2 to 3 ms for a MiB. */
+  /** Estimates without samples: every process gets the same. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;
   /**
-   * All text of the prompt, for counting when the provider sends no usage. Each call is a walk
-   * through the body. Never logged.
+   * All text of the prompt, for counting when the provider reports no usage. Each call reads the
+   * whole body. Never logged.
    */
   promptText(): string;
   /**
-   * The texts that a model reads as they are, for counting them: what `inputTokens` has besides
-   * them is not in there. Never logged.
+   * The texts that a model reads as they are, for counting. `inputTokens.besidesText` has the rest
+   * of the prompt. Never logged.
    */
   promptTexts(): readonly string[];
   /**
-   * The body for a provider, in pieces: the client's, with model, output limit, usage request and
-   * identities set, nothing else touched.
+   * The body for a provider, in pieces: that of the client, with another model, output limit, usage
+   * request and identities.
    */
   encodeFor(provider: ProviderFields): readonly Buffer[];
   /**
-   * Frees the body when nothing is sent any more: but for `promptText` every walk throws then. Of
-   * the text its beginning stays, about so many bytes at most. Returns how many.
+   * Frees the body when nothing is sent any more. Afterwards only `promptText` works, with the
+   * beginning of the text, about `mostBytes` at most. Returns the bytes that are kept.
    */
   keepText(mostBytes: number): number;
-  /** About how many tokens of the prompt are not in `promptText` any more. */
-  tokensLeftOut(): number;
+  /** Estimate of the tokens that `promptText` lacks since `keepText`. */
+  tokensOmitted(): number;
 }
 
 export interface ProviderFields {
@@ -55,8 +54,8 @@ export interface ProviderFields {
   readonly outputLimitField: string;
   readonly outputLimit: number;
   /**
-   * Replaces the value of a field that names a customer of the operator's customer
-   * (provider/identities.ts).
+   * Replaces the value of a field that identifies an end user of the customer
+   * (delivery/provider/identities.ts).
    */
   identify(field: string, value: string): string;
 }

@@ -1,13 +1,12 @@
 import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
 import { type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { Organization, Principal } from '../../core/principal.ts';
 import type { ChatRequest } from './chat-request.ts';
-import { checkCombinations } from './check-combinations.ts';
 
 export interface ModelChoice {
   readonly model: Model;
   /**
-   * The limit sent to the provider, per completion: always there, so that what may be produced is
+   * The limit sent to the provider, for each completion. It is always set, so that the output is
    * bounded (docs/design.md, "Invariants", 1).
    */
   readonly outputLimit: number;
@@ -17,9 +16,8 @@ export interface ModelChoice {
 const LONGEST_ECHO = 128;
 
 /**
- * Everything after the fields' own rules, in the order of docs/interface.md, "Order of checks",
- * from `n_not_allowed` to `upstream_config_error`. `inputTokens` is the number of input tokens to
- * check with.
+ * Checks a request against its organization, its key and its model, in the order of
+ * docs/interface.md, "Order of checks", from `n_not_allowed` to `upstream_config_error`.
  */
 export function checkModel(
   chat: ChatRequest,
@@ -43,6 +41,15 @@ export function checkModel(
   return { model, outputLimit };
 }
 
+function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {
+  if (chat.completions > 1 && !organization.allowMultipleCompletions) return refuse('n_not_allowed');
+  if (chat.jsonFormat && chat.stream) return refuse('json_mode_no_stream');
+  if (chat.hasRemoteImages) {
+    return refuse('image_url_not_supported', {}, { param: chat.remoteImageParam ?? 'messages' });
+  }
+  return undefined;
+}
+
 function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined {
   const named = { model: model.id };
   if (chat.hasTools && !model.capabilities.has('tools')) return refuse('tools_not_supported', named);
@@ -56,9 +63,8 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
 }
 
 /**
- * The client's limit, or the model's default, which is lowered to the organization's cap and to
- * what the context window leaves: a default never causes a refusal. Input that leaves no room at
- * all does.
+ * The client's limit, or the model's default. A default is lowered to the organization's cap and to
+ * the rest of the context window, so that it never causes a refusal. Input without any rest does.
  */
 function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputTokens: number): number | Refusal {
   if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
@@ -80,12 +86,13 @@ function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputToken
 }
 
 /**
- * Samples are within 6 % (text-meter.ts), and each process takes others: what they leave open is
- * decided by all of the text, everywhere alike.
+ * Estimates from samples are within 6 % (text-meter.ts), and each process takes other samples. An
+ * estimate that reaches the window with this factor is replaced by one of the whole text, so that
+ * all processes decide alike.
  */
 const SAMPLES_LEAVE_OPEN = 1.25;
 
-/** The input may be too long for the model's context window, and samples cannot tell. */
+/** True if samples cannot decide whether the input fits the model's context window. */
 export function isLengthOpen({ inputTokens, maxTokens = 0 }: ChatRequest, { contextWindow }: Model): boolean {
   return inputTokens.isCounted !== true && SAMPLES_LEAVE_OPEN * inputTokens.estimate + maxTokens > contextWindow;
 }

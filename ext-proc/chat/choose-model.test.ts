@@ -7,7 +7,7 @@ import type { BoundTokens } from '../../core/tokenizer.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
-import { finish } from '../shared-budget/steps.ts';
+import { finish } from '../turns/steps.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { chooseByCount, chooseModel } from './choose-model.ts';
 import { createTokenCounter } from './tokens/count-tokens.ts';

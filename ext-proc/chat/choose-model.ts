@@ -2,27 +2,28 @@ import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { BoundTokens } from '../../core/tokenizer.ts';
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
-/** A request whose model and output limit are decided. */
+/** A chat request with its model and output limit. */
 export interface ChatWithModel {
   readonly chat: ChatRequest;
   readonly choice: ModelChoice;
 }
 
 /**
- * Further above the window than this no count brings an estimate below it (token-bounds.test.ts).
+ * No count is below half of the estimate (token-bounds.test.ts), so beyond this factor above the
+ * window none is made.
  */
 const ESTIMATE_AT_MOST_TIMES = 2;
 
-/** Does the work in turns with that of others; `undefined`: the client left. */
+/** Runs work in turns with that of other organizations. `undefined`: the client left. */
 export type InTurns = <Result>(steps: Steps<Result>) => Result | undefined | Promise<Result | undefined>;
 
 /**
- * `checkModel`, but input is counted before it is refused for being too long, where the model's
+ * As checkModel(), but the input is counted before it is refused for its length, where the model's
  * tokenizer is known. `undefined`: the client left.
  */
 export async function chooseModel(
@@ -46,14 +47,14 @@ export async function chooseModel(
   return (await chooseByCount(chat, principal, config, boundTokens)) ?? choice;
 }
 
-/** A request that has passed every check before that of its input's length. */
+/** True if the request passed every check before that of its length. */
 function reachedLength(choice: ModelChoice | Refusal): boolean {
   return !isRefusal(choice) || choice.code === 'context_length_exceeded' || choice.code === 'upstream_config_error';
 }
 
 /**
- * The same choice by what the input really is. It costs milliseconds of CPU, beside the event loop,
- * and so is made only before a refusal. `undefined`: nothing better is known than before.
+ * Chooses again with the counted input. A count costs milliseconds of CPU on another thread, so it
+ * is made only before a refusal. `undefined`: there is no count.
  */
 export async function chooseByCount(
   chat: ChatRequest,

@@ -34,7 +34,7 @@ describe('keepText', () => {
           expect(bytes).toBe(Buffer.byteLength(kept));
           // Line ends between messages are ours.
           expect(bytes).toBeLessThanOrEqual(most + texts.length - 1);
-          if (kept === whole) expect(chat.tokensLeftOut()).toBe(0);
+          if (kept === whole) expect(chat.tokensOmitted()).toBe(0);
         },
       ),
     );
@@ -44,11 +44,11 @@ describe('keepText', () => {
     const chat = requestOf([{ role: 'user', content: 'some words '.repeat(100_000) }]);
     const all = estimateTokens(chat.promptText());
     expect(chat.keepText(200_000)).toBe(200_000);
-    const left = chat.tokensLeftOut();
-    const told = () => estimateTokens(chat.promptText()) + chat.tokensLeftOut();
+    const left = chat.tokensOmitted();
+    const told = () => estimateTokens(chat.promptText()) + chat.tokensOmitted();
     expect(told() / all).toBeCloseTo(1, 1);
     expect(chat.keepText(100)).toBe(200_000);
-    expect(chat.tokensLeftOut()).toBe(left);
+    expect(chat.tokensOmitted()).toBe(left);
     for (let again = 0; again < 2; again++) {
       expect(chat.keepText(0)).toBe(0);
       expect([chat.promptText(), told() / all]).toEqual(['', expect.closeTo(1, 1)]);
@@ -58,9 +58,9 @@ describe('keepText', () => {
   test('without any text the estimate of the request remains, images included', () => {
     const url = `data:image/png;base64,${'A'.repeat(4000)}`;
     const chat = requestOf([{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]);
-    expect(chat.tokensLeftOut()).toBe(0);
+    expect(chat.tokensOmitted()).toBe(0);
     chat.keepText(0);
-    expect(chat.tokensLeftOut()).toBe(chat.inputTokens.estimate);
+    expect(chat.tokensOmitted()).toBe(chat.inputTokens.estimate);
   });
 
   test('nothing can be sent any more', () => {

@@ -1,7 +1,6 @@
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import type { ProviderFields } from './chat-request.ts';
-import { promptHead } from './prompt-head.ts';
-import { promptTexts } from './prompt-text.ts';
+import { promptHead, promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
@@ -9,7 +8,7 @@ import type { PromptRecord } from './tokens/prompt-record.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 import { TokenTally } from './tokens/token-tally.ts';
 
-/** The parts of a body that a model reads, and that its tokens are counted by. */
+/** Parts of a body that a model reads. Tokens are counted by them. */
 export interface ReadBody {
   readonly bytes: Buffer;
   /** ASCII, escaped characters included. */
@@ -21,22 +20,22 @@ export interface ReadBody {
 }
 
 /**
- * The bytes of a body that was accepted, for as long as they are needed. The one place that refers
- * to them, so that they can be freed.
+ * Holds the bytes of an accepted body while they are needed. Nothing else refers to them, so they
+ * can be freed.
  */
 export class HeldBody {
   #body: ReadBody | undefined;
   /** The part of the prompt's text that is kept once the bytes are free. */
   #text: Buffer = NOTHING;
-  #tokensLeftOut = 0;
+  #tokensOmitted = 0;
 
   constructor(body: ReadBody) {
     this.#body = body;
   }
 
   *wholeEstimate(): Steps<number> {
-    // As if it were plain: what normalization adds to a ceiling takes as long again, and is not
-    // asked for.
+    // Measured as if it were plain: only a ceiling depends on normalization, which takes as long
+    // again.
     const { estimate } = yield* countTokens({ ...this.#whole(), isPlain: true }, false);
     return estimate;
   }
@@ -56,23 +55,23 @@ export class HeldBody {
     return providerBody(bytes, fields, facts, provider);
   }
 
-  /** As ChatRequest.keepText(). `estimate`: of the whole prompt. */
+  /** As ChatRequest.keepText(). `estimate` is that of the whole prompt. */
   keepText(mostBytes: number, estimate: number): number {
     if (mostBytes === 0) {
-      this.#tokensLeftOut =
-        this.#body === undefined ? this.#tokensLeftOut + estimateTokens(this.#text.toString()) : estimate;
+      this.#tokensOmitted =
+        this.#body === undefined ? this.#tokensOmitted + estimateTokens(this.#text.toString()) : estimate;
       this.#text = NOTHING;
     } else if (this.#body !== undefined) {
       const head = promptHead(this.#body.bytes, this.#body.prompt, mostBytes);
       this.#text = head.text;
-      this.#tokensLeftOut = head.restTokens;
+      this.#tokensOmitted = head.restTokens;
     }
     this.#body = undefined;
     return this.#text.length;
   }
 
-  tokensLeftOut(): number {
-    return this.#tokensLeftOut;
+  tokensOmitted(): number {
+    return this.#tokensOmitted;
   }
 
   #whole(): ReadBody {
@@ -83,7 +82,7 @@ export class HeldBody {
 
 const NOTHING = Buffer.alloc(0);
 
-/** `samples`: of long texts, not every byte is looked at. */
+/** `samples`: long texts are measured by samples. */
 export function* countTokens(body: ReadBody, samples: boolean): Steps<InputTokens> {
   const tally = new TokenTally(body.isPlain, samples);
   for (const size of body.imageSizes) tally.addImage(size);

@@ -1,9 +1,11 @@
-import { BACKSLASH } from './json/json-bytes.ts';
-import { JSON_TEXT, type PromptRecord } from './tokens/prompt-record.ts';
+import { BACKSLASH, LETTER_U } from './json/json-bytes.ts';
+import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
+import { JSON_TEXT, type PromptRecord, TEXT } from './tokens/prompt-record.ts';
+import { TextMeter } from './tokens/text-meter.ts';
 
 /**
- * The prompt's text, for counting tokens: with tool definitions and unknown fields, or only the
- * texts that a model reads as they are. Images have none.
+ * The texts of a prompt, for counting tokens. `withJson`: with tool definitions and unknown fields,
+ * which templates serialize again.
  */
 export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: boolean): readonly string[] {
   const texts: string[] = [];
@@ -16,4 +18,59 @@ export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: b
     texts.push(isEscaped ? JSON.parse(bytes.toString('utf8', start - 1, end + 1)) : bytes.toString('utf8', start, end));
   }
   return texts;
+}
+
+export interface PromptHead {
+  /** Copied out of the body. */
+  readonly text: Buffer;
+  /** Estimate for the rest of the text. */
+  readonly restTokens: number;
+}
+
+/** Copies the beginning of the prompt's text, at most `mostBytes` of the body. */
+export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): PromptHead {
+  const text = Buffer.alloc(mostBytes + pieces.length / 3);
+  // Plain: only the estimate is used, which normalization does not change.
+  const rest = new TextMeter(true);
+  let length = 0;
+  let roomBytes = mostBytes;
+  for (let at = 0; at < pieces.length; at += 3) {
+    const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+    let cut = start;
+    if (roomBytes >= 0) {
+      cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind === TEXT);
+      roomBytes -= end - start;
+      if (at > 0) text[length++] = LINE_END;
+      length =
+        kind === TEXT ? unescapeInto(text, length, bytes, start, cut) : length + bytes.copy(text, length, start, cut);
+    }
+    if (cut < end) rest.add(bytes, cut, end);
+  }
+  return { text: Buffer.from(text.subarray(0, length)), restTokens: Math.ceil(rest.estimatedTokens()) };
+}
+
+const LINE_END = 0x0a;
+
+/**
+ * The position after the last character that ends within `mostBytes`. An escape, or a surrogate
+ * pair of them, is one character.
+ */
+function wholeCharacters(bytes: Buffer, start: number, mostBytes: number, isEscaped: boolean): number {
+  const most = start + mostBytes;
+  for (let pos = start; ; ) {
+    const next = pos + (isEscaped && bytes[pos] === BACKSLASH ? escapeBytes(bytes, pos) : utf8Bytes(bytes[pos] ?? 0));
+    if (next > most) return pos;
+    pos = next;
+  }
+}
+
+function escapeBytes(bytes: Buffer, pos: number): number {
+  if (bytes[pos + 1] !== LETTER_U) return 2;
+  return escapedCodePoint(bytes, pos) > 0xffff ? 12 : 6;
+}
+
+function utf8Bytes(first: number): number {
+  if (first < 0xc0) return 1;
+  if (first < 0xe0) return 2;
+  return first < 0xf0 ? 3 : 4;
 }

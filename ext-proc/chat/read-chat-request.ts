@@ -1,5 +1,5 @@
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from '../turns/steps.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
@@ -155,7 +155,7 @@ function chatRequest(
     promptTexts: () => held.promptTexts(),
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
-    tokensLeftOut: () => held.tokensLeftOut(),
+    tokensOmitted: () => held.tokensOmitted(),
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
   if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;

@@ -61,7 +61,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     promptTexts: () => ['one two three'],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
     keepText: () => 0,
-    tokensLeftOut: () => 0,
+    tokensOmitted: () => 0,
   };
   const config = {
     timeouts,

@@ -4,11 +4,11 @@ import { newId } from '../../core/ids.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import { chooseModel } from '../chat/choose-model.ts';
 import { readChatRequest } from '../chat/read-chat-request.ts';
-import type { ValidationTurns } from '../chat/validation-turns.ts';
 import type { Claims, FinishedClaim } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
-import { finish, type Steps } from '../shared-budget/steps.ts';
 import type { ReadTurns } from '../turns/reads-in-turns.ts';
+import { finish, type Steps } from '../turns/steps.ts';
+import type { ValidationTurns } from '../turns/validation-turns.ts';
 import { type AdmissibleChat, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
 import { type AuthorizedRequest, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
 

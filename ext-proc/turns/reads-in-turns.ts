@@ -7,23 +7,18 @@ export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
 
 export interface ReadTurns {
   readonly ledger: Turns;
-  /**
-   * Sums of usage, which take longer than other reads: one of an organization, and on half of the
-   * connections only.
-   */
+  /** Sums of usage, which take longer: one for each organization, on half of the connections. */
   readonly sums: Turns;
-  /** Claims of Idempotency-Keys, and pieces of answers that are replayed. */
+  /** Claims of idempotency keys, and pieces of responses that are replayed. */
   readonly idempotency: Turns;
 }
 
 /**
- * A key has at most 600 reads in a minute by default, an organization a thousand keys: what waits
- * longer than this would not be waited for.
+ * Bound on the waiting reads of one organization. It may have a thousand keys with 600 reads a
+ * minute each, by default.
  */
 const EACH_WAITING = 256;
-/**
- * Each is a request that would be admitted, whose organization may have a concurrency of thousands.
- */
+/** Bound on waiting claims: an organization may have thousands of concurrent requests. */
 const CLAIMS_WAITING = 8_192;
 const WAIT_MS = 2_000;
 

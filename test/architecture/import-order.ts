@@ -50,6 +50,7 @@ export const AREAS: readonly Area[] = [
     uses: ['core', 'database', 'packages', 'proto'],
     folders: [
       'shared-budget',
+      'turns',
       'access',
       'chat/json',
       'chat/tokens',
@@ -75,7 +76,6 @@ export const AREAS: readonly Area[] = [
       'billing/journal',
       'billing',
       'admission',
-      'turns',
       'endpoints',
       'envoy-config',
       'request-log',

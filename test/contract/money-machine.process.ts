@@ -261,7 +261,7 @@ const CHAT = {
   ...{ promptText: () => '', promptTexts: () => [] },
   encodeFor: () => [],
   keepText: () => 0,
-  tokensLeftOut: () => 0,
+  tokensOmitted: () => 0,
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {

@@ -29,7 +29,7 @@ export class JsonCursor {
     this.#tape = tape;
   }
 
-  /** Another one at the same value. */
+  /** Copies the cursor, at the same value. */
   copy(): JsonCursor {
     const copy = new JsonCursor({ bytes: this.bytes, tape: this.#tape });
     copy.#place = this.#place;
@@ -81,7 +81,7 @@ export class JsonCursor {
     return text;
   }
 
-  /** The string has escapes. */
+  /** True if the string has escapes. */
   get isEscaped(): boolean {
     return ((this.#tape.slots[this.#place + 2] as number) & ESCAPED) !== 0;
   }
@@ -125,10 +125,10 @@ export class JsonCursor {
   }
 
   /**
-   * Calls `read` at each member's value, which it must step over; stops at the first answer. The
+   * Calls `read` at each member's value, which it must step over; stops at the first result. The
    * cursor stands at an object. The key is given as a word, and its text can be asked for.
    */
-  eachMember<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
+  eachMember<Result>(read: (word: string) => Result | undefined): Result | undefined {
     const { slots } = this.#tape;
     const behind = slots[this.#place + 2] as number;
     this.#place += ENTRY;
@@ -140,8 +140,8 @@ export class JsonCursor {
       }
       const word = this.#readKey();
       this.#place += ENTRY;
-      const answer = read(word);
-      if (answer !== undefined) return answer;
+      const result = read(word);
+      if (result !== undefined) return result;
     }
     return undefined;
   }
@@ -150,12 +150,12 @@ export class JsonCursor {
    * Calls `read` for each key of an object, replaced ones too, in the order in which they were
    * sent.
    */
-  eachKey<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
+  eachKey<Result>(read: (word: string) => Result | undefined): Result | undefined {
     const behind = this.#tape.slots[this.#place + 2] as number;
     this.#place += ENTRY;
     while (this.#place < behind) {
-      const answer = read(this.#readKey());
-      if (answer !== undefined) return answer;
+      const result = read(this.#readKey());
+      if (result !== undefined) return result;
       this.#place += ENTRY;
       this.skip();
     }
@@ -163,12 +163,12 @@ export class JsonCursor {
   }
 
   /** As `eachMember`, for the elements of an array. */
-  eachElement<Answer>(read: (index: number) => Answer | undefined): Answer | undefined {
+  eachElement<Result>(read: (index: number) => Result | undefined): Result | undefined {
     const behind = this.#tape.slots[this.#place + 2] as number;
     this.#place += ENTRY;
     for (let index = 0; this.#place < behind; index++) {
-      const answer = read(index);
-      if (answer !== undefined) return answer;
+      const result = read(index);
+      if (result !== undefined) return result;
     }
     return undefined;
   }

@@ -160,7 +160,7 @@ const ENTRY = 4;
 /** Up to this many keys are compared pair by pair, which is faster than a table. */
 const SMALL_OBJECT = 8;
 
-/** Unpredictable, so that nobody can choose keys that collide; answers do not depend on it. */
+/** Secret, so that clients cannot choose keys that collide. Results do not depend on it. */
 const HASH_SEED = randomInt(2 ** 31);
 
 /**

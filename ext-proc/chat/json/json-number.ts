@@ -3,15 +3,12 @@ import { byteAt, DOT, isDigit, LETTER_E, MINUS, PLUS, ZERO } from './json-bytes.
 /** Python reads integers of up to 4,300 digits, and no double needs as many. */
 export const MAX_NUMBER_BYTES = 4096;
 
-/**
- * Answers of `numberEnd`; what is less than `NOT_A_NUMBER` says by how much where the number is
- * broken.
- */
+/** Results of `numberEnd`. `NOT_A_NUMBER` less a position: the number is broken there. */
 export const TOO_LARGE = -1;
 export const TOO_LONG = -2;
 export const NOT_A_NUMBER = -3;
 
-/** Behind the number at `start`, if it is one and a double can hold it. */
+/** The position behind the number at `start`, or one of the results above. */
 export function numberEnd(bytes: Buffer, start: number): number {
   const firstDigit = bytes[start] === MINUS ? start + 1 : start;
   let pos = digitsEnd(bytes, firstDigit);

@@ -3,8 +3,8 @@ import type { Tokenizer } from '../../../core/tokenizer.ts';
 import { piecesOf } from './text-pieces.ts';
 
 /**
- * Counts tokens beside the event loop: the tokenizer holds 75 MB and takes milliseconds for what
- * one answer can be.
+ * Counts tokens beside the event loop: the tokenizer holds 75 MB and takes milliseconds for one
+ * long response.
  */
 export interface CountJob {
   readonly id: number;
@@ -28,7 +28,7 @@ const PLAIN = { disallowedSpecial: new Set<string>() };
 
 async function countAll({ id, tokenizer, texts }: CountJob): Promise<CountResult> {
   const { countTokens, setMergeCacheSize } = await ENCODINGS[tokenizer]();
-  // The cache would keep pieces of prompts and answers in memory (docs/design.md, "Invariants", 9).
+  // The cache would keep pieces of prompts and responses (docs/design.md, "Invariants", 9).
   setMergeCacheSize(0);
   const counts = texts.map((text) => {
     let tokens = 0;

@@ -5,19 +5,19 @@ import type { CountJob, CountResult } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 
 /**
- * Counts the tokens of answers that came without a usage, and of prompts whose ceiling is too dear.
- * Started when first needed; one thread, first come first served.
+ * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive: on
+ * one thread, in the order of the calls. The first call starts the thread.
  */
 export interface TokenCounter {
   /**
-   * Never rejects: what cannot be counted in time is estimated, so that no charge waits for it or
+   * Never rejects: a text that cannot be counted in time is estimated, so that no charge waits or
    * is lost.
    */
   readonly countTokens: CountTokens;
   readonly boundTokens: BoundTokens;
   /**
-   * Estimates every count that is not done after `delayMs`, and all later ones: the process ends,
-   * and charges are due.
+   * Called when the process ends. Texts that are not counted after `delayMs` are estimated, so that
+   * they can be charged.
    */
   estimateAfter(delayMs: number): void;
   close(): Promise<void>;
@@ -27,9 +27,9 @@ export interface TokenCounterOptions {
   readonly log: Log;
   /** Longest wait for one count. */
   readonly timeoutMs?: number;
-  /** Text in the queue; above it counts are estimated at once. */
+  /** Bound on the text that waits. Beyond it texts are estimated at once. */
   readonly maxQueuedCharacters?: number;
-  /** Text of prompts among it; above it they are not counted. */
+  /** Bound on the text of prompts that waits. Beyond it prompts are not counted. */
   readonly maxPromptCharacters?: number;
 }
 
@@ -93,7 +93,7 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
     const [first] = pending.keys();
     finish(id);
     if (id !== first) return;
-    // The thread works on this one; a new thread takes the others up.
+    // The thread is at this text. A new thread counts the others.
     void worker?.terminate();
     worker = undefined;
     for (const [otherId, job] of pending) post(otherId, job);

@@ -1,8 +1,8 @@
 import type { Span } from '../json/json-cursor.ts';
 
 /**
- * All that a model will read, as places in the body: what tokens are counted by, and the text is
- * collected from.
+ * Places in the body of everything that a model will read. Tokens are counted, and text is
+ * collected, by them.
  */
 export interface PromptRecord {
   readonly messages: number;
@@ -30,7 +30,7 @@ export const TEXT = 0;
  */
 export const JSON_TEXT = 1;
 
-/** Writes it while a request is checked. */
+/** Writes a PromptRecord while a request is checked. */
 export class PromptRecorder {
   messages = 0;
   parts = 0;

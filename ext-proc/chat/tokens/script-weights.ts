@@ -1,6 +1,6 @@
 /**
- * How many tokens characters outside ASCII are, by script: the last code point of a range, and
- * tokens x 1000, fitted to o200k_base. Letters that no tokenizer knows cost more than those of
+ * Tokens of characters outside ASCII, by script: the last code point of a range, and tokens x 1000,
+ * fitted to o200k_base. Letters that no tokenizer knows cost more than those of
  * everyday text, up to a token for each byte.
  */
 const SCRIPTS: readonly (readonly [last: number, weight: number])[] = [

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Steps } from '../../shared-budget/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
 import { BACKSLASH, LETTER_U } from '../json/json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from '../json/json-text.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';
@@ -26,7 +26,7 @@ export class TextMeter {
   /** Kind of the last measured byte: an escaped sign or line end after its kind adds little. */
   #previous = 0;
 
-  /** `samples`: of long texts, not every byte is looked at. */
+  /** `samples`: long texts are measured by samples. */
   constructor(isPlain: boolean, samples = true) {
     this.#isPlain = isPlain;
     this.#measuredWhole = samples ? MEASURED_WHOLE : Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ export class TextMeter {
     return this.#bytesOutsideAscii;
   }
 
-  /** By how many bytes it can grow where a tokenizer normalizes it first. */
+  /** Bytes that the normalization of a tokenizer can add. */
   normalizationGrowth(): number {
     return this.#growth.bytes;
   }
@@ -49,7 +49,7 @@ export class TextMeter {
     return this.#weight / 1000;
   }
 
-  /** A whole text. */
+  /** Measures a whole text. */
   add(bytes: Uint8Array, start: number, end: number): void {
     const isSampled = this.#bytes + end - start > this.#measuredWhole;
     if (isSampled) this.#sample(bytes, start, end);
@@ -93,7 +93,7 @@ export class TextMeter {
     return pos;
   }
 
-  /** Behind the last character that begins before `end`. */
+  /** Returns the position behind the last character that begins before `end`. */
   #measure(bytes: Uint8Array, start: number, end: number): number {
     this.#previous = WIDE;
     let pos = start;
@@ -288,7 +288,7 @@ const LETTER_N = 0x6e;
 const LETTER_R = 0x72;
 const LETTER_T = 0x74;
 
-/** About how many tokens a text has that stands in no body: a backslash of it is no escape. */
+/** Estimates the tokens of a text that is no part of a body: a backslash is no escape. */
 export function estimateTokens(text: string): number {
   const meter = new TextMeter(true);
   const bytes = Buffer.from(text.replaceAll('\\', '/'));

@@ -1,4 +1,4 @@
-import type { Steps } from '../../shared-budget/steps.ts';
+import type { Steps } from '../../turns/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
 import type { InputTokens, TokenBounds } from './input-tokens.ts';
@@ -7,14 +7,14 @@ import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
  * Counts a prompt twice (docs/design.md, "Delivery"). The estimate is the count of common
- * tokenizers. The ceiling rests on one fact: tokenizers over bytes, or that fall back to bytes,
- * never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it
- * first. To that come what chat templates put around messages, calls and tools, and the
- * instructions some of them add on their own.
+ * tokenizers. The ceiling rests on one fact: tokenizers over bytes, or with a fallback to bytes,
+ * never make more tokens than the text has bytes in UTF-8, after normalization where they normalize
+ * first. Frames that chat templates put around messages, calls and tools, and the instructions that
+ * some of them add, come on top.
  */
 export class TokenTally {
   readonly #text: TextMeter;
-  /** Tool definitions and unknown fields, which templates serialize again. */
+  /** Bytes of tool definitions and unknown fields, which templates serialize again. */
   readonly #json: TextMeter;
   #estimate = REQUEST.estimate;
   #ceiling = REQUEST.ceiling;

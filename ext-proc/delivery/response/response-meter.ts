@@ -131,8 +131,8 @@ export class ResponseMeter {
 }
 
 /** The text, of which `counted` tokens are, says nothing of what the images cost. */
-export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRequest, counted: number): number {
-  const tokens = counted + tokensLeftOut();
+export function promptTokensOf({ hasImages, inputTokens, tokensOmitted }: ChatRequest, counted: number): number {
+  const tokens = counted + tokensOmitted();
   return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
 }
 
@@ -141,7 +141,7 @@ export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRe
  * 33 times below what these bill.
  */
 function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
-  const text = counted + chat.tokensLeftOut();
+  const text = counted + chat.tokensOmitted();
   return Math.max(promptTokensOf(chat, counted), text + (chat.inputTokens.imageCeiling ?? 0));
 }
 

@@ -1,42 +1,36 @@
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from './steps.ts';
 
-/**
- * So long one piece of work may keep the event loop, and with it every other request. One step
- * comes on top.
- */
+/** Longest time for which one body keeps the event loop. One step comes on top. */
 const SLICE_MS = 4;
 
 interface Waiting {
-  /** Goes on for one slice. True: it is over. */
+  /** Works for one slice. True: all work is done. */
   work(untilMs: number): boolean;
 }
 
 /**
- * Judges bodies by turns: one slice of one body in each turn of the event loop, and organizations
- * one after the other, so that nobody's bodies, however many there are and however they are made,
- * keep another organization waiting for longer than some slices. Of one organization one body is
- * judged after the other. What waits holds nothing but its body, and what is being judged some MB
- * more.
+ * Validates large bodies in turns. Each turn of the event loop works on one body for one slice, and
+ * organizations take turns. So bodies of one organization, in any number and form, delay another
+ * one by some slices only. Bodies of one organization are validated one after the other. A body
+ * that waits holds only its bytes, the one in progress some MB more.
  */
 export class ValidationTurns {
   /** The organization whose turn is next stands first. */
-  readonly #lines = new Map<string, Waiting[]>();
-  /** Time spent in this turn of the event loop on bodies that are judged at once. */
+  readonly #queues = new Map<string, Waiting[]>();
+  /** Time spent in this turn of the event loop on bodies that did not wait. */
   #spentMs = 0;
   #scheduled = false;
 
-  /**
-   * At once, if that is short and nobody waits. `undefined`: the client left before it was done.
-   */
+  /** Works at once if nobody waits. `undefined`: the client left before the end. */
   run<Result>(
     organizationId: string,
     steps: Steps<Result>,
     gone: () => AbortSignal,
   ): Result | Promise<Result | undefined> {
-    if (this.#lines.size === 0 && this.#spentMs < SLICE_MS) {
+    if (this.#queues.size === 0 && this.#spentMs < SLICE_MS) {
       const startedMs = performance.now();
       const untilMs = startedMs + SLICE_MS - this.#spentMs;
-      const finished = goOn(steps, untilMs);
+      const finished = workUntil(steps, untilMs);
       this.#spentMs += performance.now() - startedMs;
       this.#schedule();
       if (finished !== undefined) return finished.result;
@@ -50,7 +44,7 @@ export class ValidationTurns {
       const waiting: Waiting = {
         work(untilMs) {
           try {
-            const finished = goOn(steps, untilMs);
+            const finished = workUntil(steps, untilMs);
             if (finished === undefined) return false;
             resolve(finished.result);
           } catch (error) {
@@ -65,17 +59,17 @@ export class ValidationTurns {
         resolve(undefined);
       };
       gone.addEventListener('abort', leave, { once: true });
-      const line = this.#lines.get(organizationId);
-      if (line) line.push(waiting);
-      else this.#lines.set(organizationId, [waiting]);
+      const queue = this.#queues.get(organizationId);
+      if (queue) queue.push(waiting);
+      else this.#queues.set(organizationId, [waiting]);
       this.#schedule();
     });
   }
 
   #remove(organizationId: string, waiting: Waiting): void {
-    const line = this.#lines.get(organizationId)?.filter((other) => other !== waiting) ?? [];
-    if (line.length > 0) this.#lines.set(organizationId, line);
-    else this.#lines.delete(organizationId);
+    const queue = this.#queues.get(organizationId)?.filter((other) => other !== waiting) ?? [];
+    if (queue.length > 0) this.#queues.set(organizationId, queue);
+    else this.#queues.delete(organizationId);
   }
 
   #schedule(): void {
@@ -87,18 +81,18 @@ export class ValidationTurns {
   #takeTurn(): void {
     this.#scheduled = false;
     this.#spentMs = 0;
-    const [next] = this.#lines;
+    const [next] = this.#queues;
     if (next === undefined) return;
-    const [organizationId, line] = next;
-    this.#lines.delete(organizationId);
-    if (line[0]?.work(performance.now() + SLICE_MS)) line.shift();
-    if (line.length > 0) this.#lines.set(organizationId, line);
-    if (this.#lines.size > 0) this.#schedule();
+    const [organizationId, queue] = next;
+    this.#queues.delete(organizationId);
+    if (queue[0]?.work(performance.now() + SLICE_MS)) queue.shift();
+    if (queue.length > 0) this.#queues.set(organizationId, queue);
+    if (this.#queues.size > 0) this.#schedule();
   }
 }
 
-/** `undefined`: there is more to do. */
-function goOn<Result>(steps: Steps<Result>, untilMs: number): { readonly result: Result } | undefined {
+/** Works until a moment. `undefined`: there is more to do. */
+function workUntil<Result>(steps: Steps<Result>, untilMs: number): { readonly result: Result } | undefined {
   do {
     const step = steps.next();
     if (step.done === true) return { result: step.value };

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Steps } from '../shared-budget/steps.ts';
+import type { Steps } from './steps.ts';
 import { ValidationTurns } from './validation-turns.ts';
 
 /** Longer than a slice. */

@@ -1,7 +1,7 @@
-/** Work in steps of bounded length: its driver may let others work between two steps. */
+/** Work in steps of bounded length. Other work may be done between two steps. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** All steps at once. */
+/** Takes all steps at once. */
 export function finish<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
