@@ -20,11 +20,10 @@ const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_compl
 export type SentFacts = Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities'>;
 
 /**
- * The client's body for a provider. Members are copied byte for byte, so that large integers, `1.0`
- * and escapes arrive as they were sent; only `model`, the output limit, identities and, in a
- * stream, `stream_options.include_usage` are written new. Fields that are null were left out
- * before: they count as absent. In pieces, most of them parts of `bytes`: a long prompt is not
- * copied.
+ * Makes the body for a provider from the client's. Members are copied byte for byte, so that large
+ * integers, `1.0` and escapes arrive as they were sent. Only `model`, the output limit, identities
+ * and, in a stream, `stream_options.include_usage` are new. `fields` has no null ones: they count
+ * as absent. Most pieces are parts of `bytes`, so a long prompt is not copied.
  */
 export function providerBody(
   bytes: Buffer,
@@ -46,14 +45,14 @@ export function providerBody(
   return pieces;
 }
 
-/** The provider knows one customer, the operator. The empty text is a value as any other. */
+/** Hides end users from the provider. An empty text is hashed like any other. */
 function hashed(name: string, identity: string, provider: ProviderFields): Buffer {
   return Buffer.from(`"${name}":"${provider.identify(name, identity)}"`);
 }
 
 const SEPARATOR = Buffer.from(',');
 
-/** The client's own options, but for usage, which is always asked of the provider. */
+/** The options of the client, with usage, which is always asked of the provider. */
 function streamOptions(bytes: Buffer, others: readonly Span[]): Buffer[] {
   const pieces = others.flatMap(({ start, end }) => [SEPARATOR, bytes.subarray(start, end)]);
   return [Buffer.from(',"stream_options":{"include_usage":true'), ...pieces, Buffer.from('}')];

@@ -14,9 +14,9 @@ import type { PromptRecord } from './tokens/prompt-record.ts';
 
 /**
  * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of
- * checks", from a compressed body to a field of the wrong type. Pure: the same bytes always get the
- * same answer. All that takes time by the length of the body is done in steps of some ms; the rules
- * take one, which is bounded by the number of values.
+ * checks", from a compressed body to a field of the wrong type. Pure: the same bytes always have
+ * the same result. Work that grows with the length of the body is done in steps of some ms. The
+ * rules for the fields take one step, which the bound on the number of values limits.
  */
 export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefined): Steps<ChatRequest | Refusal> {
   if (!isIdentity(contentEncoding)) return COMPRESSED;
@@ -33,11 +33,11 @@ export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefi
   if (!hasMessages(present)) return refuse('missing_messages');
   const facts = newChatFacts();
   const refusal = checkFields(present, facts);
-  // From here on the tape may be another request's.
+  // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, end }) => ({ name, start, end }));
   const images = prompt.images.length === 0 ? NO_IMAGES : yield* readImages(body.bytes, prompt);
-  // These images stand before what was refused.
+  // These images stand before the refused field.
   if (isRefusal(images)) return images;
   if (refusal) return refusal;
   const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes: images.sizes };
@@ -67,7 +67,7 @@ function firstUnknownField(body: ScannedObject): string | undefined {
 /** A top-level member, and a cursor at its value. */
 type PresentFields = ReadonlyMap<string, BodyField & { readonly cursor: JsonCursor }>;
 
-/** Fields that count: neither replaced by a later one of the same name nor null. */
+/** Fields that are neither null nor replaced by a later field of the same name. */
 function presentFields(body: ScannedObject): PresentFields {
   const present = new Map<string, BodyField & { readonly cursor: JsonCursor }>();
   const cursor = new JsonCursor(body);
@@ -79,7 +79,7 @@ function presentFields(body: ScannedObject): PresentFields {
   return present;
 }
 
-/** Longer names are no model's. */
+/** No model has a longer name. */
 const LONGEST_MODEL = 1024;
 
 function modelOf(present: PresentFields): string | undefined {
@@ -109,7 +109,7 @@ interface Images {
 
 const NO_IMAGES: Images = { sizes: [], remoteParam: undefined };
 
-/** Images are read in steps of so many bytes, where each counts as a little more than it has. */
+/** Images are read in steps of so many bytes. Each image counts as some bytes more. */
 const STEP_BYTES = 512 * 1024;
 const IMAGE_BYTES = 1024;
 

@@ -21,10 +21,7 @@ export interface ChatDeps extends ServingDeps {
 /** Longest silence inside an upload. */
 const BODY_IDLE_MS = 30_000;
 
-/**
- * `POST /v1/chat/completions`: read, validate, claim, admit, deliver; the hold ends in exactly one
- * charge or one release.
- */
+/** `POST /v1/chat/completions`: read, validate, claim, admit, deliver. */
 export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): Promise<EndpointResult> {
   request.trace?.step('read_body');
   const body = await readBody(request);
@@ -41,8 +38,8 @@ export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): 
   const chosen = await chooseModel(chat, request.principal, request.config, deps.boundTokens, inTurns);
   if (chosen === undefined) return clientGone(request);
   if (isRefusal(chosen)) return chosen;
-  // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that
-  // nothing takes would be lost.
+  // The balance lacks the charges that wait for PostgreSQL, and a charge that nothing can store
+  // would be lost.
   deps.accounting.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs) };
@@ -51,7 +48,7 @@ export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): 
     : completeOnce(deps, request, admissible, idempotencyKey, body);
 }
 
-/** Work on a body of up to this length takes a millisecond at worst, and goes at once. */
+/** Bodies of up to this length are validated at once, which takes a millisecond at worst. */
 const SMALL_BODY_BYTES = 32 * 1024;
 
 function takeTurns<Result>(
@@ -105,12 +102,12 @@ async function replay(
   if (limited) return limited;
   notes.generationId = finished.generationId;
   notes.replayed = true;
-  // A client that does not read its answer must not keep its own request in memory, too.
+  // The request must not stay in memory while a slow client reads the response.
   chat.keepText(0);
   exchange.bodyMemory.release();
   const organizationId = principal.organization.id;
-  const order = { ...finished, organizationId, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
-  const { answered, refusal } = await delivery.replay(order, exchange);
+  const stored = { ...finished, organizationId, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
+  const { answered, refusal } = await delivery.replay(stored, exchange);
   notes.clientGone = exchange.gone.aborted;
   if (!answered && refusal) return refusal;
   return { kind: 'responded', status: 200, ...(refusal ? { refusal } : {}) };

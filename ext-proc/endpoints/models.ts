@@ -18,10 +18,7 @@ export async function listModels(request: AuthorizedRequest): Promise<EndpointRe
   return { kind: 'json', body: { object: 'list', data } };
 }
 
-/**
- * The service does not know when a model was made; OpenAI's shape wants a number, and a constant
- * keeps the answer stable.
- */
+/** OpenAI's format needs the time when a model was made. It is not known, so it is a constant. */
 const CREATED_SECONDS = 1_735_689_600;
 
 function modelRecord(model: Model) {

@@ -10,13 +10,12 @@ import { tokenFigures, UsageSums } from './token-figures.ts';
 
 const DEFAULT_DAYS = 30;
 /**
- * One answer never sums more than this, both ends included; the table has a row per day, key and
- * model.
+ * Longest period of one request, both ends included. The table has a row per day, key and model.
  */
 const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
 
-/** Beyond it a response is refused: 25 MB, and 200 ms of work for it. */
+/** Bound on the rows of a response: 25 MB, and 200 ms of work. */
 const MOST_ROWS = 100_000;
 const TOO_MANY = refuse(
   'invalid_request',
@@ -30,8 +29,8 @@ export interface UsageDeps {
 }
 
 /**
- * `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is
- * answered, so that no slow client is waited for.
+ * `GET /v1/usage`: usage and charges by UTC day, model and key. All rows are read before the
+ * response begins, so that no slow client keeps a connection to PostgreSQL.
  */
 export async function showUsage(request: AuthorizedRequest, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
   const { exchange, principal, config } = request;

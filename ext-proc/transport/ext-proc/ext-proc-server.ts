@@ -65,7 +65,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   readonly #onFault: (error: Error) => void;
   readonly #messages: GrpcMessageReader;
   readonly #peer: ProcessingPeer;
-  #answered = false;
+  #headersSent = false;
   #failed = false;
 
   constructor(
@@ -80,8 +80,8 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   }
 
   write(bytes: Buffer): void {
-    if (!this.#answered) this.#stream.sendHeaders(HEADERS);
-    this.#answered = true;
+    if (!this.#headersSent) this.#stream.sendHeaders(HEADERS);
+    this.#headersSent = true;
     this.#stream.sendData(bytes);
   }
 
@@ -124,7 +124,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   }
 
   #end(status: number): void {
-    if (this.#answered) this.#stream.end(status === STATUS_OK ? OK_TRAILERS : trailers(status));
+    if (this.#headersSent) this.#stream.end(status === STATUS_OK ? OK_TRAILERS : trailers(status));
     else this.#stream.end(statusOnly(status));
   }
 }
