@@ -74,7 +74,7 @@ function numberRule({ min, max, integer = false }: NumberBounds, note?: Note<num
   };
 }
 
-/** Integer of any size: providers accept different ranges. */
+/** Accepts an integer of any size, because providers accept different ranges. */
 function integerRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
   const isInteger = cursor.kind() === 'number' && Number.isInteger(cursor.number());
   return isInteger ? undefined : invalidField(field, 'must be an integer');
@@ -104,8 +104,8 @@ function textRule(longest: number, note?: Note<string>): FieldRule {
 }
 
 /**
- * The string that the cursor stands at and steps over; `undefined`: it is none, or a longer one. A
- * code point is one or two UTF-16 units.
+ * Reads the string at the cursor. `undefined`: another kind of value, or a longer string. A code
+ * point is one or two UTF-16 units.
  */
 function shortText(cursor: JsonCursor, longest: number): string | undefined {
   if (cursor.kind() !== 'string') return undefined;

@@ -10,8 +10,8 @@ export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusa
 }
 
 /**
- * Reads one message. Members may come in any order, so what they need of each other is checked at
- * the end.
+ * Reads one message. Members may come in any order, so rules between members are checked at the
+ * end.
  */
 class MessageReader {
   readonly #cursor: JsonCursor;
@@ -19,13 +19,10 @@ class MessageReader {
   readonly #index: number;
   #role = '';
   #hasContent = false;
-  /**
-   * An assistant message without content that says something in another way: tool calls, a refusal,
-   * audio.
-   */
+  /** An assistant message needs no content if it has tool calls, a refusal or audio. */
   #speaksOtherwise = false;
   #hasToolCallId = false;
-  /** The content part or tool call that is being read, for `param`. */
+  /** Index of the content part or tool call in progress, for `param`. */
   #list: 'content' | 'tool_calls' | undefined;
   #item = 0;
 
@@ -219,5 +216,5 @@ class MessageReader {
 /** The content parts that are accepted. Each has the member that it is named for. */
 const PART_TYPES: ReadonlySet<string> = new Set(['text', 'image_url', 'refusal']);
 
-/** Members that carry media: some parsers go by them, whatever the part's type says. */
+/** Members that carry media. Some parsers go by them, whatever the type of the part is. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);

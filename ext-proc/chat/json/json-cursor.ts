@@ -13,9 +13,9 @@ export interface Span {
 }
 
 /**
- * Reads a text that the scanner has accepted, value by value along its tape, and decodes only what
- * is asked for. It stands at a value; every reading method leaves it behind that value. Members
- * that a later one replaces are not there.
+ * Reads a scanned text value by value along its tape, and decodes only the values that are asked
+ * for. The cursor stands at a value. Every reading method leaves it behind that value. Replaced
+ * members are skipped.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
@@ -67,14 +67,14 @@ export class JsonCursor {
     this.#place = this.#tape.behind(this.bytes, this.#place);
   }
 
-  /** The string, if it is one of the words of `json-words.ts`; else an empty one. */
+  /** Reads a string as a word of `json-words.ts`. An empty text: it is none of them. */
   word(): string {
     const word = wordAt(this.bytes, this.start + 1, this.end - 1, this.isEscaped);
     this.skip();
     return word;
   }
 
-  /** The string's text, cut to so many characters. */
+  /** Reads the text of a string, cut to so many characters. */
   text(characters: number): string {
     const text = textUpTo(characters, this.bytes, this.start + 1, this.end - 1);
     this.skip();
@@ -86,7 +86,7 @@ export class JsonCursor {
     return ((this.#tape.slots[this.#place + 2] as number) & ESCAPED) !== 0;
   }
 
-  /** Steps over a value and says where it stands. */
+  /** Steps over a value and returns its place in the text. */
   span(): Span {
     const { start, end } = this;
     this.skip();
@@ -100,8 +100,8 @@ export class JsonCursor {
   }
 
   /**
-   * The word that a member of the object is; an empty text where it is none or not there. The
-   * cursor stays at the object.
+   * Returns the value of a member as a word; an empty text if it is no word or absent. The cursor
+   * stays at the object.
    */
   wordOfMember(name: string): string {
     const place = this.#place;
@@ -185,8 +185,8 @@ export class JsonCursor {
   }
 
   /**
-   * The nested member's name that the key that was read last is to parsers that compare without
-   * case; else an empty text.
+   * Returns the name of a nested member that differs from the key that was read last only by case;
+   * else an empty text.
    */
   nameBesidesCase(): string {
     return nestedNameBesidesCase(this.bytes, ...this.#key());

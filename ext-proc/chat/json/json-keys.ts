@@ -3,8 +3,8 @@ import { type JsonTape, REPLACED } from './json-tape.ts';
 import { unescapeInto } from './json-text.ts';
 
 /**
- * Knows the keys of the objects that are open while a text is scanned, and marks on the tape every
- * member that a later one with the same key replaces. Linear in the number of keys. A key with
+ * Finds duplicate keys while a text is scanned, and marks on the tape every member that a later one
+ * replaces. It registers the keys of all open objects. Linear in the number of keys. A key with
  * escapes is decoded once.
  */
 export class KeyRegister {
@@ -26,15 +26,12 @@ export class KeyRegister {
     return this.#hasDuplicates;
   }
 
-  /** Begins an object; what it returns closes it. */
+  /** Begins an object. Returns the mark that closes it. */
   open(): number {
     return this.#top;
   }
 
-  /**
-   * A key at its place on the tape, which stands in the text from `start` to `end`, without its
-   * quotes.
-   */
+  /** Adds a key: its place on the tape, and its place in the text without quotes. */
   add(place: number, start: number, end: number, escaped: boolean): void {
     const memory = this.#memory;
     memory.makeRoom(this.#top);
@@ -56,7 +53,7 @@ export class KeyRegister {
     this.#top += ENTRY;
   }
 
-  /** How many keys the object has. */
+  /** Number of keys of the object. */
   close(first: number): number {
     const count = (this.#top - first) / ENTRY;
     if (count > SMALL_OBJECT) this.#markByTable(first, count);
@@ -77,9 +74,7 @@ export class KeyRegister {
     }
   }
 
-  /**
-   * From the last key to the first: a key that is in the table already is replaced by a later one.
-   */
+  /** Goes from the last key to the first: a key that is in the table already is replaced. */
   #markByTable(first: number, count: number): void {
     const slots = 2 ** Math.ceil(Math.log2(count * 2));
     const table = this.#memory.emptyTable(slots);
@@ -163,10 +158,7 @@ const SMALL_OBJECT = 8;
 /** Secret, so that clients cannot choose keys that collide. Results do not depend on it. */
 const HASH_SEED = randomInt(2 ** 31);
 
-/**
- * Mixing after each byte keeps it from being a polynomial, whose collisions would not depend on the
- * seed.
- */
+/** Mixes after each byte: collisions of a polynomial would not depend on the seed. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = HASH_SEED;
   for (let pos = start; pos < end; pos++) {

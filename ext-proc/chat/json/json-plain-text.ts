@@ -16,10 +16,7 @@ export class PlainText {
     this.#shift = bytes.byteOffset % WORD_BYTES;
   }
 
-  /**
-   * The first position from `start` on that is not plain text; the length of the bytes when there
-   * is none.
-   */
+  /** Returns the first position from `start` on without plain text, or the length of the bytes. */
   endFrom(start: number): number {
     const bytes = this.#bytes;
     const near = Math.min(start + NEAR, bytes.length);
@@ -32,8 +29,8 @@ export class PlainText {
   }
 
   /**
-   * Behind the last whole word of plain text; some bytes before `start` at worst, in its word,
-   * which are known to be plain.
+   * Returns the position behind the last whole word of plain text. It may be some bytes before
+   * `start`, in the same word, which are known to be plain.
    */
   #afterPlainWords(start: number): number {
     const words = this.#wordsOfBody();

@@ -58,10 +58,10 @@ export interface JsonProblem {
 /** Longest text for one step, 2 ms at worst. Longer texts take steps of this length. */
 export const STEP_BYTES = 64 * 1024;
 
-/** The next position after a failure: there is none. */
+/** Next position after a failure. */
 const FAILED = -1;
 
-/** Kinds of what may stand next. */
+/** Tokens that may stand next. */
 const VALUE = 0;
 const VALUE_OR_END = 1;
 const KEY = 2;
@@ -70,7 +70,7 @@ const COMMA_OR_END = 4;
 const REST_OF_STRING = 5;
 const KEY_END = 6;
 
-/** To compare so many keys is a step. A text that is scanned in one has fewer. */
+/** Keys that are compared in one step. A text that takes one step has fewer. */
 const MANY_KEYS = STEP_BYTES / 4;
 
 /** Texts that take one step share these, one after the other. */
@@ -154,7 +154,7 @@ export class JsonScan {
     return this.#problem === '' ? this.#openNested(start, true) : FAILED;
   }
 
-  /** As all that follow: where to read on, or `FAILED`. */
+  /** Returns the next position, or `FAILED`, as all methods below. */
   #readToken(pos: number): number {
     const byte = byteAt(this.#bytes, pos);
     switch (this.#next) {
@@ -222,7 +222,7 @@ export class JsonScan {
     return this.#readString(start + 1);
   }
 
-  /** To the string's end, or to where this step has to stop. */
+  /** Reads to the end of the string, or to the end of this step. */
   #readString(start: number): number {
     const bytes = this.#bytes;
     let pos = start;
@@ -233,7 +233,7 @@ export class JsonScan {
       if (pos === bytes.length) return this.#unexpected(pos);
       if (byte !== BACKSLASH) return this.#fail('a control character stands in a string', pos);
       this.#flags = ESCAPED;
-      // Escapes often follow each other.
+      // Escapes often come in a row.
       do {
         pos = this.#escapeEnd(pos);
         if (pos === FAILED) return FAILED;

@@ -1,10 +1,9 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Positions of every key and value of a text, in the order of the text. The scan writes it, so that
- * no later reader walks through the bytes again. An entry is three numbers: where it begins, where
- * it ends, and of a key or string its flags, of an array or object the place on the tape behind all
- * that it contains.
+ * Positions of all keys and values of a text, in their order. The scan writes it, so that no later
+ * reader walks through the bytes again. An entry is three numbers: its begin, its end, and a third:
+ * the flags of a key or string, or the place on the tape behind the contents of an array or object.
  */
 export class JsonTape {
   slots = new Int32Array(ENTRY * 256);
@@ -22,10 +21,9 @@ export class JsonTape {
   }
 
   /**
-   * Writes blanks over every replaced member, from its key to the next one: the text stays valid,
-   * and all places stay right. In place, since a copy of a large body would be held as long as the
-   * body. What the member contained cannot be seen from the bytes any more, so that its key gets
-   * the place behind it.
+   * Writes blanks over every replaced member, from its key to the next one. The text stays valid,
+   * and all positions stay right. It is done in place, because a copy of a large body would be held
+   * as long as the body. The key gets the place behind the member, which the bytes no longer show.
    */
   blankReplaced(bytes: Buffer): void {
     const { slots } = this;

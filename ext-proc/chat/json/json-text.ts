@@ -10,7 +10,7 @@ export function unescapeText(bytes: Uint8Array, start: number, end: number): Uin
   return text.subarray(0, unescapeInto(text, 0, bytes, start, end));
 }
 
-/** As `unescapeText`, into `text` from `at` on. The end of what was written. */
+/** As unescapeText(), into `text` from `at` on. Returns the end of the written bytes. */
 export function unescapeInto(text: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
   let length = at;
   let pos = start;
@@ -42,7 +42,7 @@ export function textUpTo(characters: number, bytes: Buffer, start: number, end: 
 
 const ASCII = 0x7f;
 
-/** Behind so many characters of a string, each of them ASCII. */
+/** Position behind so many ASCII characters of a string. */
 export function characterEnd(bytes: Uint8Array, start: number, characters: number): number {
   let pos = start;
   for (let i = 0; i < characters; i++) pos = bytes[pos] === BACKSLASH ? escapeEnd(bytes, pos, ASCII) : pos + 1;
@@ -55,7 +55,7 @@ export function escapedCharacter(bytes: Uint8Array, pos: number): number {
   return letter === LETTER_U ? escapedCodePoint(bytes, pos) : (SHORT_ESCAPES[letter] as number);
 }
 
-/** Behind the escape at `pos`, or the pair of them, which stands for the character `point`. */
+/** Position behind the escape of `point` at `pos`, which is a pair above U+FFFF. */
 export function escapeEnd(bytes: Uint8Array, pos: number, point: number): number {
   if (bytes[pos + 1] !== LETTER_U) return pos + 2;
   return point > 0xffff ? pos + 12 : pos + 6;

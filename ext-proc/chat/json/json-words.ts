@@ -7,18 +7,18 @@ const FIELDS =
   'parallel_tool_calls temperature top_p stop seed presence_penalty frequency_penalty logit_bias logprobs top_logprobs user ' +
   'safety_identifier prompt_cache_key verbosity';
 
-/** The official API's names of members inside of them, and what else carries media. */
+/** Names of nested members in the official API, and of other members that carry media. */
 const NESTED =
   'role content type text image_url url detail name function arguments id parameters description strict tool_calls tool_call_id ' +
   'function_call refusal audio input_audio data format file file_data file_id filename video_url audio_url cache_control custom input ' +
   'json_schema schema include_usage include_obfuscation allowed_tools';
 
-/** Values that are compared. */
+/** Values that the rules compare. */
 const VALUES = 'system developer user assistant tool none auto required json_object';
 
 /**
- * The names and values that the gateway knows. Their text is known without making a string, which
- * is six times as fast; of any other text it is enough that it is none of them.
+ * Names and values that the gateway knows. They are found without making a string, which is six
+ * times as fast. Of another text only the fact that it is unknown matters.
  */
 interface Word {
   readonly text: string;
@@ -26,9 +26,7 @@ interface Word {
   readonly isNested: boolean;
 }
 
-/**
- * The text of a string between its quotes at `start` and `end`, if it is a word; else an empty one.
- */
+/** Returns the string between its quotes at `start` and `end`, if it is a word; else ''. */
 export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (isEscaped) {
     if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
@@ -38,10 +36,7 @@ export function wordAt(bytes: Uint8Array, start: number, end: number, isEscaped:
   return word !== undefined && isAt(word.bytes, bytes, start, end) ? word.text : '';
 }
 
-/**
- * The nested member's name that another parser may take such a key for, because it compares without
- * case; else an empty text.
- */
+/** Returns the name of a nested member that a parser without case takes for such a key; else ''. */
 export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): string {
   if (end - start > LONGEST_WORD * LONGEST_ESCAPE) return '';
   const length = isEscaped ? unescapeInto(DECODED, 0, bytes, start, end) : end - start;
@@ -51,8 +46,8 @@ export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: num
 }
 
 /**
- * In lower case, as Go's encoding/json compares names: U+017F is a small S and U+212A a K. The end
- * of what was written into `FOLDED`.
+ * Writes a key into `FOLDED` in lower case, as Go's encoding/json compares names: U+017F is a small
+ * S and U+212A a K. Returns the end of the written bytes.
  */
 function foldInto(bytes: Uint8Array, start: number, end: number): number {
   let length = 0;

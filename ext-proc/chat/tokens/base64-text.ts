@@ -10,7 +10,7 @@ export class Base64Text {
   #padding = 0;
   #isBroken = false;
 
-  /** Behind the last character that begins before `end`. */
+  /** Returns the position behind the last character that begins before `end`. */
   read(bytes: Buffer, start: number, end: number): number {
     let pos = start;
     while (pos < end) {

@@ -10,8 +10,8 @@ export type ImageSource =
   | { readonly kind: 'invalid'; readonly requirement: string };
 
 /**
- * `data:image/png;base64,` with any parameters between; a media type is at most 255 characters, so
- * is all that stands before the data.
+ * `data:image/png;base64,` with any parameters between. A media type has at most 255 characters, so
+ * this bounds everything before the data.
  */
 const DATA_URI = /^data:image\/[a-z0-9.+-]{1,100}(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;
 const LONGEST_HEAD = 255;

@@ -17,7 +17,7 @@ export function imageTokens(size: ImageSize | undefined): TokenBounds {
 }
 
 const MAX_TILES = 8;
-/** More than any context window: keeps sums of claimed sizes far from what a number can hold. */
+/** More than any context window: keeps sums of claimed sizes exact in a double. */
 const MAX_PATCHES = 100_000_000;
 
 function dearTiles(tiles: number): number {

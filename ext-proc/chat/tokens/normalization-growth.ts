@@ -2,23 +2,23 @@ import { BACKSLASH, LETTER_U } from '../json/json-bytes.ts';
 import { escapedCodePoint } from '../json/json-text.ts';
 
 /**
- * How much longer a text can become, in bytes of UTF-8, when a tokenizer normalizes it first
- * (Qwen's to NFC, SentencePiece to NFKC): U+1D160 has four bytes, twelve after NFC; U+FDFA three,
- * 33 after NFKC. Most characters grow by nothing. The text stands in a JSON string; every escape in
- * it is whole, except where a long text is measured in blocks.
+ * Bounds the growth of a text, in bytes of UTF-8, when a tokenizer normalizes it first (Qwen's to
+ * NFC, SentencePiece to NFKC). U+1D160 has four bytes, twelve after NFC; U+FDFA has three, 33 after
+ * NFKC. Most characters do not grow. The text stands in a JSON string. Every escape in it is whole,
+ * except where a long text is measured in blocks.
  *
- * The sum over the characters is a bound for the text, because composition only makes text shorter,
- * with one exception: a letter such as "ä", which is composed already, stays in pieces when a mark
- * behind it (U+0323) belongs before its own. So what it grows by in pieces is added where a mark
- * follows. normalization-growth.test.ts holds that against String.normalize, all code points and
+ * The growth of a text is at most the sum over its characters, because composition only makes text
+ * shorter. One exception: a composed letter such as "ä" stays in pieces if the mark behind it
+ * (U+0323) belongs before its own mark. So its growth in pieces is added where a mark follows.
+ * normalization-growth.test.ts compares the bound with String.normalize, for all code points and
  * random text.
  */
 export class NormalizationGrowth {
   bytes = 0;
-  /** By how much more the character before grows in pieces, should a mark follow. */
+  /** Further growth of the last character in pieces, added if a mark follows. */
   #inPieces = 0;
 
-  /** Reads a part of a text; behind its last character that begins before `end`. */
+  /** Reads a part of a text. Returns the position behind its last character before `end`. */
   read(bytes: Uint8Array, start: number, end: number): number {
     let growth = 0;
     let inPieces = this.#inPieces;
@@ -56,7 +56,7 @@ export class NormalizationGrowth {
     return pos;
   }
 
-  /** The next text may begin with a mark. */
+  /** Called at the end of a text, because the next one may begin with a mark. */
   endText(): void {
     this.bytes += this.#inPieces;
     this.#inPieces = 0;
@@ -68,10 +68,7 @@ const GROWTH_BITS = 0xff;
 const IS_MARK = 0x100;
 const IN_PIECES_SHIFT = 9;
 
-/**
- * Filled as characters come: a page of 256 of them takes some 0.2 ms, and most pages have nothing
- * in them.
- */
+/** Pages of 256 characters, filled when first met: a page takes some 0.2 ms, and most are empty. */
 const PAGES: (Uint16Array | undefined)[] = new Array(0x1100);
 const EMPTY_PAGE = new Uint16Array(256);
 
@@ -85,10 +82,7 @@ function factsOf(point: number): number {
   return page[point & 0xff] as number;
 }
 
-/**
- * Behind these pages only one has a mark or a character that decomposes: that of variation
- * selectors.
- */
+/** Only one page behind these has marks or characters that decompose: the variation selectors. */
 const LAST_PAGE = 0x2ff;
 const VARIATION_SELECTORS = 0xe01;
 

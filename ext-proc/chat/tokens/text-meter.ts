@@ -6,16 +6,18 @@ import { NormalizationGrowth } from './normalization-growth.ts';
 import { weightOf } from './script-weights.ts';
 
 /**
- * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and about
- * how many tokens it is. Tokenizers first cut text into words, numbers, runs of signs and of white
- * space, and then into pieces they know; so this counts such runs and weighs them by kind and
- * length. Weights are fitted to o200k_base and cl100k_base on test/corpus; how far any other text
- * can be from the truth is stated in token-bounds.test.ts. A byte costs 2 to 3 ns, so what goes
- * beyond 32 KiB is measured in every fourth block of 256 bytes only; elsewhere the bytes are
- * counted as they stand in the body, which is never less than the text has.
+ * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and an
+ * estimate of its tokens.
+ *
+ * Tokenizers first cut text into words, numbers, runs of signs and runs of white space, then into
+ * pieces that they know. So the meter counts such runs and weighs them by kind and length. Weights
+ * are fitted to o200k_base and cl100k_base on test/corpus. token-bounds.test.ts states the error
+ * for any other text. A byte costs 2 to 3 ns, so beyond 32 KiB only every fourth block of 256 bytes
+ * is measured. In the other blocks bytes are counted as they stand in the body, which is never too
+ * few.
  */
 export class TextMeter {
-  /** All of it is ASCII, without an escaped character: nothing that a normalization changes. */
+  /** True for ASCII without escaped characters, which no normalization changes. */
   readonly #isPlain: boolean;
   readonly #measuredWhole: number;
   #bytes = 0;
@@ -106,7 +108,7 @@ export class TextMeter {
     return pos;
   }
 
-  /** Measures up to the next escape or wide character, one step for each byte, without branches. */
+  /** Measures up to the next escape or wide character: one step for each byte, no branches. */
   #addRuns(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     let state = 0;
@@ -186,7 +188,7 @@ function isSampled(block: number): boolean {
   return hash >>> 30 === block % SAMPLED;
 }
 
-/** A block may begin inside an escape, which is then read as up to this much less than it is. */
+/** A block may begin inside an escape, which then counts up to this much too little. */
 const CUT_ESCAPE = 16;
 
 const LOWER = 0;

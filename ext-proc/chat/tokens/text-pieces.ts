@@ -15,8 +15,8 @@ export function* piecesOf(text: string): Generator<string> {
 }
 
 /**
- * Cuts inside of runs that texts of so many characters can have: each makes a count one token wrong
- * at most.
+ * Bound on the cuts inside runs for a text of that length. Each cut makes a count wrong by at most
+ * one token.
  */
 export function mostCuts(characters: number): number {
   return Math.floor(characters / (PIECE_CHARACTERS - 1));
