@@ -34,10 +34,6 @@ import type { Tracing } from '../tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
 
-/**
- * The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize,
- * endpoint, response, access line, row of the request log.
- */
 export interface RequestHandlerDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
@@ -53,6 +49,10 @@ interface Parts extends RequestHandlerDeps {
   readonly refused: RefusedRequests;
 }
 
+/**
+ * The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize,
+ * endpoint, response, access line, row of the request log.
+ */
 export function createRequestHandler(given: RequestHandlerDeps): ExchangeHandler {
   const deps: Parts = { ...given, refused: createRefusedRequests(given.limits) };
   return async (exchange) => {
