@@ -127,6 +127,7 @@ export default defineConfig({
           ...PATIENT,
           include: ['test/faults/**/*.test.ts'],
           exclude: LONG,
+          fileParallelism: false,
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
