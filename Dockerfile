@@ -1,8 +1,9 @@
-# One image for the gateway process, the dashboard, the demo provider and the operator's command line; Envoy, PostgreSQL and Redis have
-# their own. Build: docker build -t inference-gateway .   Another base: --build-arg NODE_IMAGE=…
+# One image for the gateway process, the dashboard, the demo provider and the command line. Envoy,
+# PostgreSQL and Redis have their own images.
+#   docker build -t inference-gateway .          another base: --build-arg NODE_IMAGE=…
 ARG NODE_IMAGE=node:24-bookworm-slim
 
-# The page is built with the tools of development, which stay in this stage.
+# Builds the page. The development tools stay in this stage.
 FROM ${NODE_IMAGE} AS page
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -18,7 +19,7 @@ COPY envoy envoy
 COPY scripts scripts
 RUN node scripts/sbom.ts --image >sbom.cdx.json
 
-# What is optional is made for `npm start`: the embedded PostgreSQL and a Node of its own.
+# Leaves out optional packages, which only `npm start` needs: embedded PostgreSQL and Node.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -30,7 +31,8 @@ ENV NODE_ENV=production \
     GATEWAY_DATA=/data \
     NODE_COMPILE_CACHE=/app/compiled
 WORKDIR /app
-# The folder of spool, generated Envoy files and sockets, to be mounted and shared with Envoy, which runs as the same user.
+# Mount /data (spool, Envoy's generated files, sockets) and share it with Envoy, which runs as the
+# same user.
 RUN mkdir -m 0750 /data compiled && chown 10001:10001 /data compiled
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
@@ -45,15 +47,17 @@ COPY proto proto
 COPY demo demo
 COPY dashboard dashboard
 COPY --from=page /app/dashboard/dist dashboard/dist
-# What is in here, for whoever asks: docker run --rm --entrypoint cat IMAGE sbom.cdx.json
+# The bill of materials: docker run --rm --entrypoint cat IMAGE sbom.cdx.json
 COPY --from=page /app/sbom.cdx.json ./
 COPY deploy/gateway /usr/local/bin/gateway
-# docker-compose.yml mounts the folder of the configuration, and those of secrets and certificate only where they are used; paths in the file
-# count from the link's folder. Kubernetes mounts the file itself.
+# docker-compose.yml mounts the folder of the configuration, and the folders of secrets and of the
+# certificate. Paths in the file are relative to /config. Kubernetes mounts the file itself.
 RUN mkdir /config && ln -s gateway/gateway.yaml /config/gateway.yaml
 USER 10001:10001
-# What Node would compile anew at each start, half of its CPU. Each of them ends because there is no configuration; Node keeps it for this user only.
+# Compiles the programs, which saves half the CPU of a start. Each program ends because there is no
+# configuration. Node uses the result for this user only.
 RUN for program in ext-proc dashboard/server operator; do node $program/main.ts check-config /none; done >/dev/null 2>&1; test -n "$(ls compiled)"
 VOLUME /data
-# A signal opens no debugger, whose port every user of the machine could read secrets through. The young generation is where requests live; larger, it is collected less often (docs/performance.md).
+# No signal opens a debugger, through whose port every user of the machine could read secrets. A
+# larger young generation is collected less often (docs/performance.md).
 CMD ["node", "--disable-sigusr1", "--max-semi-space-size=16", "ext-proc/main.ts"]

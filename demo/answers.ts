@@ -9,7 +9,7 @@ const LABEL = '[demo model: canned text, not a language model]';
 
 const LONGEST_ECHO = 80;
 
-/** The last thing the user said, in one line. */
+/** The last user message, in one line. */
 export function lastUserText(messages: readonly Message[]): string {
   const last = messages.findLast(({ role }) => role === 'user');
   return (last?.text ?? '').replace(/\s+/g, ' ').trim();
@@ -42,7 +42,7 @@ export function pieces(text: string): string[] {
   return text.match(/\s*\S+/g) ?? [];
 }
 
-/** A round figure for tokens, so that usage and charges move: four characters each. */
+/** Estimated tokens, four characters each, so that usage and charges change. */
 export function roughTokens(text: string): number {
   return Math.max(1, Math.ceil(text.length / 4));
 }

@@ -1,6 +1,6 @@
 import type { Message } from './answers.ts';
 
-/** The little that the demo model reads of a chat request. */
+/** Fields of a chat request that the demo model reads. */
 export interface DemoRequest {
   readonly model: string;
   readonly messages: readonly Message[];

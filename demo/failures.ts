@@ -43,7 +43,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
 
 const ERROR = { error: { message: 'The demo model failed on request.', type: 'server_error', code: 'demo_failure' } };
 
-/** `said` in lower case. `undefined`: no known failure is asked for. */
+/** `said` in lower case. `undefined`: no known failure is requested. */
 export function failureOf(said: string): Failure | undefined {
   const name = /^fail:\s*([a-z0-9-]+)$/.exec(said)?.[1];
   if (name === undefined) return undefined;
@@ -54,11 +54,11 @@ export function failureOf(said: string): Failure | undefined {
   return Object.hasOwn(FAILURES, name) ? FAILURES[name] : undefined;
 }
 
-/** The beginning of an answer: some words of a stream, or a piece of JSON. */
+/** The beginning of a response: some words of a stream, or a piece of JSON. */
 async function begin(response: ServerResponse, chat: DemoRequest, words: readonly string[]): Promise<void> {
   response.writeHead(200, { 'content-type': chat.stream ? 'text/event-stream' : 'application/json' });
   if (chat.stream) for (const word of words) response.write(event(chunk(chat, { content: word })));
   else response.write('{"id":"demo-1","object":"chat.completion",');
-  // A reset would overtake what has not left the process yet.
+  // A reset would overtake bytes that are not written yet.
   await sleep(50);
 }

@@ -16,8 +16,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.exit(2);
 }
 
-// The demo must not outlive what started it, also when that was killed: its end shows as a closed
-// IPC channel or standard input.
+// The demo ends with its parent, even a killed one: the IPC channel or standard input closes.
 const leave = (): never => process.exit(0);
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);
@@ -33,7 +32,7 @@ try {
   process.exit(1);
 }
 
-/** Only a pipe shows the end of the parent; a terminal or /dev/null does not. */
+/** Only a pipe closes with the parent; a terminal or /dev/null does not. */
 function standardInputIsPipe(): boolean {
   const kind = fstatSync(0);
   return kind.isFIFO() || kind.isSocket();

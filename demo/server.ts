@@ -21,7 +21,7 @@ export interface DemoProviderOptions {
   readonly slowMs?: number;
 }
 
-/** As much as the gateway's default limit lets through. */
+/** The gateway's default limit. */
 const LARGEST_BODY_BYTES = 32 * 1024 * 1024;
 
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
@@ -111,7 +111,7 @@ function usageOf(chat: DemoRequest, text: string): Record<string, number> {
 }
 
 /**
- * `undefined`: too large. The rest is still read, so that the caller sees the answer instead of a
+ * `undefined`: too large. The rest is still read, so that the caller gets the response instead of a
  * reset.
  */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {

@@ -77,6 +77,9 @@ const LINE_COMMENT: Readonly<Record<string, RegExp>> = {
   sql: /^\s*--\s?(.*)$/,
   yaml: /^\s*#\s?(.*)$/,
   sh: /^\s*#(?!!)\s?(.*)$/,
+  yml: /^\s*#\s?(.*)$/,
+  service: /^\s*#\s?(.*)$/,
+  Dockerfile: /^\s*#\s?(.*)$/,
 };
 const SCRIPT_COMMENT = /^\s*(?:\/\/\s?|\/\*\*?\s?|\*(?!\/)\s?|\{\/\*\s?)(.*?)(?:\s*\*\/\}?)?$/;
 
@@ -102,9 +105,10 @@ function proseOfComments(path: string, source: string): Prose[] {
 }
 
 /** True for lines of commented-out configuration, which are aligned by hand. */
-const isExample = (extension: string, text: string) => extension === 'yaml' && /^(?: |[a-z_]+: )/.test(text);
+const isExample = (extension: string, text: string) =>
+  /^(?:ya?ml|Dockerfile)$/.test(extension) && /^(?: |[a-z_]+: )/.test(text);
 
-const CHECKED = /\.(?:ts|tsx|mjs|lua|md|css|yaml|sh)$/;
+const CHECKED = /\.(?:ts|tsx|mjs|lua|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
 /** Made by programs, or by others; migrations are released and never change. */
 const LEFT_OUT = /(?:^|\/)(?:generated|migrations|corpus|node_modules)\/|test\/config\//;
 

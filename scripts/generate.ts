@@ -5,12 +5,12 @@ import { configJsonSchema } from '../core/config/json-schema.ts';
 import { withTable } from './error-table.ts';
 
 /**
- * Writes every generated file again: `npm run generate`. Git shows a change only if its source has
- * changed. The code of the protocol needs Python 3 with pip for `protoc`, which is no npm package.
+ * Writes every generated file: `npm run generate`. Git shows a change only if a source has changed.
+ * The code of the protocol needs Python 3 with pip for `protoc`, which is not an npm package.
  */
 const ROOT = join(import.meta.dirname, '..');
 
-/** Brings the release of `protoc` that `proto/generated` names. */
+/** Package with the release of `protoc` that `proto/generated` names. */
 const PROTOC = 'grpcio-tools==1.85.1';
 
 /**

@@ -4,9 +4,9 @@ import envoyRelease from '../envoy/release.json' with { type: 'json' };
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 
 /**
- * The software bill of materials, CycloneDX 1.6, to standard output: `node scripts/sbom.ts` of all
- * that `npm start` runs, `--image` of what is ours in the container image (its base has another,
- * which image scanners read). The same lock file gives the same bytes.
+ * Prints the software bill of materials, CycloneDX 1.6: `node scripts/sbom.ts` for everything that
+ * `npm start` runs, `--image` for our part of the container image (image scanners read the base
+ * image). The same lock file gives the same bytes.
  */
 export function sbom(forImage: boolean): object {
   const packages = shippedPackages().filter(({ optional }) => !(forImage && optional));
@@ -59,10 +59,7 @@ function libraryOf({ name, version, license, integrity, part }: ShippedPackage):
   };
 }
 
-/**
- * Programs that come inside of packages, under the names by which vulnerabilities of theirs are
- * known.
- */
+/** Programs inside packages, with the names that vulnerability databases use. */
 function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
   const versionOf = (name: string) => packages.find((one) => one.name === name)?.version ?? '';
   const program = (name: string, version: string, cpe: string) => ({

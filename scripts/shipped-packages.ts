@@ -12,17 +12,13 @@ export interface ShippedPackage {
   /** `sha512-…` */
   readonly integrity: string;
   readonly hasInstallScript: boolean;
-  /**
-   * In the processes only where they run on a machine's own Node and PostgreSQL (`npm start`), not
-   * in the image.
-   */
+  /** Used by `npm start` only (Node, PostgreSQL), not in the image. */
   readonly optional: boolean;
   readonly part: 'server' | 'page';
 }
 
 /**
- * Packages that dashboard/web imports; the build puts them into the page, with all that they
- * import.
+ * Packages that dashboard/web imports. The build puts them and their dependencies into the page.
  */
 export const PAGE_PACKAGES = [
   'react',
@@ -56,7 +52,7 @@ export function shippedPackages(): readonly ShippedPackage[] {
   return [...server, ...page.map((path) => shipped(path, locked.get(path) ?? {}, 'page'))];
 }
 
-/** Every package that is installed anywhere, for development too. */
+/** All packages of the lock file, including those for development. */
 export function readLock(): ReadonlyMap<string, Locked> {
   const file = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
   return new Map(Object.entries((JSON.parse(file) as { packages: Record<string, Locked> }).packages));
@@ -65,7 +61,7 @@ export function readLock(): ReadonlyMap<string, Locked> {
 function closureOf(names: readonly string[], locked: ReadonlyMap<string, Locked>): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (name: string, from: string): void => {
-    // The nearest one: within the package that asks, or beside it.
+    // The nearest one: inside the importing package, or beside it.
     const path = [`${from}/${FOLDER}${name}`, `${FOLDER}${name}`].find((candidate) => locked.has(candidate));
     if (path === undefined || found.has(path)) return;
     found.add(path);

@@ -2,8 +2,8 @@ import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 import { Flag, FRAME_HEAD_BYTES, FrameType, Http2ErrorCode, PREFACE } from './protocol.ts';
 
 /**
- * Receives the frames. Payloads are passed as places in borrowed bytes: most are read where they
- * lie and then forgotten.
+ * Receives the frames. Payloads are passed as positions in borrowed bytes, because most are read
+ * once and not kept.
  */
 export interface FrameHandler {
   /** A whole frame; DATA only if it is padded. */

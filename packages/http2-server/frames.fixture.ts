@@ -8,7 +8,7 @@ import { FRAME_HEAD_BYTES, FrameType, PREFACE } from './protocol.ts';
 import { type Http2Server, startHttp2Server } from './server.ts';
 import type { Http2Stream } from './stream.ts';
 
-/** A client of HTTP/2 that sends what a test writes, and nothing by itself. */
+/** An HTTP/2 client that sends only what a test writes. */
 
 /** One frame as it is sent, well-formed or not. */
 export function rawFrame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {

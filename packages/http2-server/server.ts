@@ -4,11 +4,11 @@ import { withReusedReads } from './reused-reads.ts';
 
 export interface Http2ServerOptions {
   /**
-   * Binds the server to its address. Resolves when it listens; a rejection is that of
-   * `startHttp2Server`.
+   * Binds the server to its address. Resolves when it listens. `startHttp2Server` passes a
+   * rejection on.
    */
   readonly listen: (server: Server) => Promise<void>;
-  /** Called for each request, as soon as its headers are here. */
+  /** Called for each request when its headers are complete. */
   readonly accept: AcceptStream;
   /** Called with errors of a connection, after which it is closed, and of the listening socket. */
   readonly onError: (error: Error) => void;

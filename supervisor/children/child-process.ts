@@ -1,13 +1,13 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
 
-/** A child process that serves, in the one shape that restarting and draining work with. */
+/** A serving child process, as restarts and drains need it. */
 export interface Running {
   readonly pid: number;
-  /** Resolves when the process is gone, however it ended. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<Exit>;
   /**
-   * Ends it politely first, then by force. Resolves when it is gone; calling it again changes
-   * nothing.
+   * Ends it by its signals, then by SIGKILL. Resolves when it has ended. Further calls have no
+   * effect.
    */
   stop(): Promise<void>;
 }
@@ -18,8 +18,8 @@ export interface Exit {
 }
 
 /**
- * A signal to send, and how long to wait for the exit before the next step. After the last step
- * comes SIGKILL.
+ * A signal to send, and the time to wait for the exit before the next step. SIGKILL follows the
+ * last step.
  */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
@@ -30,8 +30,8 @@ export interface StopStep {
 export interface ChildUser {
   readonly uid: number;
   /**
-   * True if it may enter and read every folder, so that it reaches its own below a closed one, such
-   * as /root.
+   * True if it may enter and read every folder, so that it reaches its own folder below a closed
+   * one, such as /root.
    */
   readonly searchesAll: boolean;
 }
@@ -78,11 +78,11 @@ export function exitText(exit: Exit): string {
   return exit.signal === null ? `exit code ${exit.code}` : `signal ${exit.signal}`;
 }
 
-/** Must be called in the same turn as `spawn`, or the exit could be missed. */
+/** Must be called in the same turn as `spawn`, so that no exit is missed. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }));
-    // A child that never came to be has no exit event.
+    // A child that could not be started has no exit event.
     child.once('error', () => {
       if (child.pid === undefined) resolve({ code: 127, signal: null });
     });

@@ -21,7 +21,7 @@ export interface NodeChildOptions {
   readonly args?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly startTimeoutMs: number;
-  /** From SIGTERM, on which it ends what it is doing, to SIGKILL. */
+  /** Time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number;
   /** Discards its standard output. */
   readonly quiet?: boolean;

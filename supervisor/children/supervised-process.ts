@@ -8,7 +8,7 @@ export const LONGEST_DELAY_MS = 5_000;
 /** A process that was up this long has recovered: its next death counts as the first. */
 export const RECOVERED_AFTER_MS = 30_000;
 
-/** Why a process did not come up. */
+/** Reason for a failed start. */
 export interface StartFailure {
   readonly kind: 'start_failure';
   readonly message: string;
@@ -30,8 +30,7 @@ export interface SupervisedOptions {
 }
 
 /**
- * A process that the service can do without: it is started again whatever the failure, though not
- * as often.
+ * A process that the service does not need: it is restarted after every failure, though less often.
  */
 export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
@@ -40,7 +39,7 @@ export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' |
 type AnyOptions = OptionalProcessOptions & Partial<SupervisedOptions>;
 
 export interface SupervisedProcess {
-  /** The process that is up now. */
+  /** The running process. */
   current(): Running | undefined;
   /** Ends it and does not start it again. */
   stop(): Promise<void>;
@@ -72,8 +71,8 @@ export interface TriedProcess extends SupervisedProcess {
 }
 
 /**
- * The same for a process that nothing waits for: a first start that fails is reported, and repeated
- * as any other.
+ * The same for a process that nothing waits for: a failed first start is reported and repeated like
+ * any other.
  */
 export function keepTrying(options: OptionalProcessOptions): TriedProcess {
   const { promise: tried, resolve } = Promise.withResolvers<void>();
@@ -88,7 +87,7 @@ function watchOver(options: AnyOptions, first: Running | undefined): SupervisedP
 
   async function startOnce(upMs: number): Promise<void> {
     const again = await startAgain(options, stopping.signal, nextDelayMs, upMs);
-    // `stop` was called while it came up, and waits for this.
+    // `stop` was called during the start and waits for this.
     if (stopping.signal.aborted) await again?.stop();
     else current = again;
   }
@@ -138,8 +137,8 @@ async function startAgain(
 }
 
 /**
- * Returns the delay before each next start, in ms, given how long the process that died had been up
- * (0: it did not come up).
+ * Returns the delay before the next start, in ms, from the time that the ended process was up (0:
+ * its start failed).
  */
 export function restartDelays(longestMs: number = LONGEST_DELAY_MS): (upMs: number) => number {
   let deaths = 0;
@@ -150,7 +149,7 @@ export function restartDelays(longestMs: number = LONGEST_DELAY_MS): (upMs: numb
   };
 }
 
-/** False when the signal came first. */
+/** False if the signal came first. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return false;
   if (ms === 0) return true;

@@ -22,7 +22,7 @@ import { serverArguments } from './server-settings.ts';
 export interface EmbeddedPostgres extends Running {
   /** URL of the database `gateway`. */
   readonly url: string;
-  /** URL of any database on this server; `postgres` is there for creating others. */
+  /** URL of any database on this server. `postgres` exists for creating others. */
   urlFor(database: string): string;
 }
 
@@ -43,7 +43,7 @@ const STOP: readonly StopStep[] = [
 const SOCKET = '.s.PGSQL.5432';
 
 /**
- * Starts PostgreSQL on `paths.postgresDir`, which is made first when it is missing. Rejects with a
+ * Starts PostgreSQL on `paths.postgresDir`, which is created if it is missing. Rejects with a
  * message for the operator.
  */
 export async function startEmbeddedPostgres(
@@ -98,8 +98,8 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * Without the secrets of our environment, and without PG* variables, which would change what
- * PostgreSQL does.
+ * Leaves out the secrets of our environment, and PG* variables, which would change PostgreSQL's
+ * behaviour.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
@@ -119,7 +119,7 @@ function refuseOtherMajor(postgresDir: string): void {
  * starting. The caller holds the lock of the data folder, so every server in it is a former one.
  */
 async function endFormerServer(postgresDir: string, socketDir: string): Promise<void> {
-  // Without it nothing can be known of processes: PostgreSQL has checks of its own.
+  // Without /proc other processes cannot be found. PostgreSQL has checks of its own.
   if (!existsSync('/proc/self')) return;
   const folder = realpathSync(postgresDir);
   for (const { signal, waitMs } of [...STOP, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
@@ -131,7 +131,7 @@ async function endFormerServer(postgresDir: string, socketDir: string): Promise<
   rmSync(join(socketDir, `${SOCKET}.lock`), { force: true });
 }
 
-/** True when they were gone within `waitMs`. */
+/** True if all ended within `waitMs`. */
 async function endAll(folder: string, signal: NodeJS.Signals, waitMs: number): Promise<boolean> {
   for (const pid of serverProcesses(folder)) signalIfThere(pid, signal);
   const deadline = performance.now() + waitMs;
@@ -166,13 +166,13 @@ function serverProcesses(folder: string): number[] {
     });
 }
 
-/** Clients look for the socket beside those of the gateway, wherever the server makes it. */
+/** Links the socket into the folder of the gateway's sockets, where clients look for it. */
 function linkSocket(from: string, to: string): void {
   for (const name of [SOCKET, `${SOCKET}.lock`]) rmSync(join(from, name), { force: true });
   symlinkSync(join(to, SOCKET), join(from, SOCKET));
 }
 
-/** As pg_ctl does it: the server writes its state into the eighth line of postmaster.pid. */
+/** Same method as pg_ctl: the server writes its state into the eighth line of postmaster.pid. */
 async function waitUntilReady(
   postgresDir: string,
   exited: Running['exited'],

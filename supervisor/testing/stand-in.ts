@@ -1,4 +1,4 @@
-/** Stands for the gateway process in node-child.test.ts; the first argument says how it behaves. */
+/** Replaces the gateway process in node-child.test.ts. The first argument selects its behaviour. */
 const behaviour = process.argv[2];
 
 if (behaviour === 'refuse') process.exit(78);
