@@ -87,7 +87,6 @@ export async function startEmbeddedPostgres(
       `PostgreSQL did not start: ${problem ?? 'the process could not be created'}.\n${log.tail()}`.trimEnd(),
     );
   }
-  log.startForwarding();
   return {
     pid,
     exited,
