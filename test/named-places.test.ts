@@ -3,18 +3,39 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Trails of a newcomer name symbols in files. A rename fails here, so that trails cannot rot. */
+/**
+ * Comments and documents name files, and the trails of a newcomer name symbols in them. A rename
+ * fails here, so that neither can rot.
+ */
 const ROOT = join(import.meta.dirname, '..');
-const FILES = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
-  .split('\n')
-  .filter((path) => path !== '' && existsSync(join(ROOT, path)));
+const LISTED = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+/** A path is listed several times while a merge has a conflict. */
+const FILES = [...new Set(LISTED.split('\n'))].filter((path) => path !== '' && existsSync(join(ROOT, path)));
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 /** Pages whose trails lead to symbols. */
 const TRAILS = ['CONTRIBUTING.md', 'docs/life-of-a-request.md'];
 
-/** Files by the end of their path: a trail may name `final-event.ts` alone. */
+/** Migrations are released and never change; the others are made by programs, or name examples. */
+const LEFT_OUT = /(?:^|\/)(?:generated|migrations|corpus)\/|^test\/config\/|^test\/named-places\.test\.ts$/;
+const COMMENT = /^\s*(?:\/\/|\/?\*|--|#|\{\/\*)/;
+const SOURCE_FILE = /(?<![\w./:<-])((?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:tsx?|mjs|lua|sql))(?![\w/*])/g;
+
+/** Files by the end of their path: a comment may name `stream/final-event.ts`. */
 const endsWith = (end: string) => FILES.filter((path) => path === end || path.endsWith(`/${end}`));
+
+/** Source files that a comment or a page names and that do not exist. */
+function deadNames(path: string, text: string): string[] {
+  const isPage = path.endsWith('.md');
+  return text
+    .split('\n')
+    .filter((line) => isPage || COMMENT.test(line))
+    .flatMap((line) => [...line.matchAll(SOURCE_FILE)].map(([, name = '']) => name.replace(/^(?:\.{1,2}\/)+/, '')))
+    .filter((name) => !name.startsWith('/') && !name.includes('NNNN'))
+    .filter((name) => !isPage || name.includes('/'))
+    .filter((name) => endsWith(name).length === 0)
+    .map((name) => `${path}: ${name}`);
+}
 
 /** `core/pricing.ts` → `Prices`, `chargeNanoUsd`: what a page promises to be in a file. */
 const TRAIL = /`([\w./-]+)`\s+→((?:(?:,|\s+and)?\s+`[\w$]+`)+)/g;
@@ -31,6 +52,21 @@ function lostSymbols(page: string, text: string): string[] {
       .map((symbol) => `${page}: ${basename(path)} has no ${symbol}`);
   });
 }
+
+describe('a source file that is named', () => {
+  it('exists', () => {
+    const readable = FILES.filter((path) => /\.(?:tsx?|mjs|lua|sql|ya?ml|sh|md)$/.test(path) && !LEFT_OUT.test(path));
+    expect(readable.length).toBeGreaterThan(1_000);
+    expect(readable.flatMap((path) => deadNames(path, read(path)))).toEqual([]);
+  });
+
+  it('is missed where it does not exist', () => {
+    const comment =
+      ' * (core/money.ts, money.ts, core/nothing.ts, nothing.lua)\nimport "./code.ts";\n// See x.test.ts.';
+    expect(deadNames('a.ts', comment)).toEqual(['a.ts: core/nothing.ts', 'a.ts: nothing.lua', 'a.ts: x.test.ts']);
+    expect(deadNames('a.md', 'NAME-page.tsx, core/nothing.ts, /etc/x.sql')).toEqual(['a.md: core/nothing.ts']);
+  });
+});
 
 describe('a symbol on a trail', () => {
   it.each(TRAILS)('of %s is in its file', (page) => {

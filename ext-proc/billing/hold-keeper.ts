@@ -4,7 +4,8 @@ import type { Hold, LimitStore } from '../limits/limit-store.ts';
 /**
  * Renews the leases of this process's holds, all of them every `renewEveryMs`, failed ones every
  * 500 ms. No request ends because a renewal fails: an expired hold is in quarantine, and the next
- * successful renewal makes it live again (docs/design.md, "Holds are leases").
+ * successful renewal makes it live again (docs/design.md, "Holds are leases"). Exception: holds
+ * that are not renewed in time after a newer fence are reported as `stranded`.
  */
 export interface HoldKeeper {
   keep(hold: Hold): void;

@@ -222,8 +222,8 @@ function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number
 }
 
 /**
- * Refusal in the final event of a begun stream. Only these two codes: the others promise that
- * nothing is billed.
+ * Refusal in the final event of a begun stream. A failed provider ends it with one of two codes,
+ * which may be billed for what was delivered.
  */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
