@@ -1,13 +1,15 @@
-import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
+import { createPool } from '../../database/connection/connection-pool.ts';
 import { makePartitions } from '../../database/partitions/month-partitions.ts';
 import { migrate, migrateWithRoles, readMigrations } from '../../database/schema/migrate.ts';
-import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql, waitsForLock } from '../harness/database.ts';
 
 /** The last migration of the release that people have. */
 const FORMER_RELEASE = 23;
@@ -38,6 +40,27 @@ describe('migrations', () => {
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
     expect(await migrate(pool)).toEqual([]);
     await Promise.all(pools.map((each) => each.end()));
+  });
+
+  it('keep no process out that connects while another one replaces what every connection calls', async () => {
+    for (const name of await readdir(folder)) if (name >= '0022') await rm(join(folder, name));
+    await migrate(pool, ours());
+    const identity = await readFile(
+      new URL('../../database/migrations/0022_ledger_identity.sql', import.meta.url),
+      'utf8',
+    );
+    const migrating = await pool.connect();
+    await migrating.query('begin');
+    await migrating.query(identity);
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const other = createPool(url, 1, PATIENT, log);
+    const connected = other.query('select 1 as one');
+    connected.catch(() => undefined);
+    await expect.poll(() => waitsForLock(url)).toBe(true);
+    await migrating.query('commit');
+    migrating.release();
+    expect((await connected).rows).toEqual([{ one: 1 }]);
+    await other.end();
   });
 
   it('let code start on the schema of the migration after it: in the middle of a roll-out an old process may have to', async () => {

@@ -32,6 +32,15 @@ export async function sql<R extends object = Record<string, unknown>>(url: strin
   }
 }
 
+/** True while a statement in this database waits for a lock. */
+export async function waitsForLock(url: string): Promise<boolean> {
+  const waiting = await sql(
+    url,
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return waiting.length > 0;
+}
+
 export interface LogLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
