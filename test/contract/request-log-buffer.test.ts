@@ -8,7 +8,7 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { createDatabase, openStore, sql, waitsForLock } from '../harness/database.ts';
 
 test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
   const url = await createDatabase();
@@ -25,8 +25,7 @@ test('while the log is locked lines are taken up to the bound and dropped beyond
   const addingMs = cpuMsOf(() => {
     for (const entry of entries.slice(0, 10_000)) requestLog.add(entry);
   });
-  // A batch is under way, and has to wait.
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await expect.poll(() => waitsForLock(url)).toBe(true);
   for (const entry of entries.slice(10_000)) requestLog.add(entry);
   expect([requestLog.waiting(), requestLog.dropped()]).toEqual([20_000, 100]);
   // Microseconds each.

@@ -8,13 +8,24 @@ export interface TestProcess extends LaunchedProcess {
   readonly exited: Promise<number | NodeJS.Signals>;
 }
 
+/** A process that it started may have its output open, and lives on. */
+const OUTPUT_END_MS = 5_000;
+
 export function startProcess(command: string, args: readonly string[], options: SpawnOptions): TestProcess {
   const child = spawn(command, [...args], options);
   const { keep, text } = keepOutput();
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('exit', (code, signal) => resolve(signal ?? code ?? -1));
+    // What the process wrote last may be read after its end.
+    child.once('exit', (code, signal) => {
+      const exit = signal ?? code ?? -1;
+      const timer = setTimeout(resolve, OUTPUT_END_MS, exit);
+      child.once('close', () => {
+        clearTimeout(timer);
+        resolve(exit);
+      });
+    });
     child.once('error', (error) => {
       keep(Buffer.from(`${error.message}\n`));
       resolve(-1);

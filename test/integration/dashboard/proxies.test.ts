@@ -77,7 +77,7 @@ describe('a dashboard without trusted_proxies', () => {
   it('says so in its log, to operators who are signed in, and to doctor, until the proxy is named', async () => {
     const boss = browser();
     await signIn(await newUser('boss@example.com'), { 'x-forwarded-for': '203.0.113.8' }, boss);
-    expect(dashboard.output()).toContain('not in trusted_proxies');
+    await expect.poll(() => dashboard.output()).toContain('not in trusted_proxies');
     expect(dashboard.output()).toContain('"proxy":"127.0.0.1"');
     expect(dashboard.output()).toContain('dashboard.url is https and trusted_proxies is empty');
     expect((await boss.get('/api/session')).body).toMatchObject({ untrustedProxy: '127.0.0.1' });

@@ -99,8 +99,10 @@ test('one that cannot start is told, and everything else starts without it', asy
   );
   writeFileSync(path, `${config}${other}\n`);
   const service = await startService(home, { SHARED: 'a-provider-key' });
+  await expect
+    .poll(() => service.output())
+    .toContain('The dashboard ended with exit code 78 before it was ready; next attempt in');
   expect(service.output()).toContain('top_up_url: the environment variable SHARED is not set');
-  expect(service.output()).toContain('The dashboard ended with exit code 78 before it was ready; next attempt in');
   expect(await statusOfModels(home, service)).toBe(200);
   writeFileSync(path, config);
   await expect.poll(() => dashboardStatus(home)).toBe(401);

@@ -164,5 +164,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
 
 test('they are told among the requests that a limit refused', async () => {
   const rule = { rule: 'refused' };
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_admissions_refused_total', rule)).toBeGreaterThan(LIMIT);
+  await expect
+    .poll(() => metric(gateway.stack.metricsOrigin, 'gateway_admissions_refused_total', rule))
+    .toBeGreaterThan(LIMIT);
 });

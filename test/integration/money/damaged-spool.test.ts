@@ -34,7 +34,7 @@ test('a gateway starts with a damaged spool, charges what is whole and tells of 
     await writeFile(path, `${content}null\n{"generationId":"gen-1"}\n`);
   });
   expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(0.999, 9);
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_spool_damaged_files')).toBe(1);
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_spool_damaged_files')).toBe(1);
   expect(await readFile(path, 'utf8')).toBe('');
   const doctor = await runCommandLine(['doctor'], gateway.stack.env);
   expect(JSON.stringify('json' in doctor && doctor.json)).toContain('settlements-0.jsonl.damaged-');

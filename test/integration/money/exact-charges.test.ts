@@ -194,7 +194,7 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
   // Every kind was there, so that none of it passed unseen.
   expect(new Set(plans.map(({ kind, stream }) => `${kind} ${stream}`)).size).toBe(13);
   const counted = generations.filter((generation) => generation.counted).length;
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
 
   function generationsOf(owner: number): number {
     return [...planOfId.values()].filter((one) => one.owner === owner).length;

@@ -25,8 +25,10 @@ test.each([false, true])(
   async (stream) => {
     const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.00035' });
     const client = gatewayClient(gateway.stack.origin, key);
-    const lostBefore = await metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
-    const chargedBefore = await metric(gateway.stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
+    const lostUsd = () => metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
+    const chargedUsd = () => metric(gateway.stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
+    const lostBefore = await lostUsd();
+    const chargedBefore = await chargedUsd();
     const gate = createGate();
     const usage = { prompt_tokens: 10, completion_tokens: 50 * LIMIT };
     gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
@@ -56,10 +58,8 @@ test.each([false, true])(
         .map(({ headers }) => ({ generation_id: headers['x-generation-id'], reason: 'over_hold', usd: 0.0049 }))
         .toSorted((a, b) => String(a.generation_id).localeCompare(String(b.generation_id))),
     );
-    const lost = await metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
-    expect(lost - lostBefore).toBeCloseTo(3 * 0.0049, 9);
-    const charged = await metric(gateway.stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
-    expect(charged - (chargedBefore || 0)).toBeCloseTo(3 * HOLD_USD, 9);
+    await expect.poll(async () => (await lostUsd()) - lostBefore).toBeCloseTo(3 * 0.0049, 9);
+    await expect.poll(async () => (await chargedUsd()) - (chargedBefore || 0)).toBeCloseTo(3 * HOLD_USD, 9);
     await gateway.stack.operator.verifyLedger();
   },
 );

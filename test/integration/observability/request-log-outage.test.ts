@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { sql } from '../../harness/database.ts';
+import { sql, waitsForLock } from '../../harness/database.ts';
 import type { GatewayClient } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
@@ -47,8 +47,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   const lock = await lockLog();
   const received = await Promise.all(Array.from({ length: 40 }, () => client.chat({ model: 'one' })));
   expect(received.filter(({ status }) => status !== 200)).toEqual([]);
-  // Long enough for a batch to be under way.
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await expect.poll(() => waitsForLock(gateway.stack.databaseUrl)).toBe(true);
   const late = await client.chat({ model: 'one' });
   expect(late.status).toBe(200);
   // A request's line follows its answer.

@@ -188,7 +188,7 @@ test('a collector that is busy holds nobody up, and gets what waited once it ans
   const answer = await chat({});
   expect(outcome(answer)).toBe('200');
   await expect.poll(() => collector.headers.length, SOON).toBeGreaterThan(exports);
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_waiting')).toBeGreaterThan(0);
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_waiting'), SOON).toBeGreaterThan(0);
   await expect.poll(gateway.stack.logs, SOON).toContain('traces cannot be exported now');
   collector.answerWith(200);
   expect(await traceOf(answer.headers['x-request-id'])).toHaveLength(8);

@@ -215,9 +215,14 @@ test('a bill of the provider is explained by it to the token, and the page of me
       },
     },
   });
-  const { samples } = await readMetrics(gateway.stack.metricsOrigin);
-  const told = samples.filter(({ name, value }) => name === 'gateway_uncharged_provider_tokens_total' && value > 0);
-  expect(Object.fromEntries(told.map(({ labels, value }) => [labels.reason, value]))).toEqual({
+  const unchargedTokens = async () => {
+    const { samples } = await readMetrics(gateway.stack.metricsOrigin);
+    const counted = samples.filter(
+      ({ name, value }) => name === 'gateway_uncharged_provider_tokens_total' && value > 0,
+    );
+    return Object.fromEntries(counted.map(({ labels, value }) => [labels.reason, value]));
+  };
+  await expect.poll(unchargedTokens).toEqual({
     timeout: 3 * prompt,
     client_left: prompt,
     response_too_large: prompt + MAX_TOKENS,
