@@ -39,15 +39,22 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
 const filters = process.argv.slice(2);
 
-function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
+/** With `onOutput` the output goes there, otherwise to the terminal. */
+function run(
+  command: string,
+  args: readonly string[],
+  { env = {}, onOutput }: { readonly env?: NodeJS.ProcessEnv; readonly onOutput?: (piece: Buffer) => void } = {},
+): Promise<boolean> {
   return new Promise((resolve) => {
+    const output = onOutput === undefined ? 'inherit' : 'pipe';
     const child = spawn(join(root, 'node_modules', '.bin', command), args, {
       cwd: root,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', output, output],
       timeout: RUN_TIMEOUT_MS,
     });
-    child.once('exit', (code) => resolve(code === 0));
+    for (const stream of [child.stdout, child.stderr]) if (onOutput) stream?.on('data', onOutput);
+    child.once('close', (code) => resolve(code === 0));
     child.once('error', (error) => {
       process.stderr.write(`${command}: ${error.message}\n`);
       resolve(false);
@@ -66,7 +73,7 @@ async function runVitest({ projects, maxWorkers }: Omit<VitestRun, 'asked'>, fil
     ...files,
   ];
   try {
-    const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
+    const ok = await run('vitest', args, { env: { TEST_COUNTS: countsFile } });
     const counts = readCounts(countsFile);
     // A run that ended badly must show, whatever it managed to count before.
     return ok || counts.some(({ failed }) => failed.length > 0) ? counts : [...counts, failure(projects.join(', '))];
@@ -107,7 +114,10 @@ async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<s
   return passed;
 }
 
-/** Side by side: each has stretches in which it uses one core. */
+/**
+ * Side by side, and beside the first tests, which wait more than they compute. The output of each
+ * follows its end.
+ */
 function runChecks(): Promise<readonly TestCounts[]> {
   // Unchanged files are not checked again: a sixth of the time.
   // By its path: TypeScript 5, which dependency-cruiser reads with, claims the name `tsc` too.
@@ -127,8 +137,10 @@ function runChecks(): Promise<readonly TestCounts[]> {
   ];
   return Promise.all(
     checks.map(async ([command = '', ...args]) => {
-      const ok = await run(command, args);
-      process.stdout.write(`${ok ? 'passed' : 'FAILED'}: ${command} ${args.join(' ')}\n`);
+      const output: Buffer[] = [];
+      const ok = await run(command, args, { onOutput: (piece) => output.push(piece) });
+      const shown = ok ? '' : Buffer.concat(output).toString();
+      process.stdout.write(`${shown}${ok ? 'passed' : 'FAILED'}: ${command} ${args.join(' ')}\n`);
       return ok ? { passed: 1, failed: [], skipped: [] } : failure(command);
     }),
   );
@@ -141,8 +153,11 @@ function report(heading: string, tests: readonly NamedTest[]): void {
 }
 
 const runs = VITEST_RUNS.filter(({ asked }) => !asked || inCi || filters.length > 0);
-const counts: TestCounts[] = filters.length === 0 ? [...(await runChecks())] : [];
-for (const each of runs) counts.push(...(await runVitest(each, filters)));
+const [beside, ...others] = runs;
+const counts: TestCounts[] = (
+  await Promise.all([filters.length === 0 ? runChecks() : [], beside === undefined ? [] : runVitest(beside, filters)])
+).flat();
+for (const each of others) counts.push(...(await runVitest(each, filters)));
 
 const inQuarantine = ({ test }: NamedTest) => QUARANTINE.some((entry) => entry.test === test);
 const allFailed = counts.flatMap(({ failed }) => failed);

@@ -17,7 +17,7 @@ export function startProcess(command: string, args: readonly string[], options: 
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
-    // What the process wrote last may be read after its end.
+    // Its last output may be read after its end.
     child.once('exit', (code, signal) => {
       const exit = signal ?? code ?? -1;
       const timer = setTimeout(resolve, OUTPUT_END_MS, exit);
