@@ -4,6 +4,7 @@ import { CONFIG_FILE } from '../core/config/schema.ts';
 import { inRanges } from '../core/net/ip-ranges.ts';
 import { ipRanges } from '../dashboard/server/routes/input-fields.ts';
 import { createValueReader } from '../operator/command-line/flag-values.ts';
+import { propertyRuns } from './fixtures/property-runs.ts';
 
 /** The ranges that `key create --ips` stores; none if it refuses the text. */
 function fromFlags(text: string): readonly string[] {
@@ -54,7 +55,7 @@ describe('an address range', () => {
         const named = text.split('/', 1)[0] ?? '';
         for (const ranges of accepted) expect(inRanges(named, ranges)).toBe(ranges.length > 0);
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 });

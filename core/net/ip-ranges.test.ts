@@ -1,6 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { propertyRuns } from '../../test/fixtures/property-runs.ts';
 import { inRanges, isIpRange, normalizeAddress, normalizeIpRange, parseIpAddress } from './ip-ranges.ts';
 
 const TEXT_PIECES = [
@@ -97,7 +98,7 @@ describe('inRanges', () => {
           expect(inRanges(address, [`${base}/${prefix}`])).toBe(list.check(address, family(address)));
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
@@ -113,7 +114,7 @@ describe('inRanges', () => {
           expect(normalizeIpRange(canonical)).toBe(canonical);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 });
@@ -147,7 +148,7 @@ describe('normalizeAddress', () => {
         const expanded = new URL(`http://${isIPv6(normal) ? `[${normal}]` : normal}`).hostname;
         expect(expanded.replaceAll(/[[\]]/g, '')).toBe(normal);
       }),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 });

@@ -10,6 +10,7 @@ import type { KeyStore } from '../../database/keys/key-store.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
+import { propertyRuns } from '../../test/fixtures/property-runs.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
 import { findRoute } from '../access/route.ts';
@@ -187,7 +188,7 @@ describe('the order of refusals', () => {
         fc.uniqueArray(fc.constantFrom(...ranked), { minLength: 2, maxLength: 3, selector: ({ rank }) => rank }),
         expectFirst,
       ),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 

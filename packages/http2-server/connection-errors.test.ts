@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/fixtures/property-runs.ts';
 import {
   answer,
   data,
@@ -126,7 +127,7 @@ test('whatever comes, a connection ends or goes on, and the next one is served',
       client.socket.end(Buffer.concat([OPENING, ...bytes, garbage]));
       await waitFor(client.closed);
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
   await waitFor(() => server.served.every(({ events }) => events.at(-1) === 'closed'));
   const client = await server.open();

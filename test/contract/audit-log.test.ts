@@ -5,6 +5,7 @@ import { newId } from '../../core/ids.ts';
 import type { AuditValue } from '../../database/audit/audit.ts';
 import type { KeyChange } from '../../database/keys/key-records.ts';
 import type { OrganizationChange } from '../../database/organizations/organization-records.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addKey, BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited } from './audited-database.ts';
 
@@ -235,7 +236,7 @@ describe('replaying the audit log', () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: propertyRuns(40) },
     );
     await database.close();
   });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 
 let url = '';
@@ -156,7 +157,7 @@ it('any batch of records reaches PostgreSQL as it was', async () => {
       });
       expect(rows).toEqual(batch.map(([a, b, c, d]) => [a, b === null ? null : String(b), c, d]));
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns(300) },
   );
   await client.end();
 });

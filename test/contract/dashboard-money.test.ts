@@ -5,6 +5,7 @@ import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { type LedgerQuery, ledgerPage } from '../../database/ledger/ledger-pages.ts';
 import { type UsageQuery, usageRows, usageTotal } from '../../database/ledger/usage-reads.ts';
 import { organizationMoney } from '../../database/organizations/organization-reads.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import {
   addCustomer,
   addKey,
@@ -111,7 +112,7 @@ describe('the ledger by pages', () => {
         );
         expect(await allPages({ organizationId, ...filter }, 90)).toEqual(wanted);
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 

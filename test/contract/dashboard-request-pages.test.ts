@@ -9,6 +9,7 @@ import { openRequestLog } from '../../database/request-log/request-log-writer.ts
 import { findRequest, searchRequests } from '../../database/request-log/request-lookups.ts';
 import { findRequests } from '../../database/request-log/request-pages.ts';
 import { PATIENT } from '../fixtures/patience.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
 import { addKey, createDatabase, openStore } from '../harness/database.ts';
 
@@ -144,7 +145,7 @@ describe('the request log by pages', () => {
       fc.asyncProperty(filters(), limits, patience, async (filter, limit, patienceMs) => {
         expect(await allPages(organizationId, filter, limit, patienceMs)).toEqual(expected(organizationId, filter));
       }),
-      { numRuns: 100 },
+      { numRuns: propertyRuns(100) },
     );
   }, 90_000);
 

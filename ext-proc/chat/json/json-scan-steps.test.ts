@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import { JsonScan, MAX_VALUES, STEP_BYTES } from './json-scan.ts';
 
 function scanJsonObject(bytes: Buffer) {
@@ -33,7 +34,7 @@ describe('in steps', () => {
         expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(long));
         if (written.length > 100) expect(stepsOf(long)).toBe(2);
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(300) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import { JsonScan, MAX_DEPTH } from './json-scan.ts';
 
 function scanJsonObject(bytes: Buffer) {
@@ -183,7 +184,7 @@ describe('against JSON.parse', () => {
         const at = place % (text.length + 1);
         compare(text.slice(0, at) + piece + text.slice(at + 1));
       }),
-      { numRuns: 2000 },
+      { numRuns: propertyRuns(2000) },
     );
   });
 
@@ -206,7 +207,7 @@ describe('against JSON.parse', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => compare(`{"a":${pieces.join('')}}`)),
-      { numRuns: 3000 },
+      { numRuns: propertyRuns(3000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';
 
 const FORMS = ['NFC', 'NFKC'] as const;
@@ -54,7 +55,7 @@ it('covers any text of composed characters, marks and others, escaped or not', (
       expect(Buffer.byteLength(text) + growthOf(text)).toBeGreaterThanOrEqual(longestBytes(text));
       expect(growthOf(escaped)).toBe(growthOf(text));
     }),
-    { numRuns: 5000 },
+    { numRuns: propertyRuns(5000) },
   );
 });
 

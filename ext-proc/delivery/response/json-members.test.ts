@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import { editObject, membersOf } from './json-members.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
@@ -32,7 +33,7 @@ describe('editing an object in its text', () => {
           expect(JSON.parse(editObject(text, asText))).toEqual(expected);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(500) },
     );
   });
 
@@ -103,7 +104,7 @@ describe('editing an object in its text', () => {
           expect(String(error)).toMatch(/no JSON object|SyntaxError/);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
+import { propertyRuns } from '../../fixtures/property-runs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY } from '../../harness/operator.ts';
 import type { Stack } from '../../harness/stack.ts';
@@ -112,7 +113,7 @@ test('of several defects the first in the documented order is answered', async (
       const expected = DEFECTS[list[0] ?? 0]?.code;
       expect(outcome(await send(applied(list)))).toBe(expected);
     }),
-    { numRuns: 150 },
+    { numRuns: propertyRuns(150) },
   );
   expect(gateway.provider.requests()).toEqual([]);
 });
