@@ -108,8 +108,8 @@ export interface ProviderHealth {
   /** The last of these failures: one of a bounded set of words, never the provider's own. */
   readonly lastFailure: { readonly result: string; readonly atMs: number } | null;
   /**
-   * Envoy leaves it alone now, because it failed too often in a row. Null where this process does
-   * not ask Envoy, or has no answer.
+   * True while Envoy ejects it after failures in a row. Null if this process does not ask Envoy, or
+   * got no reply.
    */
   readonly ejected: boolean | null;
 }
@@ -125,8 +125,8 @@ export interface ReportedConfiguration {
   /** Well formed, but it cannot work. */
   readonly warnings: readonly ReportedProblem[];
   /**
-   * The file as it is now was refused, and the configuration before it is still in force. Null:
-   * what is in force is what is in the file.
+   * Present if the current file was refused; the configuration before it is still in force. Null:
+   * the file is in force.
    */
   readonly refused: { readonly atMs: number; readonly problems: readonly ReportedProblem[] } | null;
   /** Fields that were changed in the file, and stay as they were until a restart. */

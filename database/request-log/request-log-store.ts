@@ -33,7 +33,7 @@ export interface OmittedRequests {
   readonly minute: number;
   /** Empty: no model of the configuration. */
   readonly model: string;
-  /** Code of the error catalogue; empty: the client left before there was an answer. */
+  /** Code of the error catalogue; empty: the client left before there was a response. */
   readonly code: string;
   readonly status: number;
   readonly requests: number;
@@ -59,7 +59,7 @@ export interface RequestLogRow {
   readonly model: string | undefined;
   /** True if the model is configured: clients cannot invent groups of sums. */
   readonly modelKnown: boolean;
-  /** Provider that answered, or was tried last. */
+  /** Provider of the response, or of the last attempt. */
   readonly provider: string | undefined;
   readonly address: string;
   readonly userAgent: string | undefined;

@@ -124,7 +124,7 @@ async function applyMissing(client: pg.PoolClient, migrations: readonly Migratio
 export interface AppliedMigration {
   readonly version: number;
   readonly checksum: string;
-  /** `null`: applied before anybody noted it. */
+  /** `null`: applied before this was recorded. */
   readonly servesFrom: number | null;
 }
 

@@ -33,7 +33,7 @@ export async function grantRights(client: pg.Client | pg.PoolClient): Promise<bo
   if ((await missingRoles(client)).length > 0) return false;
   const { rows } = await client.query<{ schema: string }>('select quote_ident(current_schema()) as schema');
   const rights = (await readFile(RIGHTS, 'utf8')).replaceAll('{schema}', rows[0]?.schema ?? 'public');
-  // Several statements in one query are one transaction: nobody is without his rights meanwhile.
+  // One query with several statements is one transaction, so no user lacks rights meanwhile.
   await client.query(rights);
   return true;
 }

@@ -5,9 +5,8 @@ import { type IpAddress, parseIpAddress } from '../../core/net/ip-ranges.ts';
 export interface AttemptOrigin {
   readonly address: string;
   /**
-   * Absent: the address is the caller's. Present: `address` sent X-Forwarded-For and is no trusted
-   * proxy, so it is a proxy that nobody named, or somebody who makes it up; this is the caller that
-   * it names.
+   * Caller that `address` claims in X-Forwarded-For without being a trusted proxy: it is an
+   * unconfigured proxy, or it invents the header. Absent: the address is the caller's.
    */
   readonly claimedAddress?: string;
 }

@@ -6,7 +6,8 @@ import { inTransaction } from '../connection/connection-pool.ts';
 /** Attempt with a wrong password or an unknown e-mail address. */
 export interface FailedSignIn {
   /**
-   * Absent: nobody has it. What was typed is not kept: people type passwords into the wrong field.
+   * Absent: unknown address. The typed text is not stored, because people type passwords into the
+   * wrong field.
    */
   readonly user?: { readonly id: string; readonly email: string };
   readonly address: string;

@@ -18,7 +18,7 @@ export type CreateLinkResult =
   | { readonly kind: 'created'; readonly expiresAtMs: number }
   | { readonly kind: 'unknown_user' }
   | { readonly kind: 'disabled' }
-  /** An invitation is for somebody without a password; others get a reset. */
+  /** An invitation is for a user without a password; others get a reset. */
   | { readonly kind: 'has_password' };
 
 export interface PasswordLink {

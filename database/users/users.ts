@@ -151,8 +151,9 @@ export async function setDisabled(
 }
 
 /**
- * Ends all sessions of the user, but the one that changes it, and all links. `handed_out`: somebody
- * else knows the password. `false`: no such user, or the password was another by then.
+ * Sets a password. Ends all sessions of the user except the one that changes it, and deletes all
+ * links. `handed_out`: another person knows the password. `false`: no such user, or the password
+ * has changed since.
  */
 export async function setPasswordHash(
   pool: pg.Pool,

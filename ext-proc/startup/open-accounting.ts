@@ -151,7 +151,7 @@ function keepHolds(
         cut();
       } else {
         metrics.holdsLost(holds);
-        log.error({ holds }, 'the limit store had forgotten what is held, and admitted others');
+        log.error({ holds }, 'the limit store lost holds and admitted other requests');
       }
     },
   });

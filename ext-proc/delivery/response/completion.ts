@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../provider/json-object.ts';
 
-/** A parsed answer or stream chunk that has its choices. */
+/** Parsed response or stream chunk with its choices. */
 export interface Completion extends JsonObject {
   readonly choices: readonly unknown[];
 }

@@ -15,7 +15,7 @@ const MAX_UPSTREAM_ID_CHARACTERS = 200;
 const MAX_FINISH_REASON_CHARACTERS = 64;
 const MAX_MODEL_CHARACTERS = 200;
 
-/** Watches an answer go by and knows, whenever it ends, what it has to be charged. */
+/** Meters a response in progress: at any moment it can say what has to be charged. */
 export class ResponseMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
@@ -87,7 +87,7 @@ export class ResponseMeter {
     return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
   }
 
-  /** Provider's name of the model that answered. */
+  /** The provider's name of the model. */
   get model(): string | undefined {
     return this.#model;
   }

@@ -54,7 +54,7 @@ export class StreamSource {
     return this.#splitter.next();
   }
 
-  /** Puts the first chunk back: it was read to see whether the provider answers at all. */
+  /** Puts the first chunk back, which was read to see if the provider responds at all. */
   unread(first: ReadChunk): void {
     this.#first = first;
   }
