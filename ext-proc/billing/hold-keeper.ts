@@ -43,7 +43,7 @@ export type HoldProblem =
   /** Holds whose renewal failed. Reported once, until all are renewed again. */
   | { readonly kind: 'not_renewed'; readonly holds: number; readonly error: unknown };
 
-/** Interval of retries for failed renewals. */
+/** Interval of `look`: failed renewals are retried and stranded holds ended this often. */
 const LOOK_EVERY_MS = 500;
 
 export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
@@ -55,6 +55,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   /** Holds without a renewal since the moment of distrust. */
   let stranded = new Set<string>();
   let distrustedAtMs = 0;
+  let distrusts = 0;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
   const timer = setInterval(look, Math.min(LOOK_EVERY_MS, renewEveryMs));
   timer.unref();
@@ -77,7 +78,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
 
   async function renew(holds: readonly Hold[]): Promise<void> {
     renewing = true;
-    const before = stranded;
+    const distrustsBefore = distrusts;
     const spooled = spooledIds();
     const asked = holds.map((hold): Hold => (spooled.has(hold.holdId) ? { ...hold, spooled: true } : hold));
     const { takenBack, exposed, failed } = await limits.renew(asked, clock.nowMs()).catch((error: unknown) => ({
@@ -89,7 +90,8 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     const failingBefore = failing.size;
     failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
     // If distrust began meanwhile, this renewal may have reached the former master.
-    if (stranded === before) for (const { holdId } of holds) if (!failing.has(holdId)) stranded.delete(holdId);
+    if (distrusts === distrustsBefore)
+      for (const { holdId } of holds) if (!failing.has(holdId)) stranded.delete(holdId);
     const [first] = failed;
     if (first && failingBefore === 0) onProblem({ kind: 'not_renewed', holds: failing.size, error: first.error });
     const known = exposed.filter((holdId) => live.has(holdId));
@@ -110,6 +112,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     keep: (hold) => void live.set(hold.holdId, hold),
     drop: (holdId) => void live.delete(holdId),
     distrust(sinceMs) {
+      distrusts += 1;
       distrustedAtMs = stranded.size > 0 ? Math.min(distrustedAtMs, sinceMs) : sinceMs;
       stranded = new Set(live.keys());
       renewedAtMs = Number.NEGATIVE_INFINITY;
