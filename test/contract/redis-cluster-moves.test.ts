@@ -88,7 +88,7 @@ requirement(missingRedis, () => {
     const asked = { organizationId: ID, keyId: ID, holdId: 'live' };
     expect(await admitFresh(store, asked)).toMatchObject({ kind: 'admitted' });
     await finish(await beginMoving(slot, home, other));
-    await expect(admitFresh(store, { organizationId: ID, keyId: ID })).rejects.toThrow(/lost what was held/);
+    await expect(admitFresh(store, { organizationId: ID, keyId: ID })).rejects.toThrow(/lost its holds/);
     const live = { ...asked, day: DAY, holdNanoUsd: 100n, totalTimeoutMs: 1_000 };
     for (const takenBack of [['live'], []])
       expect(await store.renew([live], NOON_ISH + LEASE_MS - 1)).toEqual({ takenBack, exposed: [], failed: [] });
