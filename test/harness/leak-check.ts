@@ -41,6 +41,8 @@ vi.useFakeTimers = (config) => {
 };
 
 beforeAll(async () => {
+  // The library of containers listens to every signal from its first import, which may be in a test.
+  if (process.env.TEST_LAUNCHER === 'containers') await import('testcontainers');
   before = stateOfProcess();
   // Vitest has short timers of its own, which would hide one of the file.
   for (let look = 0; before.resources.has('Timeout') && look < 10; look++) {
