@@ -27,7 +27,7 @@ interface VitestRun {
 
 const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['unit', 'contract', 'integration'], maxWorkers: 4 },
-  { projects: ['measuring'], maxWorkers: 1 },
+  { projects: ['measuring'], maxWorkers: 1, asked: true },
   { projects: ['faults'], maxWorkers: 1, asked: true },
   { projects: ['long'], maxWorkers: 1, asked: true },
 ];

@@ -41,7 +41,7 @@ vi.useFakeTimers = (config) => {
 };
 
 beforeAll(async () => {
-  // The library of containers listens to every signal from its first import, which may be in a test.
+  // The library of containers listens to every signal from its first import on.
   if (process.env.TEST_LAUNCHER === 'containers') await import('testcontainers');
   before = stateOfProcess();
   // Vitest has short timers of its own, which would hide one of the file.

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
-import { sql, waitsForLock } from '../../harness/database.ts';
-import type { GatewayClient } from '../../harness/gateway-client.ts';
-import { metric } from '../../harness/metrics-page.ts';
-import { withGateway } from '../../harness/with-gateway.ts';
-import { jsonAnswer } from '../../provider/acts.ts';
-import { createGate } from '../../provider/gate.ts';
+import { sql, waitsForLock } from '../harness/database.ts';
+import type { GatewayClient } from '../harness/gateway-client.ts';
+import { metric } from '../harness/metrics-page.ts';
+import { withGateway } from '../harness/with-gateway.ts';
+import { jsonAnswer } from '../provider/acts.ts';
+import { createGate } from '../provider/gate.ts';
 
 /** A request log that cannot be written is nobody's trouble but its own. */
 let client: GatewayClient;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../../harness/postgres-server.ts';
-import { untilSettled } from '../../harness/serving.ts';
-import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /**
  * Between the first request that is served and the banner, which waits for the dashboard, the

@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  eventsOf,
-  type GatewayClient,
-  gatewayClient,
-  outcome,
-  settledGeneration,
-} from '../../harness/gateway-client.ts';
-import type { Customer } from '../../harness/operator.ts';
-import { withGateway } from '../../harness/with-gateway.ts';
-import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { createGate } from '../../provider/gate.ts';
+import { eventsOf, type GatewayClient, gatewayClient, outcome, settledGeneration } from '../harness/gateway-client.ts';
+import type { Customer } from '../harness/operator.ts';
+import { withGateway } from '../harness/with-gateway.ts';
+import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { createGate } from '../provider/gate.ts';
 
 /**
  * docs/design.md, "Invariants", 4 to 6: what had begun ends well and is charged, nothing new is

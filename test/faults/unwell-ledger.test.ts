@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sql } from '../../harness/database.ts';
-import { gatewayClient, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
-import { withGateway } from '../../harness/with-gateway.ts';
-import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import { sql } from '../harness/database.ts';
+import { gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
+import { withGateway } from '../harness/with-gateway.ts';
+import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
 
 const gateway = withGateway({
   config: {
