@@ -15,7 +15,7 @@ interface VitestRun {
   readonly projects: readonly string[];
   /**
    * Most tests wait more than they compute, so more of them run side by side than there are cores.
-   * What measures, or ends processes under load, has the machine alone.
+   * Tests that measure, or that end processes under load, have the machine alone.
    */
   readonly maxWorkers: number;
   /**
