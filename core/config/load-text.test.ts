@@ -20,6 +20,14 @@ describe('references', () => {
     expect(config.topUpUrl).toBe('https://x.example/$%7Ba%7D/top-up');
   });
 
+  test('with a text for a variable that is not set use it, also when the variable is empty', async () => {
+    const text = 'top_up_url: https://${HOST:-x.example}/${A:-a}${B:-}\nworkers: ${WORKERS:-1}\n';
+    const urlFor = async (env: Record<string, string>) => (await folder.loaded(text, env)).config.topUpUrl;
+    expect(await urlFor({})).toBe('https://x.example/a');
+    expect(await urlFor({ HOST: '', A: '' })).toBe('https://x.example/a');
+    expect(await urlFor({ HOST: 'y.example', A: 'b', B: 'c', WORKERS: '1' })).toBe('https://y.example/bc');
+  });
+
   test('to files count from the folder of the file, and drop the line end', async () => {
     await mkdir(join(folder.path, 'secrets'));
     await writeFile(join(folder.path, 'secrets/p'), 'hush-1\r\n');

@@ -4,14 +4,16 @@ import { isSecretPlace, type Secrets } from './secret-places.ts';
 import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
- * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content
- * of a file relative to the configuration's folder, `$${` a literal `${`. Their values are treated
- * as secrets and never reach a message.
+ * References inside text values: `${NAME}` is an environment variable, `${NAME:-TEXT}` the same
+ * with a text for one that is not set or empty, `${file:PATH}` the content of a file relative to
+ * the configuration's folder, `$${` a literal `${`. Their values are treated as secrets and never
+ * reach a message.
  */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
-const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** As shells and Compose write it. */
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
-const MALFORMED = 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${';
+const MALFORMED = 'a reference is ${NAME}, ${NAME:-TEXT} or ${file:PATH}; write $${ for a literal ${';
 /** Every reference to a file contains this. */
 export const FILE_PREFIX = 'file:';
 const MAX_SECRET_LENGTH = 65_536;
@@ -124,11 +126,10 @@ export function references({ env, files, contents, checked, secrets }: Reference
       if ('reason' in found) return { ...found, reason: `the file ${name} cannot be read: ${found.reason}` };
       return found.text === '' ? { reason: `the file ${name} is empty` } : found;
     }
-    (isSecretPlace(path, 'none') ? ofSecrets : ofOthers).add(inner);
-    const value = env[inner];
-    return value === undefined || value === ''
-      ? { reason: `the environment variable ${inner} is not set` }
-      : { text: value };
+    const [, name = '', fallback] = VARIABLE.exec(inner) ?? [];
+    (isSecretPlace(path, 'none') ? ofSecrets : ofOthers).add(name);
+    const value = env[name] || fallback;
+    return value === undefined ? { reason: `the environment variable ${name} is not set` } : { text: value };
   }
 
   function resolve(text: string, path: Path, position: Position): string | undefined {
@@ -137,7 +138,7 @@ export function references({ env, files, contents, checked, secrets }: Reference
     const found: Missing[] = [];
     const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
       if (whole === '$${') return '${';
-      if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || ENV_NAME.test(inner))) {
+      if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || VARIABLE.test(inner))) {
         found.push({ path, ...position, reason: MALFORMED, elsewhere: false, forbidden: false });
         return '';
       }
