@@ -28,8 +28,8 @@ export interface BuildInput extends SettingsInput {
   /** `checked`: the configuration contains none of them. */
   readonly secrets: Exclude<Secrets, 'none'>;
   readonly trustedCa: TrustedCa;
-  /** Reason for a missing secret of a provider. */
-  missingSecret(providerName: string): string | undefined;
+  /** Missing secrets of a provider, and why. */
+  missingSecrets(providerName: string): readonly { readonly path: Path; readonly reason: string }[];
 }
 
 export interface BuiltConfig {
@@ -47,13 +47,13 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   const unusable = new Map<string, string>();
   for (const [name, entry] of Object.entries(file.providers)) {
     providers.set(name, provider(name, input.secrets === 'all' ? entry : keyless(entry), input.trustedCa));
-    const missing = input.missingSecret(name);
-    const untrusted = entry.base_url.protocol === 'https:' && !input.trustedCa.ok ? input.trustedCa.reason : undefined;
-    const reason = missing ?? untrusted;
-    if (reason === undefined) continue;
-    unusable.set(name, reason);
-    const path = ['providers', name, missing === undefined ? 'base_url' : 'api_key'];
-    warnings.push({ path, message: `${reason}; models that have no other target answer upstream_config_error` });
+    const missing = [...input.missingSecrets(name)];
+    if (missing.length === 0 && entry.base_url.protocol === 'https:' && !input.trustedCa.ok)
+      missing.push({ path: ['providers', name, 'base_url'], reason: input.trustedCa.reason });
+    for (const { path, reason } of missing) {
+      if (!unusable.has(name)) unusable.set(name, reason);
+      warnings.push({ path, message: `${reason}; models that have no other target answer upstream_config_error` });
+    }
   }
   const models = new Map<string, Model>();
   for (const [id, entry] of Object.entries(file.models)) {
@@ -74,7 +74,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
 }
 
-function keyless({ api_key: _, ...entry }: ProviderEntry): ProviderEntry {
+function keyless({ api_key: _, query: __, headers: ___, ...entry }: ProviderEntry): ProviderEntry {
   return entry;
 }
 
@@ -156,6 +156,9 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
     name,
     baseUrl: entry.base_url,
     ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
+    ...(entry.query === undefined ? {} : { query: entry.query }),
+    ...(entry.auth === undefined ? {} : { auth: { kind: 'header', name: entry.auth.header.toLowerCase() } }),
+    ...(entry.headers === undefined ? {} : { headers: inLowerCase(entry.headers) }),
     outputLimitField: entry.output_limit_field,
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
@@ -163,6 +166,10 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
     ...(trustedCaPath === undefined ? {} : { trustedCaPath }),
     cluster: clusterName(name, { baseUrl: entry.base_url, trustedCaPath }),
   };
+}
+
+function inLowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 interface TargetProblem {

@@ -109,6 +109,8 @@ export interface KeylessProvider {
   readonly name: string;
   /** http or https. The pathname has no slash at the end, unless it is `/`. */
   readonly baseUrl: URL;
+  /** Absent: `Authorization: Bearer …` with the key. */
+  readonly auth?: ProviderAuth;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
   /**
@@ -127,12 +129,19 @@ export interface KeylessProvider {
   readonly cluster: string;
 }
 
+/** Way in which calls are authorized. `header`: it has the key as it is. */
+export type ProviderAuth = { readonly kind: 'header'; readonly name: string };
+
 export interface Provider extends KeylessProvider {
   /**
    * Absent: no Authorization header is sent (local models). A missing secret is reported by the
    * `problem` of the models.
    */
   readonly apiKey?: string;
+  /** Parameters of the URL of every call. The values are secrets. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Further headers of every call, names in lower case. The values are secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Model<OfProvider extends KeylessProvider = Provider> {

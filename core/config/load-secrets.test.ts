@@ -8,13 +8,19 @@ import { formatProblem } from './problem.ts';
 
 /** The secrets of the configuration that a process has, by what it says that it needs. */
 const folder = configFolder();
-const ENV = { KEY: 'key-sentinel', TOKEN: 'token-sentinel', REDIS: 'redis-sentinel', PASSWORD: 'database-password' };
+const ENV = {
+  KEY: 'key-sentinel',
+  TOKEN: 'token-sentinel',
+  CODE: 'code-sentinel',
+  REDIS: 'redis-sentinel',
+  PASSWORD: 'database-password',
+};
 const TEXT = `stores: {postgres: "postgres://u:\${PASSWORD}@h/d", redis: "redis://:\${REDIS}@h"}
 workers: 2
 tracing: {otlp_url: "http://127.0.0.1:1", headers: {authorization: "Bearer \${TOKEN}", x-more: "\${file:secrets/more}"}}
 providers:
-  one: {base_url: "http://127.0.0.1:1", api_key: "\${KEY}"}
-  two: {base_url: "http://127.0.0.1:1", api_key: "\${file:secrets/two}"}
+  one: {base_url: "http://127.0.0.1:1", api_key: "\${KEY}", query: {code: "\${CODE}"}}
+  two: {base_url: "http://127.0.0.1:1", api_key: "\${file:secrets/two}", headers: {X-Token: "T \${file:secrets/two}", x-more: literal-sentinel}}
 models:
   first: {${MODEL}, targets: [{provider: one, model: m}]}
   second: {${MODEL}, targets: [{provider: two, model: m}]}
@@ -77,12 +83,14 @@ describe('looked for', () => {
     if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
     expect(everything(loaded).replaceAll('redis-sentinel', '')).not.toMatch(SENTINEL);
     expect([...loaded.config.models.values()].map(({ problem }) => problem)).toEqual([undefined, undefined]);
-    const { KEY: _, ...others } = ENV;
+    const { KEY: _, CODE: __, ...others } = ENV;
     await write({ two: '\n' });
     const missing = await loadConfig(path(), others, { secrets: 'checked' });
     expect(missing.ok && missing.warnings.map(({ message }) => message)).toEqual([
       'providers.one.api_key: the environment variable KEY is not set; models that have no other target answer upstream_config_error',
+      'providers.one.query.code: the environment variable CODE is not set; models that have no other target answer upstream_config_error',
       'providers.two.api_key: the file two is empty; models that have no other target answer upstream_config_error',
+      'providers.two.headers.X-Token: the file two is empty; models that have no other target answer upstream_config_error',
     ]);
   });
 
@@ -95,4 +103,13 @@ describe('looked for', () => {
       'tracing.headers.x-more: the file more cannot be read: there is no such file',
     ]);
   });
+});
+
+test('all of them are where the calls need them', async () => {
+  await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel\n', more: 'more-sentinel' });
+  const loaded = await loadConfig(path(), ENV);
+  if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
+  const { providers } = loaded.config;
+  expect(providers.get('one')?.query).toEqual({ code: 'code-sentinel' });
+  expect(providers.get('two')?.headers).toEqual({ 'x-token': 'T file-sentinel', 'x-more': 'literal-sentinel' });
 });

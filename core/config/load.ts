@@ -129,7 +129,7 @@ export async function loadConfig(
     folder,
     secrets,
     trustedCa: await findTrustedCa(env),
-    missingSecret: (name) => missing.find((one) => isMissingSecret(one) && one.path[1] === name)?.reason,
+    missingSecrets: (name) => missing.filter((one) => isMissingSecret(one) && one.path[1] === name),
   });
   const told = [
     ...warnings.map((warning) => placed(tree, warning.path, warning.message)),
@@ -144,7 +144,7 @@ export async function loadConfig(
  * anywhere else a missing value is a problem.
  */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
-  return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
+  return elsewhere && path[0] === 'providers' && isSecretPlace(path, 'checked');
 }
 
 /** A secret that this user may not read is not a fault of the file. */

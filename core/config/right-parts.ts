@@ -49,7 +49,9 @@ function mapping(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** Problems within the provider or model at the path. */
-export function problemsOfEntry([section, name]: Path, value: unknown): readonly z.core.$ZodIssue[] {
+export function problemsOfEntry([section, name, ...inner]: Path, value: unknown): readonly z.core.$ZodIssue[] {
+  // An invalid name within an entry says nothing new about the entry.
+  if (inner.length > 0) return [];
   const schema = section === 'providers' ? PROVIDER : section === 'models' ? MODEL : undefined;
   const entry = mapping(mapping(value)[String(section)])[String(name)];
   return schema?.safeParse(entry).error?.issues ?? [];

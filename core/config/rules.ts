@@ -1,4 +1,5 @@
 import { formatAddress, overlap } from './network-names.ts';
+import { checkCallFields } from './provider-fields.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
@@ -48,9 +49,13 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
  * Rejects the URL of the endpoint itself, which providers show in examples: every request would get
  * 404.
  */
-function checkProvider(path: Path, { base_url }: ProviderEntry): RuleProblem[] {
-  if (!base_url.pathname.endsWith('/chat/completions')) return [];
-  return [{ path: [...path, 'base_url'], message: 'must end before /chat/completions, which is put behind it' }];
+function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
+  const problems = checkCallFields(path, provider);
+  if (provider.base_url.pathname.endsWith('/chat/completions')) {
+    const message = 'must end before /chat/completions, which is put behind it';
+    problems.push({ path: [...path, 'base_url'], message });
+  }
+  return problems;
 }
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { auth, headers, query } from './provider-fields.ts';
 import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
@@ -104,6 +105,9 @@ export const PROVIDER = section({
     /^[\x21-\x7e]{1,4096}$/,
     '1 to 4096 visible ASCII characters without spaces; "Bearer" is put before it',
   ).optional(),
+  query: query.optional(),
+  auth: auth.optional(),
+  headers: headers.optional(),
   output_limit_field: outputLimitField.prefault('max_tokens'),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
   bill_prompt_on_disconnect: flag.prefault(true),

@@ -8,6 +8,8 @@ export type Secrets = 'all' | 'checked' | 'none';
 
 const SENT: readonly (readonly string[])[] = [
   ['providers', '*', 'api_key'],
+  ['providers', '*', 'query', '*'],
+  ['providers', '*', 'headers', '*'],
   ['tracing', 'headers', '*'],
 ];
 const REDIS = ['stores', 'redis'];

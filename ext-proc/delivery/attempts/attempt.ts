@@ -15,6 +15,7 @@ import {
 } from '../provider/provider-failure.ts';
 import { providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
+import { secretsOf } from '../provider/redact-secrets.ts';
 
 import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
@@ -74,7 +75,7 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
     span?.fail(opened.result);
     const { wasSent, responseBytes, requestId } = call;
     const asked = { askedMs, wasSent, responseBytes, requestId };
-    return { kind: 'failed', failure: withoutSecrets(opened, target.provider.apiKey), target, asked };
+    return { kind: 'failed', failure: withoutSecrets(opened, secretsOf(target.provider)), target, asked };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();

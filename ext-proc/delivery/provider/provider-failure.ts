@@ -178,13 +178,13 @@ const MAX_PARAM_CHARACTERS = 200;
  * Removes what a client must not see: providers repeat keys and name their customer, the operator
  * (docs/design.md, "Invariants", 9).
  */
-export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefined): ProviderFailure {
+export function withoutSecrets(failed: ProviderFailure, secrets: readonly string[]): ProviderFailure {
   const { problem, param } = failed;
   if (problem === undefined && param === undefined) return failed;
   return {
     ...failed,
-    ...(problem === undefined ? {} : { problem: redactSecrets(problem, apiKey) }),
-    ...(param === undefined ? {} : { param: redactSecrets(param, apiKey) }),
+    ...(problem === undefined ? {} : { problem: redactSecrets(problem, secrets) }),
+    ...(param === undefined ? {} : { param: redactSecrets(param, secrets) }),
   };
 }
 

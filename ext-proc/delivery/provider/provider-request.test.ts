@@ -48,3 +48,18 @@ test('each provider has its own headers, also where another is named like it', (
   expect(headersTo({ apiKey: 'two' })).toContain('Bearer two');
   expect(headersTo({ apiKey: 'two' }, true)).toContain('text/event-stream');
 });
+
+test('a key is sent as it is in the header that the provider has for it', () => {
+  const headers = headersTo({ auth: { kind: 'header', name: 'api-key' } });
+  expect(headers?.slice(-2)).toEqual(['api-key', 'secret-of-alpha']);
+  expect(headers).not.toContain('authorization');
+});
+
+test('further headers and an encoded query belong to every call', () => {
+  const more = { headers: { 'x-team': 'gateway', 'user-agent': 'mine' }, query: { 'api-version': 'a b&c', 'ü=': '+' } };
+  const target = { provider: provider('alpha', more), model: 'm' };
+  const { path, headers } = providerRequest(admittedRequest({}), target, undefined, identify);
+  expect(path).toBe('/api/v1/chat/completions?api-version=a%20b%26c&%C3%BC%3D=%2B');
+  expect(headers).toEqual(expect.arrayContaining(['x-team', 'gateway', 'user-agent', 'mine']));
+  expect(headers?.filter((name) => name === 'user-agent')).toHaveLength(1);
+});

@@ -54,7 +54,7 @@ const knownParts = new WeakMap<Provider, ConstantParts>();
 function constantParts(provider: Provider): ConstantParts {
   const known = knownParts.get(provider);
   if (known !== undefined) return known;
-  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}/chat/completions`;
+  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}/chat/completions${queryOf(provider)}`;
   const headersWith = (accept: string) => (PATH.test(path) ? constantHeaders(provider, accept) : undefined);
   const parts = { path, json: headersWith('application/json'), stream: headersWith('text/event-stream') };
   knownParts.set(provider, parts);
@@ -63,12 +63,24 @@ function constantParts(provider: Provider): ConstantParts {
 
 const PATH = /^\/[\x21-\x7e]*$/;
 
-function constantHeaders({ baseUrl, cluster, apiKey }: Provider, accept: string): string[] | undefined {
+function queryOf({ query = {} }: Provider): string {
+  const parameters = Object.entries(query).map((parameter) => parameter.map(encodeURIComponent).join('='));
+  return parameters.length === 0 ? '' : `?${parameters.join('&')}`;
+}
+
+function constantHeaders({ baseUrl, cluster, ...provider }: Provider, accept: string): string[] | undefined {
   const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
   // Compressed events would have to be decompressed for the charge, and arrive in larger pieces.
-  headers.push('accept-encoding', 'identity', 'user-agent', 'inference-gateway');
-  if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`);
+  headers.push('accept-encoding', 'identity');
+  const more = { 'user-agent': 'inference-gateway', ...provider.headers };
+  for (const [name, value] of Object.entries(more)) headers.push(name, value);
+  headers.push(...keyHeader(provider));
   return areSendable(headers) ? headers : undefined;
+}
+
+function keyHeader({ apiKey, auth }: Pick<Provider, 'apiKey' | 'auth'>): string[] {
+  if (apiKey === undefined) return [];
+  return auth === undefined ? ['authorization', `Bearer ${apiKey}`] : [auth.name, apiKey];
 }
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeOf } from '../../../core/errors/refusal.ts';
-import { admittedRequest } from '../admitted-request.fixture.ts';
+import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { refusalOf, statusFailure, withoutSecrets } from './provider-failure.ts';
-import { redactSecrets } from './redact-secrets.ts';
+import { redactSecrets, secretsOf } from './redact-secrets.ts';
 
 const KEY = 'sk-proj-A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6';
 const PIECE = 8;
 
 /** The message that a client reads after a provider's 400. */
 function told(message: string, param?: string, key = KEY): string {
-  const failed = withoutSecrets(statusFailure(400, { error: { message, param } }), key);
+  const failed = withoutSecrets(statusFailure(400, { error: { message, param } }), [key]);
   return JSON.stringify(envelopeOf(refusalOf(admittedRequest(), failed)).error);
 }
 
@@ -32,7 +32,7 @@ describe("a provider's key", () => {
       fc.property(key, around, around, fc.nat(64), (secret, before, after, cut) => {
         // Echoed whole, or cut by the provider itself.
         const echoed = secret.slice(0, Math.max(PIECE, cut));
-        expect(piecesIn(redactSecrets(`${before}${echoed} ${after}`, secret), secret)).toEqual([]);
+        expect(piecesIn(redactSecrets(`${before}${echoed} ${after}`, [secret]), secret)).toEqual([]);
         const said = JSON.parse(told(`${before}${echoed}${after}`, echoed, secret));
         expect(piecesIn(`${said.message} ${said.param ?? ''}`, secret)).toEqual([]);
       }),
@@ -41,14 +41,14 @@ describe("a provider's key", () => {
 
   test('that begins as another one does takes the other with it', () => {
     const other = 'sk-proj-Zz9Yy8Xx7Ww6Vv5';
-    expect(redactSecrets(`The value ${other} is odd, and so is ${other.slice(0, 12)}.`, KEY)).toBe(
+    expect(redactSecrets(`The value ${other} is odd, and so is ${other.slice(0, 12)}.`, [KEY])).toBe(
       'The value [redacted] is odd, and so is [redacted].',
     );
   });
 
   test("takes nothing out of the gateway's own words", () => {
     const body = { error: { message: 'Your input was flagged.', code: 'moderation' } };
-    const failed = withoutSecrets(statusFailure(403, body), 'sk-provider-refused-content-of-request');
+    const failed = withoutSecrets(statusFailure(403, body), ['sk-provider-refused-content-of-request']);
     expect(JSON.stringify(envelopeOf(refusalOf(admittedRequest(), failed)))).toContain('provider refused the content');
   });
 
@@ -75,7 +75,7 @@ describe("a provider's key", () => {
     'proj_AbCdEf123456',
     'AIzaSyA1234567890abcdefgh',
   ])('is known as %s', (form) => {
-    const text = redactSecrets(`The value ${form} is odd.`, KEY);
+    const text = redactSecrets(`The value ${form} is odd.`, [KEY]);
     expect(text).toBe('The value [redacted] is odd.');
   });
 
@@ -84,10 +84,17 @@ describe("a provider's key", () => {
     'maximum of 4096 tokens... got 5000',
     'Unsupported value: org_chart, project_id, sky-blue, task-list-of-items',
   ])('is not seen where there is none: %s', (text) => {
-    expect(redactSecrets(text, KEY)).toBe(text);
+    expect(redactSecrets(text, [KEY])).toBe(text);
   });
 
   test('is not looked for where the provider has none', () => {
-    expect(redactSecrets('top_k is odd', undefined)).toBe('top_k is odd');
+    expect(redactSecrets('top_k is odd', [])).toBe('top_k is odd');
+  });
+
+  test('is redacted beside values of headers and of the query, encoded too; short ones are words', () => {
+    const headers = { 'x-token': 'Token aGVhZGVyLXNlY3JldA', 'x-team': 'chat' };
+    const secrets = secretsOf(provider('alpha', { apiKey: KEY, headers, query: { code: 'a+b/c=secret of query' } }));
+    const said = `chat: ${KEY}, aGVhZGVyLXNlY3JldA, ?code=a%2Bb%2Fc%3Dsecret%20of%20query and a+b/c=secret of query`;
+    expect(redactSecrets(said, secrets)).toBe('chat: [redacted], [redacted], ?code=[redacted] and [redacted]');
   });
 });

@@ -1,3 +1,5 @@
+import type { Provider } from '../../../core/config/gateway-config.ts';
+
 /** Replacement of a secret. */
 const REDACTED = '[redacted]';
 
@@ -23,16 +25,35 @@ const STARS = /\*{3,}|•{2,}/;
 const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
 
 /**
- * Redacts a provider's key in its text: whole, in parts and masked (`sk-…abcd`, `xa***9Q`), and
- * other secrets of a known shape. Call it before a text is cut, or the beginning of a key would
+ * Secrets that a call to a provider carries. Values of headers and of the query that are shorter
+ * than a piece of a key are ordinary words.
+ */
+export function secretsOf({ apiKey, headers = {}, query = {} }: Provider): readonly string[] {
+  const values = Object.values(query);
+  const configured = [...Object.values(headers), ...values, ...values.map(encodeURIComponent)];
+  // A header may have a scheme before its secret.
+  const words = configured.flatMap((value) => [value, ...value.split(' ')]);
+  const secrets = words.filter((value) => value.length >= PIECE_CHARACTERS);
+  if (apiKey !== undefined && apiKey !== '') secrets.push(apiKey);
+  return [...new Set(secrets)];
+}
+
+/**
+ * Redacts secrets of a provider in its text: whole, in parts and masked (`sk-…abcd`, `xa***9Q`),
+ * and other secrets of a known shape. Call it before a text is cut, or the beginning of a key would
  * remain.
  */
-export function redactSecrets(text: string, key: string | undefined): string {
-  const withoutKey = key === undefined || key === '' ? text : withoutPieces(text.replaceAll(key, REDACTED), key);
-  const withoutMasks = withoutKey.replace(MASKED, (word, before: string, after: string) =>
-    isMasked(word, before, after, key) ? REDACTED : word,
+export function redactSecrets(text: string, secrets: readonly string[]): string {
+  let redacted = text;
+  // Whole ones first: a secret may contain another.
+  for (const secret of secrets.toSorted((a, b) => b.length - a.length))
+    redacted = redacted.replaceAll(secret, REDACTED);
+  for (const secret of secrets) redacted = withoutPieces(redacted, secret);
+  redacted = redacted.replace(MASKED, (word, before: string, after: string) =>
+    isMasked(word, before, after, secrets) ? REDACTED : word,
   );
-  return withoutEnds(withoutMasks, key).replace(SECRET_SHAPES, REDACTED).replace(REDACTED_IN_PARTS, REDACTED);
+  for (const secret of secrets) redacted = withoutEnds(redacted, secret);
+  return redacted.replace(SECRET_SHAPES, REDACTED).replace(REDACTED_IN_PARTS, REDACTED);
 }
 
 /**
@@ -63,16 +84,16 @@ function isOfWord(text: string, at: number): boolean {
   return /[\w-]/.test(text.charAt(at));
 }
 
-function isMasked(word: string, before: string, after: string, key = ''): boolean {
+function isMasked(word: string, before: string, after: string, secrets: readonly string[]): boolean {
   if (before === '' && after === '') return false;
   if (STARS.test(word) || KEY_BEGINS.test(before)) return true;
-  const beginsAlike = before.length >= LEAST_SHOWN_CHARACTERS && key.startsWith(before);
-  return beginsAlike || (after.length >= LEAST_SHOWN_CHARACTERS && key.endsWith(after));
+  const isBeginning = before.length >= LEAST_SHOWN_CHARACTERS && secrets.some((secret) => secret.startsWith(before));
+  return isBeginning || (after.length >= LEAST_SHOWN_CHARACTERS && secrets.some((secret) => secret.endsWith(after)));
 }
 
 /** The first or last characters of a key as a word of their own. */
-function withoutEnds(text: string, key: string | undefined): string {
-  if (key === undefined || key.length < LEAST_KEY_CHARACTERS) return text;
+function withoutEnds(text: string, key: string): string {
+  if (key.length < LEAST_KEY_CHARACTERS) return text;
   const ends = [key.slice(0, SHOWN_CHARACTERS), key.slice(-SHOWN_CHARACTERS)].filter((end) => /^[\w-]+$/.test(end));
   if (ends.length === 0) return text;
   return text.replace(new RegExp(`(?<![\\w-])(?:${ends.join('|')})(?![\\w-])`, 'g'), REDACTED);
