@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { buildConfig, sharedSettings, tlsPaths } from './build-config.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
-import { inFileOrder, type Problem } from './problem.ts';
+import { inFileOrder, type Problem, type RuleProblem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
 import {
@@ -15,7 +15,7 @@ import {
   references,
 } from './references.ts';
 import { problemsOfEntry, rightParts } from './right-parts.ts';
-import { checkRules, type RuleProblem } from './rules.ts';
+import { checkRules } from './rules.ts';
 import { CONFIG_FILE } from './schema.ts';
 import { isSecretPlace, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Path } from './yaml-tree.ts';
 
 /**
  * A problem of a configuration file with its place and the accepted form. Contains no value, which
@@ -9,6 +10,12 @@ export interface Problem {
   /** Both count from 1. */
   readonly line: number;
   readonly column: number;
+  readonly message: string;
+}
+
+/** A problem of a value that is valid by itself. */
+export interface RuleProblem {
+  readonly path: Path;
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-import type { RuleProblem } from './rules.ts';
+import type { RuleProblem } from './problem.ts';
 import { matching, named, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 

@@ -1,13 +1,9 @@
 import { formatAddress, overlap } from './network-names.ts';
+import type { RuleProblem } from './problem.ts';
 import { checkCallFields } from './provider-fields.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
-
-export interface RuleProblem {
-  readonly path: Path;
-  readonly message: string;
-}
 
 /** Rules between fields that are each valid by themselves. */
 export function checkRules(file: RightParts): RuleProblem[] {

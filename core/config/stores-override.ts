@@ -1,5 +1,5 @@
+import type { RuleProblem } from './problem.ts';
 import type { RightParts } from './right-parts.ts';
-import type { RuleProblem } from './rules.ts';
 import { type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 
