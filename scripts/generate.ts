@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configJsonSchema } from '../core/config/json-schema.ts';
 import { withTable } from './error-table.ts';
+import { withErrors } from './openapi-errors.ts';
 
 /**
  * Writes every generated file: `npm run generate`. Git shows a change only if a source has changed.
@@ -41,6 +42,11 @@ function generateErrorTable(): void {
   writeFileSync(file, withTable(readFileSync(file, 'utf8')));
 }
 
+function generateApiErrors(): void {
+  const file = join(ROOT, 'docs/openapi.yaml');
+  writeFileSync(file, withErrors(readFileSync(file, 'utf8')));
+}
+
 function generateProtocol(): void {
   const packages = join(ROOT, '.cache/protoc', PROTOC);
   if (!existsSync(packages)) {
@@ -59,4 +65,5 @@ function run(command: string, args: readonly string[], env = process.env): void 
 
 generateSchema();
 generateErrorTable();
+generateApiErrors();
 generateProtocol();

@@ -11,7 +11,7 @@ export interface Route {
   readonly query: string;
 }
 
-const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
+export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['POST /v1/chat/completions', { name: 'chat', scope: 'chat' }],
   ['GET /v1/models', { name: 'models' }],
   ['GET /v1/credits', { name: 'credits', scope: 'usage:read' }],

@@ -239,7 +239,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['ext-proc/delivery/provider'],
   uplot: ['dashboard/web/charts'],
   vite: ['dashboard/web'],
-  yaml: ['core/config', 'ext-proc/envoy-config'],
+  yaml: ['core/config', 'ext-proc/envoy-config', 'scripts'],
   zod: ['core/config', 'dashboard/server', 'dashboard/server/routes'],
 };
 

@@ -15,18 +15,18 @@ const HIDDEN =
 /** Hidden in a choice, its message or delta. All else there is the model's work. */
 const HIDDEN_INSIDE = /^(?:usage|provider|provider_?metadata|is_?byok)$|cost|price|pricing|billing/i;
 
-const OF_USAGE: ReadonlySet<string> = new Set([
+export const OF_USAGE: ReadonlySet<string> = new Set([
   ...['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens', 'reasoning_tokens'],
   // Caches, as DeepSeek, Moonshot and Anthropic's family report them at the top.
   ...['cached_tokens', 'prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'cache_read_input_tokens'],
   ...['cache_creation_input_tokens', 'cost'],
 ]);
-const OF_DETAILS: ReadonlySet<string> = new Set([
+export const OF_DETAILS: ReadonlySet<string> = new Set([
   ...['cached_tokens', 'cache_write_tokens', 'cache_creation_tokens', 'cache_read_tokens', 'text_tokens'],
   ...['audio_tokens', 'image_tokens', 'video_tokens', 'file_tokens', 'reasoning_tokens'],
   ...['accepted_prediction_tokens', 'rejected_prediction_tokens'],
 ]);
-const DETAILS: ReadonlySet<string> = new Set([
+export const DETAILS: ReadonlySet<string> = new Set([
   ...['prompt_tokens_details', 'completion_tokens_details', 'input_tokens_details', 'output_tokens_details'],
 ]);
 

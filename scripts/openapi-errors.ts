@@ -1,0 +1,165 @@
+import { Document, isScalar, visit } from 'yaml';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../core/errors/catalogue.ts';
+
+/**
+ * The error schemas and error responses of docs/openapi.yaml, made from the catalogue.
+ * `npm run generate` writes them between these markers, at the end of its schemas.
+ */
+const BEGIN = '# errors:begin\n';
+const END = '# errors:end\n';
+
+const CODES = Object.keys(CATALOGUE) as readonly ErrorCode[];
+
+interface ErrorResponse {
+  readonly description: string;
+  readonly codes: readonly ErrorCode[];
+  /** Headers besides those of every response. */
+  readonly headers?: readonly string[];
+}
+
+const ofStatus = (status: number, ...without: readonly ErrorCode[]) =>
+  CODES.filter((code) => CATALOGUE[code].status === status && !without.includes(code));
+
+const RATE_LIMITS = ['requests', 'tokens'].flatMap((window) =>
+  ['limit', 'remaining', 'reset'].map((what) => `x-ratelimit-${what}-${window}`),
+);
+/** Headers of a response that follows the admission. */
+const ADMITTED = ['x-generation-id-if-admitted', ...RATE_LIMITS];
+
+const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
+  RouteNotFound: { description: 'There is no such path or method.', codes: ['route_not_found'] },
+  Chat400: { description: 'The request is refused for its content.', codes: ofStatus(400), headers: ADMITTED },
+  Chat401: { description: 'The key is refused.', codes: ofStatus(401) },
+  Chat402: { description: 'The balance does not cover the request.', codes: ofStatus(402), headers: RATE_LIMITS },
+  Chat403: { description: 'The key or its organization lacks a right.', codes: ofStatus(403) },
+  Chat404: { description: 'The model does not exist.', codes: ['model_not_found'] },
+  Chat408: { description: 'Time was up.', codes: ofStatus(408), headers: ADMITTED },
+  Chat409: {
+    description: 'The first request with this Idempotency-Key is still running.',
+    codes: ofStatus(409),
+    headers: ['retry-after-ms'],
+  },
+  Chat413: { description: 'The headers or the body are too large.', codes: ofStatus(413) },
+  Chat422: { description: 'The Idempotency-Key belongs to another body.', codes: ofStatus(422) },
+  Chat429: {
+    description: 'A limit is reached.',
+    codes: ofStatus(429),
+    headers: ['retry-after', 'x-should-retry', ...RATE_LIMITS],
+  },
+  Chat500: { description: 'A fault of the gateway or of its configuration.', codes: ofStatus(500), headers: ADMITTED },
+  Chat503: {
+    description: 'No provider answered, or the gateway has no capacity.',
+    codes: ofStatus(503),
+    headers: ['retry-after-if-known', ...ADMITTED],
+  },
+  Read400: {
+    description: 'The query, or the request as HTTP, is malformed.',
+    codes: ['invalid_request', 'unknown_parameter'],
+  },
+  Read401: { description: 'The key is refused.', codes: ofStatus(401) },
+  Read403: { description: 'The key or its organization lacks a right.', codes: ['missing_scope', 'org_suspended'] },
+  AnyScope403: { description: 'The organization is suspended.', codes: ['org_suspended'] },
+  Generation404: { description: 'There is no such generation, or not yet.', codes: ['generation_not_found'] },
+  Read408: { description: 'Time was up.', codes: ofStatus(408) },
+  Read413: { description: 'The headers or the body are too large.', codes: ofStatus(413) },
+  Read429: { description: 'A limit is reached.', codes: ['rpm_exceeded'], headers: ['retry-after'] },
+  Read500: { description: 'A fault of the gateway.', codes: ['internal_error'] },
+  Read503: { description: 'The gateway has no capacity.', codes: ['no_capacity'], headers: ['retry-after'] },
+};
+
+/** Codes with which a stream can end that has begun. */
+const IN_STREAMS: readonly ErrorCode[] = ['internal_error', 'no_capacity', 'request_timeout', 'upstream_error'];
+
+const USD = { $ref: '#/components/schemas/Usd' };
+/** Metadata by code; all others have none. */
+const METADATA: Readonly<Partial<Record<ErrorCode, object>>> = {
+  insufficient_credits: {
+    type: 'object',
+    required: ['available_usd', 'estimated_usd'],
+    additionalProperties: false,
+    properties: { available_usd: USD, estimated_usd: USD, top_up_url: { type: 'string' } },
+  },
+};
+
+/** The generated part: members of `components.schemas`, then `components.responses`. */
+function errorsPart(): string {
+  const schemas = {
+    ...Object.fromEntries(CODES.map((code) => [code, errorSchema(code)])),
+    StreamError: oneOfErrors(IN_STREAMS),
+  };
+  const responses = Object.fromEntries(Object.entries(RESPONSES).map(([name, each]) => [name, errorResponse(each)]));
+  return `${indented(schemas, 4)}  responses:\n${indented(responses, 4)}`;
+}
+
+function errorSchema(code: ErrorCode): object {
+  const entry: CatalogueEntry = CATALOGUE[code];
+  const canNameField = entry.param !== undefined || entry.status === 400;
+  return {
+    description: entry.advice,
+    type: 'object',
+    required: ['message', 'type', 'code', ...(entry.param === undefined ? [] : ['param']), 'metadata'],
+    additionalProperties: false,
+    properties: {
+      message: messageSchema(entry.message),
+      type: { const: entry.type },
+      code: { const: code },
+      ...(canNameField ? { param: { type: 'string' } } : {}),
+      metadata: METADATA[code] ?? { type: 'object', maxProperties: 0 },
+    },
+  };
+}
+
+/** A message with `{places}` is a pattern, and one that is a place alone is any text. */
+function messageSchema(message: string): object {
+  if (message === '{problem}') return { type: 'string', minLength: 1 };
+  if (!message.includes('{')) return { const: message };
+  const pattern = message.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[\\s\\S]*');
+  return { type: 'string', pattern: `^${pattern}$` };
+}
+
+function errorResponse({ description, codes, headers = [] }: ErrorResponse): object {
+  const all = ['x-request-id', 'cache-control', 'x-content-type-options', ...headers];
+  return {
+    description,
+    headers: Object.fromEntries(
+      all.map((name) => [name.replace(/-if-\w+$/, ''), { $ref: `#/components/headers/${name}` }]),
+    ),
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['error'],
+          additionalProperties: false,
+          properties: { error: oneOfErrors(codes) },
+        },
+      },
+    },
+  };
+}
+
+function oneOfErrors(codes: readonly ErrorCode[]): object {
+  const refs = codes.map((code) => ({ $ref: `#/components/schemas/${code}` }));
+  return { oneOf: refs, discriminator: { propertyName: 'code' } };
+}
+
+/** Block style, with small members on one line each. */
+function indented(value: object, by: number): string {
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Map: (_, map) => {
+      map.flow = map.items.length <= 2 && map.items.every((pair) => isScalar(pair.value));
+    },
+    Seq: (_, list) => {
+      list.flow = list.items.every((item) => isScalar(item));
+    },
+  });
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false }).replace(/^(?=.)/gm, ' '.repeat(by));
+}
+
+/** The document with its generated part as the catalogue has it. */
+export function withErrors(document: string): string {
+  const start = document.indexOf(BEGIN);
+  const end = document.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`docs/openapi.yaml needs ${BEGIN} and, below it, ${END}`);
+  return document.slice(0, start + BEGIN.length) + errorsPart() + document.slice(end);
+}
