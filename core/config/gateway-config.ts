@@ -167,7 +167,7 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly problem?: string;
 }
 
-export type Capability = 'tools' | 'vision' | 'json_mode';
+export type Capability = 'tools' | 'vision' | 'json_mode' | 'files';
 
 export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly provider: OfProvider;

@@ -120,7 +120,12 @@ const target = section({
 });
 
 export const MODEL = section({
-  capabilities: list(oneOf(['tools', 'vision', 'json_mode']), 0, 3, 'of tools, vision, json_mode').prefault([]),
+  capabilities: list(
+    oneOf(['tools', 'vision', 'json_mode', 'files']),
+    0,
+    4,
+    'of tools, vision, json_mode, files',
+  ).prefault([]),
   reasoning_efforts: list(
     matching(/^[a-z0-9_-]{1,32}$/, 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"'),
     0,

@@ -13,11 +13,21 @@ export interface ChatFacts {
   jsonFormat: boolean;
   hasTools: boolean;
   hasImages: boolean;
+  /** Place of the first file. */
+  fileParam?: string;
   reasoningEffort?: string;
+  /** `service_tier` as it is sent. */
+  serviceTier?: string;
+  /** First field that makes the provider write its cache. */
+  cacheField?: string;
+  /** `metadata` as JSON. Absent: it has no members. */
+  metadata?: string;
   /** Values of `user` and similar fields, by field. Providers get hashes of them. */
   readonly identities: Map<string, string>;
   /** Members of `stream_options` except `include_usage`. */
   otherStreamOptions: readonly Span[];
+  /** Images that are given as a string, with its quotes. */
+  readonly bareImages: Span[];
   readonly prompt: PromptRecorder;
 }
 
@@ -31,6 +41,7 @@ export function newChatFacts(): ChatFacts {
     hasImages: false,
     identities: new Map(),
     otherStreamOptions: [],
+    bareImages: [],
     prompt: new PromptRecorder(),
   };
 }

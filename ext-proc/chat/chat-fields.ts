@@ -1,7 +1,16 @@
-import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { checkMessages } from './chat-messages.ts';
+import { checkPrediction } from './chat-prediction.ts';
 import { checkResponseFormat, checkToolChoice, checkTools } from './chat-tools.ts';
-import type { JsonCursor } from './json/json-cursor.ts';
+import {
+  cacheRule,
+  checkMetadata,
+  checkModalities,
+  checkServiceTier,
+  checkStore,
+  notOffered,
+} from './service-fields.ts';
+import { booleanRule, integerRule, type Note, numberRule, shortText, textRule } from './value-rules.ts';
 
 /** In characters, each a code point. */
 const LONGEST_IDENTITY = 512;
@@ -53,64 +62,22 @@ export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, Field
   ['safety_identifier', textRule(LONGEST_IDENTITY, noteIdentity)],
   ['prompt_cache_key', textRule(LONGEST_IDENTITY, noteIdentity)],
   ['verbosity', textRule(LONGEST_LEVEL)],
+  ['store', checkStore],
+  ['metadata', checkMetadata],
+  ['service_tier', checkServiceTier],
+  ['prompt_cache_options', cacheRule('object')],
+  ['prompt_cache_retention', cacheRule('string')],
+  ['modalities', checkModalities],
+  ['prediction', checkPrediction],
+  ['audio', notOffered('is not offered: completions are text')],
+  ['web_search_options', notOffered('is not offered: no model here searches the web')],
+  ['moderation', notOffered('is not offered')],
+  ['functions', notOffered('is not offered; send tools, each {"type":"function","function":{…}}')],
+  ['function_call', notOffered('is not offered; send tool_choice with tools')],
 ]);
-
-interface NumberBounds {
-  readonly min: number;
-  readonly max: number;
-  readonly integer?: boolean;
-}
-
-type Note<Value> = (value: Value, facts: ChatFacts, field: string) => void;
-
-function numberRule({ min, max, integer = false }: NumberBounds, note?: Note<number>): FieldRule {
-  const requirement = `must be ${integer ? 'an integer' : 'a number'} from ${min} to ${max}`;
-  return (cursor, facts, field) => {
-    if (cursor.kind() !== 'number') return invalidField(field, requirement);
-    const value = cursor.number();
-    if (value < min || value > max || (integer && !Number.isInteger(value))) return invalidField(field, requirement);
-    note?.(value, facts, field);
-    return undefined;
-  };
-}
-
-/** Accepts an integer of any size, because providers accept different ranges. */
-function integerRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
-  const isInteger = cursor.kind() === 'number' && Number.isInteger(cursor.number());
-  return isInteger ? undefined : invalidField(field, 'must be an integer');
-}
-
-function booleanRule(note?: Note<boolean>): FieldRule {
-  return (cursor, facts, field) => {
-    if (cursor.kind() !== 'boolean') return invalidField(field, 'must be true or false');
-    note?.(cursor.boolean(), facts, field);
-    if (!note) cursor.skip();
-    return undefined;
-  };
-}
 
 function noteIdentity(...[text, facts, field]: Parameters<Note<string>>): void {
   facts.identities.set(field, text);
-}
-
-/** At most so many characters. */
-function textRule(longest: number, note?: Note<string>): FieldRule {
-  return (cursor, facts, field) => {
-    const text = shortText(cursor, longest);
-    if (text === undefined) return invalidField(field, `must be a string of at most ${longest} characters`);
-    note?.(text, facts, field);
-    return undefined;
-  };
-}
-
-/**
- * Reads the string at the cursor. `undefined`: another kind of value, or a longer string. A code
- * point is one or two UTF-16 units.
- */
-function shortText(cursor: JsonCursor, longest: number): string | undefined {
-  if (cursor.kind() !== 'string') return undefined;
-  const text = cursor.text(2 * longest + 1);
-  return text.length <= longest || [...text].length <= longest ? text : undefined;
 }
 
 /** `max_completion_tokens` is an alias of `max_tokens`; a request has at most one of them. */

@@ -72,6 +72,15 @@ describe('messages that SDKs send', () => {
         { role: 'function', name: 'f', content: '1' },
       ],
     ],
+    ['reasoning and nothing else', [{ role: 'assistant', content: null, reasoning_content: 'because' }]],
+    [
+      'a call of a custom tool',
+      [
+        { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: 'free text' } }] },
+        { role: 'tool', tool_call_id: 'c', content: '3' },
+      ],
+    ],
+    ['an image as a plain string', [{ role: 'user', content: [{ type: 'image_url', image_url: PIXEL }] }]],
     ['tool results in parts', [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: '3' }] }]],
     [
       'reasoning of another provider',
@@ -102,7 +111,14 @@ describe('messages that are refused', () => {
     ['messages[1].tool_calls[0]', { role: 'assistant', tool_calls: ['x'] }],
     ['messages[1].tool_calls[1].id', { role: 'assistant', tool_calls: [CALL, { ...CALL, id: undefined }] }],
     ['messages[1].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...CALL, id: 1 }] }],
-    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: 'custom' }] }],
+    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: 'web_search' }] }],
+    ['messages[1].tool_calls[0].custom', { role: 'assistant', tool_calls: [{ ...CALL, type: 'custom' }] }],
+    [
+      'messages[1].tool_calls[0].custom.input',
+      { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', arguments: '' } }] },
+    ],
+    ['messages[1].content', { role: 'assistant', content: null, reasoning_content: null }],
+    ['messages[1].content', { role: 'user', content: null, reasoning_content: 'x' }],
     ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: undefined }] }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ ...CALL, function: undefined }] }],
     [
@@ -126,11 +142,12 @@ describe('messages that are refused', () => {
         ],
       },
     ],
-    ['messages[1].content[0].type', { role: 'user', content: [{ type: 'file', file: {} }] }],
+    ['messages[1].content[0].type', { role: 'user', content: [{ type: 'video_url', video_url: { url: PIXEL } }] }],
     ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text' }] }],
     ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text', text: null }] }],
     ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url' }] }],
-    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: PIXEL }] }],
+    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: 'a.png' }] }],
+    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: 1 }] }],
     ['messages[1].content[0].image_url.url', image(undefined)],
     ['messages[1].content[0].image_url.url', image(1)],
     ['messages[1].content[0].image_url', image('file:///etc/passwd')],
@@ -148,6 +165,15 @@ describe('images', () => {
       hasImages: true,
       hasRemoteImages: true,
       remoteImageParam: 'messages[2].content[0].image_url',
+    });
+  });
+
+  it('may be plain strings', () => {
+    const plain = (image_url: string) => ({ role: 'user', content: [{ type: 'image_url', image_url }] });
+    const other = image(PIXEL);
+    expect(read(plain(PIXEL))).toMatchObject({ hasImages: true, hasMedia: true, hasRemoteImages: false });
+    expect(read(other, plain('https://example.test/a.png'))).toMatchObject({
+      remoteImageParam: 'messages[1].content[0].image_url',
     });
   });
 

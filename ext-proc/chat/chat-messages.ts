@@ -1,5 +1,6 @@
 import type { Refusal } from '../../core/errors/refusal.ts';
 import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
@@ -19,7 +20,7 @@ class MessageReader {
   readonly #index: number;
   #role = '';
   #hasContent = false;
-  /** An assistant message needs no content if it has tool calls, a refusal or audio. */
+  /** An assistant message needs no content if it has tool calls, a refusal, reasoning or audio. */
   #speaksOtherwise = false;
   #hasToolCallId = false;
   /** Index of the content part or tool call in progress, for `param`. */
@@ -66,7 +67,7 @@ class MessageReader {
       case 'function_call':
         if (kind === 'null') return void cursor.skip();
         this.#speaksOtherwise = true;
-        return this.#calledFunction('.function_call');
+        return this.#called('.function_call', 'arguments');
       case 'refusal':
         if (kind === 'null') return void cursor.skip();
         this.#speaksOtherwise = true;
@@ -77,11 +78,14 @@ class MessageReader {
   }
 
   /**
-   * Unknown nested fields pass (`reasoning_content`, `cache_control`); providers may show them to
+   * Unknown nested fields pass (`reasoning_details`, `cache_control`); providers may show them to
    * the model, so they are counted.
    */
   #unknownMember(name = ''): undefined {
-    if (name === 'audio' && this.#cursor.kind() === 'object') this.#speaksOtherwise = true;
+    const kind = this.#cursor.kind();
+    // Histories of reasoning models have messages with nothing but their reasoning.
+    if ((name === 'audio' && kind === 'object') || (name === 'reasoning_content' && kind === 'string'))
+      this.#speaksOtherwise = true;
     this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;
   }
@@ -95,7 +99,9 @@ class MessageReader {
         return this.#countedText('.content');
       case 'array':
         this.#hasContent = true;
-        return this.#eachItem('content', () => this.#part());
+        return this.#eachItem('content', () =>
+          readPart(this.#cursor, this.#facts, MESSAGE_PARTS, (at) => this.#param(at)),
+        );
       default:
         return this.#invalid('.content', 'must be a string or an array of content parts');
     }
@@ -111,86 +117,49 @@ class MessageReader {
     return refusal;
   }
 
-  #part(): Refusal | undefined {
-    const cursor = this.#cursor;
-    if (cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
-    this.#facts.prompt.parts++;
-    const type = cursor.wordOfMember('type');
-    if (!PART_TYPES.has(type)) {
-      return this.#eachMember('', () => void cursor.skip()) ?? this.#invalid('.type', 'must be text or image_url');
-    }
-    let isThere = false;
-    const refusal = this.#eachMember('', (name) => {
-      if (name === 'type') return void cursor.skip();
-      if (name === type) {
-        isThere = true;
-        return type === 'image_url' ? this.#image() : this.#countedText(`.${type}`);
-      }
-      if (MEDIA.has(name) && cursor.kind() !== 'null')
-        return this.#invalid(`.${name}`, `has no place in a part of type ${type}`);
-      return this.#unknownMember();
-    });
-    if (refusal) return refusal;
-    return isThere ? undefined : this.#invalid(`.${type}`, 'is missing');
-  }
-
-  #image(): Refusal | undefined {
-    const cursor = this.#cursor;
-    if (cursor.kind() !== 'object') return this.#invalid('.image_url', 'must be an object with a url');
-    let hasUrl = false;
-    const refusal = this.#eachMember('.image_url', (name) => {
-      if (name !== 'url') return this.#unknownMember();
-      if (cursor.kind() !== 'string') return this.#invalid('.image_url.url', 'must be a string');
-      hasUrl = true;
-      this.#facts.hasImages = true;
-      const { isEscaped } = cursor;
-      const { start, end } = cursor.textSpan();
-      this.#facts.prompt.images.push({ start, end, isEscaped, param: this.#param('.image_url') });
-      return undefined;
-    });
-    return refusal ?? (hasUrl ? undefined : this.#invalid('.image_url.url', 'must be a string'));
-  }
-
   #toolCall(): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
     this.#speaksOtherwise = true;
     this.#facts.prompt.toolCalls++;
-    let [hasId, isFunction, isDefined] = [false, false, false];
+    let [hasId, isDefined] = [false, false];
+    const type = cursor.wordOfMember('type');
+    if (type !== 'function' && type !== 'custom') {
+      return this.#eachMember('', () => void cursor.skip()) ?? this.#invalid('.type', 'must be "function" or "custom"');
+    }
     const refusal = this.#eachMember('', (name) => {
       switch (name) {
         case 'id':
           hasId = true;
           return this.#countedText('.id');
         case 'type':
-          isFunction = cursor.kind() === 'string' && cursor.word() === 'function';
-          return isFunction ? undefined : this.#invalid('.type', 'must be "function"');
-        case 'function':
+          return void cursor.skip();
+        case type:
           isDefined = true;
-          return this.#calledFunction('.function');
+          return this.#called(`.${type}`, type === 'custom' ? 'input' : 'arguments');
         default:
           return this.#unknownMember();
       }
     });
     if (refusal) return refusal;
     if (!hasId) return this.#invalid('.id', 'must be a string');
-    if (!isFunction) return this.#invalid('.type', 'must be "function"');
-    return isDefined ? undefined : this.#invalid('.function', 'must be an object');
+    return isDefined ? undefined : this.#invalid(`.${type}`, 'must be an object');
   }
 
-  #calledFunction(at: '.function' | '.function_call'): Refusal | undefined {
+  /** A function or custom tool that was called. `given` is the member with what it was given. */
+  #called(at: '.function' | '.function_call' | '.custom', given: 'arguments' | 'input'): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid(at, 'must be an object');
-    let [hasName, hasArguments] = [false, false];
+    let [hasName, hasGiven] = [false, false];
     const refusal = this.#eachMember(at, (name) => {
-      if (name !== 'name' && name !== 'arguments') return this.#unknownMember();
+      if (name !== 'name' && name !== given) return this.#unknownMember();
       if (name === 'name') hasName = true;
-      else hasArguments = true;
+      else hasGiven = true;
       return this.#countedText(`${at}.${name}`);
     });
     if (refusal) return refusal;
     if (!hasName) return this.#invalid(`${at}.name`, 'must be a string');
-    return hasArguments ? undefined : this.#invalid(`${at}.arguments`, 'must be a string');
+    return hasGiven ? undefined : this.#invalid(`${at}.${given}`, 'must be a string');
   }
 
   #eachMember(at: string, read: (name: string) => Refusal | undefined): Refusal | undefined {
@@ -198,9 +167,7 @@ class MessageReader {
   }
 
   #countedText(at: string): Refusal | undefined {
-    if (this.#cursor.kind() !== 'string') return this.#invalid(at, 'must be a string');
-    this.#facts.prompt.addText(this.#cursor.textSpan());
-    return undefined;
+    return countText(this.#cursor, this.#facts, () => this.#param(at));
   }
 
   #invalid(at: string, requirement: string): Refusal {
@@ -212,9 +179,3 @@ class MessageReader {
     return `messages[${this.#index}]${item}${at}`;
   }
 }
-
-/** The content parts that are accepted. Each has the member that it is named for. */
-const PART_TYPES: ReadonlySet<string> = new Set(['text', 'image_url', 'refusal']);
-
-/** Members that carry media. Some parsers go by them, whatever the type of the part is. */
-const MEDIA: ReadonlySet<string> = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);

@@ -21,7 +21,19 @@ export interface ChatRequest {
   readonly hasRemoteImages: boolean;
   /** Place of the first remote image, as an error's `param`. */
   readonly remoteImageParam?: string;
+  /** Place of the first file, as an error's `param`. */
+  readonly fileParam?: string;
+  /** Images or files, whose tokens only a provider counts. */
+  readonly hasMedia: boolean;
   readonly reasoningEffort?: string;
+  /** `service_tier` as it is sent: `default` for `auto`. */
+  readonly serviceTier?: string;
+  /** First field that makes the provider write its cache. */
+  readonly cacheField?: string;
+  /** End user of the customer, as the client named it. Never logged. */
+  readonly user?: string;
+  /** `metadata` as JSON, for the request log. Never logged. */
+  readonly metadata?: string;
   readonly inputTokens: InputTokens;
   /** Estimates without samples: every process gets the same. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;

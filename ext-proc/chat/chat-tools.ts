@@ -4,8 +4,8 @@ import type { JsonCursor } from './json/json-cursor.ts';
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
 /**
- * `tools`: functions only. Providers show definitions to the model in a form of their own, so the
- * whole of each is counted.
+ * `tools`: functions, and custom tools, which take free text. Providers show definitions to the
+ * model in a form of their own, so the whole of each is counted.
  */
 export const checkTools: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'array') return invalidField(field, 'must be an array of tools');
@@ -21,24 +21,22 @@ const at = (param: string) => (member: string) => param + member;
 
 function checkTool(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
-  let isFunction = false;
+  const type = cursor.wordOfMember('type');
   let isDefined = false;
   const refusal = eachMember(cursor, at(param), (key) => {
-    if (key === 'type') {
-      isFunction = cursor.kind() === 'string' && cursor.word() === 'function';
-      return isFunction
-        ? undefined
-        : invalidField(`${param}.type`, 'must be "function"; other tools are not supported');
-    }
-    if (key !== 'function') return void cursor.skip();
+    if (key !== type || !TOOL_TYPES.has(type)) return void cursor.skip();
     isDefined = true;
-    return checkFunction(cursor, `${param}.function`);
+    return checkFunction(cursor, `${param}.${type}`);
   });
   if (refusal) return refusal;
-  if (!isFunction) return invalidField(`${param}.type`, 'must be "function"');
-  return isDefined ? undefined : invalidField(`${param}.function`, 'must be an object');
+  if (!TOOL_TYPES.has(type))
+    return invalidField(`${param}.type`, 'must be "function" or "custom"; other tools are not supported');
+  return isDefined ? undefined : invalidField(`${param}.${type}`, 'must be an object');
 }
 
+const TOOL_TYPES: ReadonlySet<string> = new Set(['function', 'custom']);
+
+/** A function, a custom tool or a schema of a response: each has a name. */
 function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
   let isNamed = false;
@@ -68,7 +66,7 @@ function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule>
 const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 
 /**
- * A word, `{"type":"function","function":{"name"}}`, or
+ * A word, `{"type":"function","function":{"name"}}`, the same with `custom`, or
  * `{"type":"allowed_tools","allowed_tools":{…}}`.
  */
 export const checkToolChoice: Rule = (cursor, _facts, field) => {
@@ -85,16 +83,16 @@ export const checkToolChoice: Rule = (cursor, _facts, field) => {
       type = cursor.word();
       return undefined;
     }
-    if (key === 'function') {
+    if (TOOL_TYPES.has(key)) {
       described.add(key);
-      return checkFunction(cursor, `${field}.function`);
+      return checkFunction(cursor, `${field}.${key}`);
     }
     if (key === 'allowed_tools' && cursor.kind() === 'object') described.add(key);
     return void cursor.skip();
   });
   if (refusal) return refusal;
-  if (type !== 'function' && type !== 'allowed_tools') {
-    return invalidField(`${field}.type`, 'must be "function" or "allowed_tools"');
+  if (!TOOL_TYPES.has(type) && type !== 'allowed_tools') {
+    return invalidField(`${field}.type`, 'must be "function", "custom" or "allowed_tools"');
   }
   return described.has(type) ? undefined : invalidField(`${field}.${type}`, 'must be an object');
 };

@@ -59,8 +59,25 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
     const accepted = model.reasoningEfforts.length === 0 ? '(no level at all)' : model.reasoningEfforts.join(', ');
     return refuse('reasoning_effort_not_supported', { ...named, accepted });
   }
-  return undefined;
+  return checkFields(chat, model);
 }
+
+/** Fields that depend on the model and have no error code of their own. */
+function checkFields({ fileParam, serviceTier, cacheField }: ChatRequest, model: Model): Refusal | undefined {
+  const named = `The model ${model.id}`;
+  if (fileParam !== undefined && !model.capabilities.has('files'))
+    return refuse('invalid_request', { problem: `${named} cannot read files.` }, { param: fileParam });
+  if (serviceTier !== undefined && !TIERS.has(serviceTier)) {
+    const problem = `${named} has no such service_tier. Accepted: auto, ${[...TIERS].join(', ')}.`;
+    return refuse('invalid_request', { problem }, { param: 'service_tier' });
+  }
+  if (cacheField === undefined) return undefined;
+  const problem = `${named} has no price for writes to the prompt cache, so ${cacheField} is not offered.`;
+  return refuse('invalid_request', { problem }, { param: cacheField });
+}
+
+/** Tiers that have a price, in every model. `auto` is read as `default`. */
+const TIERS: ReadonlySet<string> = new Set(['default']);
 
 /**
  * The client's limit, or the model's default. A default is lowered to the organization's cap and to

@@ -40,7 +40,7 @@ export async function chooseModel(
     if (estimate === undefined) return undefined;
     choice = checkModel(chat, principal, config, estimate);
   }
-  if (!isRefusal(choice)) return { chat, choice };
+  if (!isRefusal(choice)) return { chat: withFileCeiling(chat, choice), choice };
   const window = model?.contextWindow ?? 0;
   if (choice.code !== 'context_length_exceeded' || chat.inputTokens.estimate > ESTIMATE_AT_MOST_TIMES * window)
     return choice;
@@ -68,7 +68,19 @@ export async function chooseByCount(
   if (text === undefined) return undefined;
   const counted = { ...chat, inputTokens: withText(chat.inputTokens, text) };
   const choice = checkModel(counted, principal, config);
-  return isRefusal(choice) ? choice : { chat: counted, choice };
+  return isRefusal(choice) ? choice : { chat: withFileCeiling(counted, choice), choice };
+}
+
+/**
+ * Only a provider counts files, and no prompt is longer than the context window. It is not added to
+ * the ceiling of the text, which is in the window too.
+ */
+function withFileCeiling(chat: ChatRequest, { model }: ModelChoice): ChatRequest {
+  if (chat.fileParam === undefined) return chat;
+  const { inputTokens } = chat;
+  const ceiling = Math.max(inputTokens.ceiling, model.contextWindow);
+  const normalizedCeiling = Math.max(inputTokens.normalizedCeiling, model.contextWindow);
+  return { ...chat, inputTokens: { ...inputTokens, ceiling, normalizedCeiling, fileCeiling: model.contextWindow } };
 }
 
 function withText(input: InputTokens, textTokens: number): InputTokens {

@@ -16,6 +16,8 @@ export interface ReadBody {
   readonly prompt: PromptRecord;
   /** `undefined` for an image whose size could not be read. */
   readonly imageSizes: readonly (ImageSize | undefined)[];
+  /** Bytes of each file, decoded. */
+  readonly fileBytes: readonly number[];
   readonly fields: readonly BodyField[];
 }
 
@@ -86,6 +88,7 @@ const NOTHING = Buffer.alloc(0);
 export function* countTokens(body: ReadBody, samples: boolean): Steps<InputTokens> {
   const tally = new TokenTally(body.isPlain, samples);
   for (const size of body.imageSizes) tally.addImage(size);
+  for (const bytes of body.fileBytes) tally.addFile(bytes);
   yield* tally.add(body.bytes, body.prompt);
   return tally.total();
 }

@@ -77,6 +77,23 @@ describe('the body for a provider', () => {
     );
   });
 
+  it('has the official form of images that are plain strings, wherever they stand', () => {
+    const url = 'data:image/png;base64,QUJD';
+    const part = fc.oneof(
+      fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'grapheme' }) }),
+      fc.constant({ type: 'image_url', image_url: url }),
+      fc.constant({ image_url: { detail: 'low', url }, type: 'image_url' }),
+    );
+    const messages = fc.array(fc.record({ role: fc.constant('user'), content: fc.array(part) }), { minLength: 1 });
+    fc.assert(
+      fc.property(messages, fc.integer({ min: 0, max: 2 }), (sent, indent) => {
+        const body = encode(JSON.stringify({ messages: sent, model: 'm', seed: 1 }, null, indent));
+        const official = JSON.stringify(sent).replaceAll(`"image_url":"${url}"`, `"image_url":{"url":"${url}"}`);
+        expect(JSON.parse(body).messages).toEqual(JSON.parse(official));
+      }),
+    );
+  });
+
   it('means what the client’s body means, for any order, spacing and values of the fields', () => {
     const value = {
       messages: fc.array(

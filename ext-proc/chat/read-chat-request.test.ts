@@ -165,6 +165,7 @@ describe('types and ranges of fields', () => {
       'auto',
       'required',
       { type: 'function', function: { name: 'f' } },
+      { type: 'custom', custom: { name: 'f' } },
       { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } },
     ],
     response_format: [
@@ -175,6 +176,7 @@ describe('types and ranges of fields', () => {
     tools: [
       [],
       [{ type: 'function', function: { name: 'f', description: null, parameters: null, strict: true, x: 1 }, y: 2 }],
+      [{ type: 'custom', custom: { name: 'f', description: 'd', format: { type: 'grammar', grammar: {} } } }],
     ],
   };
   const bad: Record<string, readonly unknown[]> = {
@@ -222,7 +224,9 @@ describe('types and ranges of fields', () => {
     ['tools[0]', { tools: [1] }],
     ['tools[0].type', { tools: [{}] }],
     ['tools[1].type', { tools: [{ type: 'function', function: { name: 'f' } }, { type: 'web_search' }] }],
-    ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+    ['tools[0].custom', { tools: [{ type: 'custom', function: { name: 'f' } }] }],
+    ['tools[0].custom.name', { tools: [{ type: 'custom', custom: {} }] }],
+    ['tools[0].custom.Name', { tools: [{ type: 'custom', custom: { name: 'f', Name: 'g' } }] }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
     ['tools[0].function', { tools: [{ type: 'function', function: 'f' }] }],
     ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
@@ -231,7 +235,8 @@ describe('types and ranges of fields', () => {
     ['tools[0].function.description', { tools: [{ type: 'function', function: { name: 'f', description: 1 } }] }],
     ['tools[0].function.strict', { tools: [{ type: 'function', function: { name: 'f', strict: 1 } }] }],
     ['tool_choice.type', { tool_choice: {} }],
-    ['tool_choice.type', { tool_choice: { type: 'custom' } }],
+    ['tool_choice.custom', { tool_choice: { type: 'custom' } }],
+    ['tool_choice.custom.name', { tool_choice: { type: 'custom', custom: {} } }],
     ['tool_choice.function', { tool_choice: { type: 'function' } }],
     ['tool_choice.function.name', { tool_choice: { type: 'function', function: {} } }],
     ['tool_choice.allowed_tools', { tool_choice: { type: 'allowed_tools' } }],

@@ -4,12 +4,12 @@ import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat
 import { CHAT_FIELDS } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
-import { JsonCursor } from './json/json-cursor.ts';
+import { JsonCursor, type Span } from './json/json-cursor.ts';
 import { JsonScan, type ScannedObject } from './json/json-scan.ts';
-import type { BodyField } from './provider-body.ts';
+import type { BodyField, SentFacts } from './provider-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
-import { imageSource } from './tokens/image-source.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
+import { fileSource, imageSource } from './tokens/media-source.ts';
 import type { PromptRecord } from './tokens/prompt-record.ts';
 
 /**
@@ -36,13 +36,15 @@ export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefi
   // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, end }) => ({ name, start, end }));
-  const images = prompt.images.length === 0 ? NO_IMAGES : yield* readImages(body.bytes, prompt);
-  // These images stand before the refused field.
-  if (isRefusal(images)) return images;
+  const hasMedia = prompt.images.length + prompt.files.length > 0;
+  const media = hasMedia ? yield* readMedia(body.bytes, prompt) : NO_MEDIA;
+  // These images and files stand before the refused field.
+  if (isRefusal(media)) return media;
   if (refusal) return refusal;
-  const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes: images.sizes };
+  const { imageSizes, fileBytes, remoteParam } = media;
+  const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes, fileBytes };
   const inputTokens = yield* countTokens(read, true);
-  return chatRequest(model, facts, read, inputTokens, images.remoteParam);
+  return chatRequest(model, facts, read, inputTokens, remoteParam);
 }
 
 const COMPRESSED = refuse(
@@ -101,33 +103,44 @@ function checkFields(present: PresentFields, facts: ChatFacts): Refusal | undefi
   return undefined;
 }
 
-interface Images {
-  readonly sizes: readonly (ImageSize | undefined)[];
-  /** The first that is a remote link, as `param` names it. */
+interface Media {
+  readonly imageSizes: readonly (ImageSize | undefined)[];
+  readonly fileBytes: readonly number[];
+  /** The first image that is a remote link, as `param` names it. */
   readonly remoteParam: string | undefined;
 }
 
-const NO_IMAGES: Images = { sizes: [], remoteParam: undefined };
+const NO_MEDIA: Media = { imageSizes: [], fileBytes: [], remoteParam: undefined };
 
-/** Images are read in steps of so many bytes. Each image counts as some bytes more. */
+/** Media are read in steps of so many bytes. Each counts as some bytes more. */
 const STEP_BYTES = 512 * 1024;
-const IMAGE_BYTES = 1024;
+const MEDIUM_BYTES = 1024;
 
-function* readImages(bytes: Buffer, { images }: PromptRecord): Steps<Images | Refusal> {
-  const sizes: (ImageSize | undefined)[] = [];
+function* readMedia(bytes: Buffer, { images, files }: PromptRecord): Steps<Media | Refusal> {
+  const imageSizes: (ImageSize | undefined)[] = [];
+  const fileBytes: number[] = [];
   let remoteParam: string | undefined;
   let sinceStep = 0;
+  const isStep = ({ start, end }: Span) => {
+    sinceStep += MEDIUM_BYTES + end - start;
+    if (sinceStep < STEP_BYTES) return false;
+    sinceStep = 0;
+    return true;
+  };
   for (const image of images) {
     const source = yield* imageSource(bytes, image);
     if (source.kind === 'invalid') return invalidField(image.param, source.requirement);
-    if (source.kind === 'inline') sizes.push(source.size);
+    if (source.kind === 'inline') imageSizes.push(source.size);
     else remoteParam ??= image.param;
-    sinceStep += IMAGE_BYTES + image.end - image.start;
-    if (sinceStep < STEP_BYTES) continue;
-    sinceStep = 0;
-    yield;
+    if (isStep(image)) yield;
   }
-  return { sizes, remoteParam };
+  for (const file of files) {
+    const source = yield* fileSource(bytes, file);
+    if (source.kind === 'invalid') return invalidField(file.param, source.requirement);
+    fileBytes.push(source.bytes);
+    if (isStep(file)) yield;
+  }
+  return { imageSizes, fileBytes, remoteParam };
 }
 
 function chatRequest(
@@ -137,8 +150,8 @@ function chatRequest(
   inputTokens: InputTokens,
   remoteImageParam: string | undefined,
 ): ChatRequest {
-  const { stream, otherStreamOptions, identities } = facts;
-  const sent = { stream, otherStreamOptions, identities };
+  const { stream, otherStreamOptions, identities, bareImages, serviceTier } = facts;
+  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, serviceTier };
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
     model,
@@ -149,6 +162,7 @@ function chatRequest(
     hasTools: facts.hasTools,
     hasImages: facts.hasImages,
     hasRemoteImages: remoteImageParam !== undefined,
+    hasMedia: facts.hasImages || facts.fileParam !== undefined,
     inputTokens,
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),
@@ -161,6 +175,12 @@ function chatRequest(
   if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;
   if (remoteImageParam !== undefined) request.remoteImageParam = remoteImageParam;
   if (facts.reasoningEffort !== undefined) request.reasoningEffort = facts.reasoningEffort;
+  if (facts.fileParam !== undefined) request.fileParam = facts.fileParam;
+  if (serviceTier !== undefined) request.serviceTier = serviceTier;
+  if (facts.cacheField !== undefined) request.cacheField = facts.cacheField;
+  if (facts.metadata !== undefined) request.metadata = facts.metadata;
+  const user = identities.get('user');
+  if (user !== undefined) request.user = user;
   return request;
 }
 

@@ -49,6 +49,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     hasTools: false,
     hasImages: options.imageCeiling !== undefined,
     hasRemoteImages: false,
+    hasMedia: options.imageCeiling !== undefined,
     inputTokens: {
       estimate: 3,
       ceiling: 30,

@@ -255,7 +255,7 @@ const CHAT = {
   includeUsage: false,
   completions: 1,
   jsonFormat: false,
-  ...{ hasTools: false, hasImages: false, hasRemoteImages: false },
+  ...{ hasTools: false, hasImages: false, hasRemoteImages: false, hasMedia: false },
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
   wholeEstimate: () => doneWith(1),
   ...{ promptText: () => '', promptTexts: () => [] },

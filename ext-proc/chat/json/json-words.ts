@@ -5,16 +5,17 @@ import { unescapeInto } from './json-text.ts';
 const FIELDS =
   'model messages max_tokens max_completion_tokens n stream stream_options response_format reasoning_effort tools tool_choice ' +
   'parallel_tool_calls temperature top_p stop seed presence_penalty frequency_penalty logit_bias logprobs top_logprobs user ' +
-  'safety_identifier prompt_cache_key verbosity';
+  'safety_identifier prompt_cache_key verbosity store metadata service_tier prompt_cache_options prompt_cache_retention modalities ' +
+  'prediction audio web_search_options moderation functions function_call';
 
 /** Names of nested members in the official API, and of other members that carry media. */
 const NESTED =
   'role content type text image_url url detail name function arguments id parameters description strict tool_calls tool_call_id ' +
-  'function_call refusal audio input_audio data format file file_data file_id filename video_url audio_url cache_control custom input ' +
+  'function_call refusal audio input_audio data format file file_data file_id file_url filename video_url audio_url cache_control custom input ' +
   'json_schema schema include_usage include_obfuscation allowed_tools';
 
 /** Values that the rules compare. */
-const VALUES = 'system developer user assistant tool none auto required json_object';
+const VALUES = 'system developer user assistant tool none auto required json_object reasoning_content';
 
 /**
  * Names and values that the gateway knows. They are found without making a string, which is six
@@ -79,7 +80,7 @@ function isAt(word: Uint8Array, bytes: Uint8Array, start: number, end: number): 
 /** Numbers that give each word a place of its own. */
 function placeOf(bytes: Uint8Array, start: number, end: number): number {
   const middle = byteAt(bytes, (start + end) >> 1);
-  return (byteAt(bytes, start) * 31 + byteAt(bytes, end - 1) * 3 + middle * 7 + (end - start) * 131) & 1023;
+  return (byteAt(bytes, start) + byteAt(bytes, end - 1) + middle + (end - start) * 97) & 1023;
 }
 
 const places: (Word | undefined)[] = Array<undefined>(1024).fill(undefined);

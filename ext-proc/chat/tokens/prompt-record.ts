@@ -14,12 +14,12 @@ export interface PromptRecord {
    * quotes and may have escapes.
    */
   readonly pieces: Int32Array;
-  readonly images: readonly ImagePlace[];
+  readonly images: readonly MediaPlace[];
+  readonly files: readonly MediaPlace[];
 }
 
-/** An image's `url`, between its quotes. */
-export interface ImagePlace extends Span {
-  readonly isEscaped: boolean;
+/** An image's `url` or a file's `file_data`, between its quotes. */
+export interface MediaPlace extends Span {
   readonly param: string;
 }
 
@@ -36,7 +36,8 @@ export class PromptRecorder {
   parts = 0;
   toolCalls = 0;
   tools = 0;
-  readonly images: ImagePlace[] = [];
+  readonly images: MediaPlace[] = [];
+  readonly files: MediaPlace[] = [];
   readonly #pieces: number[] = [];
 
   addText({ start, end }: Span): void {
@@ -54,7 +55,7 @@ export class PromptRecorder {
   }
 
   record(): PromptRecord {
-    const { messages, parts, toolCalls, tools, images } = this;
-    return { messages, parts, toolCalls, tools, images, pieces: new Int32Array(this.#pieces) };
+    const { messages, parts, toolCalls, tools, images, files } = this;
+    return { messages, parts, toolCalls, tools, images, files, pieces: new Int32Array(this.#pieces) };
   }
 }

@@ -52,6 +52,11 @@ export class TokenTally {
     this.#add(tokens, 1);
   }
 
+  /** The ceiling depends on the model (choose-model.ts). */
+  addFile(bytes: number): void {
+    this.#estimate += Math.min(MOST_FILE_TOKENS, Math.max(PAGE_TOKENS, Math.ceil(bytes / FILE_BYTES_PER_TOKEN)));
+  }
+
   total(): InputTokens {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
@@ -75,6 +80,15 @@ export class TokenTally {
     this.#ceiling += ceiling * times;
   }
 }
+
+/**
+ * The estimate of a PDF file. A page costs 1,500 to 3,000 tokens
+ * (https://platform.claude.com/docs/en/build-with-claude/pdf-support) and scanned ones have 100 KB
+ * and more. The bound keeps large scans out of refusals for their length.
+ */
+const PAGE_TOKENS = 2000;
+const FILE_BYTES_PER_TOKEN = 50;
+const MOST_FILE_TOKENS = 100_000;
 
 /** Cost of a short piece, besides its bytes, where steps are measured out. */
 const PIECE_BYTES = 64;

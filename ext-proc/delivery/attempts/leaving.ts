@@ -18,18 +18,18 @@ export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target
 }
 
 /**
- * Longest silence of a provider that may still report the usage of images after the client has
- * left. Reasoning models have their own rule (`isDrained`).
+ * Longest silence of a provider that may still report the usage of images and files after the
+ * client has left. Reasoning models have their own rule (`isDrained`).
  */
 const USAGE_SILENCE_MS = 10_000;
 
 /**
- * Handles a client that leaves before its stream has begun. Images are billed only by the
- * provider's usage, so it is awaited, unless nothing would be billed.
+ * Handles a client that leaves before its stream has begun. Images and files are billed only by
+ * the provider's usage, so it is awaited, unless nothing would be billed.
  */
 export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call: ProviderCall): void {
   const leftMs = remainingMs(delivery);
-  if (!delivery.admitted.chat.hasImages || provider.billPromptOnDisconnect === false) call.abort(FAILURES.abandoned);
+  if (!delivery.admitted.chat.hasMedia || provider.billPromptOnDisconnect === false) call.abort(FAILURES.abandoned);
   else call.limit(leftMs < USAGE_SILENCE_MS ? leftMs : USAGE_SILENCE_MS, FAILURES.abandoned);
 }
 
@@ -38,7 +38,7 @@ export function leaveBefore(delivery: ActiveDelivery, { provider }: Target, call
  * while the provider sends something.
  */
 export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): void {
-  if (!admitted.chat.hasImages) call.abort(FAILURES.abandoned);
+  if (!admitted.chat.hasMedia) call.abort(FAILURES.abandoned);
   else call.limitSilence(USAGE_SILENCE_MS, FAILURES.abandoned);
 }
 

@@ -55,7 +55,7 @@ describe('what is charged', () => {
   test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     meter.take(said('a b'));
-    const images = { ...chat, hasImages: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
+    const images = { ...chat, hasMedia: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
     expect((await meter.usage(images, countWords, false)).usage).toMatchObject({
       promptTokens: 900,
       completionTokens: 2,
@@ -64,7 +64,7 @@ describe('what is charged', () => {
     expect((await meter.usage(dear, countWords, false)).usage.promptTokens).toBe(900);
     // The text and the images at their ceiling, for one that left.
     expect((await meter.usage(dear, countWords, true)).usage.promptTokens).toBe(1503);
-    expect((await meter.usage({ ...images, hasImages: false }, countWords, false)).usage).toMatchObject({
+    expect((await meter.usage({ ...images, hasMedia: false }, countWords, false)).usage).toMatchObject({
       promptTokens: 3,
     });
   });

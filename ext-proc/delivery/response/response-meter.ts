@@ -130,19 +130,20 @@ export class ResponseMeter {
   }
 }
 
-/** The text, of which `counted` tokens are, says nothing of what the images cost. */
-export function promptTokensOf({ hasImages, inputTokens, tokensOmitted }: ChatRequest, counted: number): number {
+/** The text, of which `counted` tokens are, says nothing of what images and files cost. */
+export function promptTokensOf({ hasMedia, inputTokens, tokensOmitted }: ChatRequest, counted: number): number {
   const tokens = counted + tokensOmitted();
-  return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
+  return hasMedia && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
 }
 
 /**
- * The same with images at their ceiling, which is held. Estimates of dear models' images are up to
- * 33 times below what these bill.
+ * The same with images and files at their ceilings, which are held. Estimates of dear models'
+ * images are up to 33 times below what these bill, and a small file may unpack to a long text.
  */
 function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
   const text = counted + chat.tokensOmitted();
-  return Math.max(promptTokensOf(chat, counted), text + (chat.inputTokens.imageCeiling ?? 0));
+  const { imageCeiling = 0, fileCeiling = 0 } = chat.inputTokens;
+  return Math.max(promptTokensOf(chat, counted), text + imageCeiling, fileCeiling);
 }
 
 /** PostgreSQL takes no NUL in a text; a provider's odd id must not be what a charge fails for. */

@@ -4,20 +4,30 @@ import { characterEnd, textUpTo } from '../json/json-text.ts';
 import { Base64Text } from './base64-text.ts';
 import { type ImageSize, imageSize, isJpeg } from './image-size.ts';
 
+interface Invalid {
+  readonly kind: 'invalid';
+  readonly requirement: string;
+}
+
 export type ImageSource =
   | { readonly kind: 'inline'; readonly size: ImageSize | undefined }
   | { readonly kind: 'remote' }
-  | { readonly kind: 'invalid'; readonly requirement: string };
+  | Invalid;
+
+export type FileSource = { readonly kind: 'inline'; readonly bytes: number } | Invalid;
 
 /**
  * `data:image/png;base64,` with any parameters between. A media type has at most 255 characters, so
  * this bounds everything before the data.
  */
-const DATA_URI = /^data:image\/[a-z0-9.+-]{1,100}(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;
+const IMAGE_URI = /^data:image\/[a-z0-9.+-]{1,100}(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;
+const PDF_URI = /^data:application\/pdf(?:;[a-z0-9!#$&^_.+-]{1,50}=[a-z0-9!#$&^_.+-]{1,50})*;base64,/i;
 const LONGEST_HEAD = 255;
 const REMOTE = /^\s*https?:/i;
 
-const INLINE_ONLY = 'must be a data: URI with an image media type and base64 data';
+const INLINE_IMAGE_ONLY = 'must be a data: URI with an image media type and base64 data';
+const INLINE_PDF_ONLY = 'must be a data: URI with the media type application/pdf and base64 data';
+const NOT_BASE64: Invalid = { kind: 'invalid', requirement: 'has data that is not base64' };
 
 const STEP_BYTES = 1024 * 1024;
 
@@ -26,16 +36,29 @@ const STEP_BYTES = 1024 * 1024;
  */
 export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
   const head = textUpTo(LONGEST_HEAD, bytes, start, end);
-  const uri = DATA_URI.exec(head);
-  if (!uri) return REMOTE.test(head) ? { kind: 'remote' } : { kind: 'invalid', requirement: INLINE_ONLY };
-  const data = new Base64Text();
+  const uri = IMAGE_URI.exec(head);
+  if (!uri) return REMOTE.test(head) ? { kind: 'remote' } : { kind: 'invalid', requirement: INLINE_IMAGE_ONLY };
   const dataStart = characterEnd(bytes, start, uri[0].length);
-  for (let pos = dataStart; pos < end; ) {
+  if (!(yield* isBase64(bytes, dataStart, end))) return NOT_BASE64;
+  return { kind: 'inline', size: sizeOf(bytes, dataStart, end) };
+}
+
+/** Reads the source of a file from its `file_data`, in the same way. */
+export function* fileSource(bytes: Buffer, { start, end }: Span): Steps<FileSource> {
+  const uri = PDF_URI.exec(textUpTo(LONGEST_HEAD, bytes, start, end));
+  if (!uri) return { kind: 'invalid', requirement: INLINE_PDF_ONLY };
+  const dataStart = characterEnd(bytes, start, uri[0].length);
+  if (!(yield* isBase64(bytes, dataStart, end))) return NOT_BASE64;
+  return { kind: 'inline', bytes: Math.ceil(((end - dataStart) * 3) / 4) };
+}
+
+function* isBase64(bytes: Buffer, start: number, end: number): Steps<boolean> {
+  const data = new Base64Text();
+  for (let pos = start; pos < end; ) {
     pos = data.read(bytes, pos, Math.min(end, pos + STEP_BYTES));
     if (pos < end) yield;
   }
-  if (!data.isWhole) return { kind: 'invalid', requirement: 'has data that is not base64' };
-  return { kind: 'inline', size: sizeOf(bytes, dataStart, end) };
+  return data.isWhole;
 }
 
 /**

@@ -1,0 +1,32 @@
+import { eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { countText, readPart } from './content-parts.ts';
+
+/**
+ * `prediction`: a text that the completion will resemble. Providers count those of its tokens that
+ * the completion lacks as output, within the output limit
+ * (https://platform.openai.com/docs/guides/predicted-outputs). The text is in the ceiling of the
+ * input too, for providers that count it there.
+ */
+export function checkPrediction(...[cursor, facts, field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
+  let [isContent, hasContent] = [false, false];
+  const refusal = eachMember(
+    cursor,
+    (member) => field + member,
+    (name) => {
+      if (name === 'type') {
+        isContent = cursor.kind() === 'string' && cursor.word() === 'content';
+        return isContent ? undefined : invalidField(`${field}.type`, 'must be "content"');
+      }
+      if (name !== 'content') return void facts.prompt.addJson(cursor.span());
+      hasContent = true;
+      if (cursor.kind() !== 'array') return countText(cursor, facts, () => `${field}.content`);
+      return cursor.eachElement((index) =>
+        readPart(cursor, facts, ['text'], (at) => `${field}.content[${index}]${at}`),
+      );
+    },
+  );
+  if (refusal) return refusal;
+  if (!isContent) return invalidField(`${field}.type`, 'must be "content"');
+  return hasContent ? undefined : invalidField(`${field}.content`, 'must be a string or an array of text parts');
+}

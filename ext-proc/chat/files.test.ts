@@ -1,0 +1,131 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isRefusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
+import { principalWith } from '../../test/fixtures/principal.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { type ChatWithModel, chooseModel } from './choose-model.ts';
+
+const PDF = `data:application/pdf;base64,${Buffer.from('%PDF-1.7 a page').toString('base64')}`;
+const WINDOW = 50_000;
+
+const withFile = (file: unknown, more: object = {}) => ({
+  model: 'model-1',
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'Sum it up' },
+        { type: 'file', file, ...more },
+      ],
+    },
+  ],
+});
+
+function read(body: unknown) {
+  return readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
+}
+
+function accepted(body: unknown): ChatRequest {
+  const chat = read(body);
+  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
+  return chat;
+}
+
+function verdict(body: unknown): string {
+  const chat = read(body);
+  return isRefusal(chat) ? `${chat.code} ${chat.param?.replace('messages[0].content[1]', '')}` : 'ok';
+}
+
+async function choose(body: unknown, capabilities: readonly ('files' | 'vision')[] = ['files']) {
+  const model = modelWith({ capabilities: new Set(capabilities), contextWindow: WINDOW });
+  const inTurns = () => {
+    throw new Error('nothing is counted');
+  };
+  return chooseModel(accepted(body), principalWith(), configWith(model), async () => undefined, inTurns);
+}
+
+async function chosen(body: unknown): Promise<ChatWithModel> {
+  const choice = await choose(body);
+  if (choice === undefined || isRefusal(choice)) throw new Error(JSON.stringify(choice));
+  return choice;
+}
+
+describe('parts of type file', () => {
+  it.each<[string, unknown]>([
+    ['ok', { file_data: PDF }],
+    ['ok', { file_data: PDF, filename: 'a.pdf', file_id: null }],
+    ['ok', { file_data: PDF.toUpperCase().replace(/BASE64,.*/, 'BASE64,QUJD') }],
+    ['ok', { file_data: PDF.replace('pdf;', 'pdf;name=a.pdf;') }],
+    ['invalid_request .file', 'x'],
+    ['invalid_request .file', null],
+    ['invalid_request .file.file_data', {}],
+    ['invalid_request .file.file_data', { file_data: 1 }],
+    ['invalid_request .file.file_data', { file_data: 'https://example.test/a.pdf' }],
+    ['invalid_request .file.file_data', { file_data: 'JVBERi0xLjc=' }],
+    ['invalid_request .file.file_data', { file_data: 'data:application/pdf;base64,' }],
+    ['invalid_request .file.file_data', { file_data: 'data:application/pdf;base64,Q' }],
+    ['invalid_request .file.file_data', { file_data: 'data:application/pdf,x' }],
+    ['invalid_request .file.file_data', { file_data: 'data:text/plain;base64,QUJD' }],
+    ['invalid_request .file.file_id', { file_id: 'file-abc' }],
+    ['invalid_request .file.file_id', { file_data: PDF, file_id: 'file-abc' }],
+    ['invalid_request .file.file_url', { file_data: PDF, file_url: 'https://example.test/a.pdf' }],
+    ['invalid_request .file.filename', { file_data: PDF, filename: 1 }],
+    ['invalid_request .file.File_Data', { file_data: PDF, File_Data: PDF }],
+  ])('%s: %j', (expected, file) => expect(verdict(withFile(file))).toBe(expected));
+
+  it('carry no media of another type', () => {
+    expect(verdict(withFile({ file_data: PDF }, { image_url: { url: 'http://10.0.0.1/' } }))).toBe(
+      'invalid_request .image_url',
+    );
+  });
+
+  it('need a model with the capability', async () => {
+    expect(await choose(withFile({ file_data: PDF }), ['vision'])).toMatchObject({
+      code: 'invalid_request',
+      param: 'messages[0].content[1].file',
+    });
+    expect(await choose(withFile({ file_data: PDF }))).toHaveProperty('choice.model.id', 'model-1');
+  });
+
+  it('reach the provider as they were sent', () => {
+    const file = { filename: 'a.pdf', file_data: PDF };
+    const provider = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
+    const sent = Buffer.concat(accepted(withFile(file)).encodeFor(provider)).toString();
+    expect(JSON.parse(sent).messages).toEqual(withFile(file).messages);
+  });
+});
+
+describe('tokens of files', () => {
+  const ofBytes = (bytes: number) => `data:application/pdf;base64,${Buffer.alloc(bytes, 'x').toString('base64')}`;
+  const estimate = (bytes: number) => accepted(withFile({ file_data: ofBytes(bytes) })).inputTokens.estimate;
+  const besides = accepted({ model: 'm', messages: [{ role: 'user', content: 'Sum it up' }] }).inputTokens.estimate;
+
+  it('are estimated by bytes, between a page and a bound', () => {
+    expect(estimate(10) - besides).toBe(2000);
+    expect(estimate(500_000) - besides).toBeGreaterThanOrEqual(10_000);
+    expect(estimate(500_000) - besides).toBeLessThan(10_010);
+    expect(estimate(6_000_000) - besides).toBe(100_000);
+  });
+
+  it('have the context window as their ceiling, however many there are and however long the text is', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 100_000 }), async (files, letters) => {
+        const parts = Array.from({ length: files }, () => ({ type: 'file', file: { file_data: PDF } }));
+        const text = { type: 'text', text: 'x'.repeat(letters) };
+        const content = (list: readonly object[]) => ({ model: 'm', messages: [{ role: 'user', content: list }] });
+        const alone = accepted(content([text])).inputTokens;
+        const { chat } = await chosen({ ...content([text, ...parts]), model: 'model-1' });
+        const { ceiling, normalizedCeiling, fileCeiling } = chat.inputTokens;
+        expect(fileCeiling).toBe(WINDOW);
+        for (const most of [ceiling, normalizedCeiling]) {
+          expect(most).toBeGreaterThanOrEqual(WINDOW);
+          // The frames of parts.
+          expect(most).toBeLessThanOrEqual(Math.max(WINDOW, alone.ceiling + 2 * files));
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

@@ -1,0 +1,157 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { envelopeOf, isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
+import { principalWith } from '../../test/fixtures/principal.ts';
+import { CHAT_FIELDS } from './chat-fields.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { checkModel } from './check-model.ts';
+
+const HELLO = [{ role: 'user', content: 'Hello' }];
+const PROVIDER = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => 'hash' };
+
+function read(fields: object): ChatRequest | Refusal {
+  return readChatRequest(Buffer.from(JSON.stringify({ model: 'model-1', messages: HELLO, ...fields })), undefined);
+}
+
+function accepted(fields: object): ChatRequest {
+  const chat = read(fields);
+  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
+  return chat;
+}
+
+function verdict(result: unknown): string {
+  return isRefusal(result) ? `${result.code} ${result.param ?? ''}`.trim() : 'ok';
+}
+
+function sent(fields: object): Record<string, unknown> {
+  const {
+    model: _model,
+    messages: _messages,
+    ...rest
+  } = JSON.parse(Buffer.concat(accepted(fields).encodeFor(PROVIDER)).toString());
+  return rest;
+}
+
+describe('official fields about the service', () => {
+  it.each<[string, unknown, string]>([
+    ['store', false, 'ok'],
+    ['store', true, 'invalid_request store'],
+    ['store', 'false', 'invalid_request store'],
+    ['metadata', {}, 'ok'],
+    ['metadata', { a: '', ['é'.repeat(64)]: '😀'.repeat(512) }, 'ok'],
+    ['metadata', Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'v'])), 'ok'],
+    ['metadata', Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, 'v'])), 'invalid_request metadata'],
+    ['metadata', { ['k'.repeat(65)]: 'v' }, 'invalid_request metadata'],
+    ['metadata', { k: 'v'.repeat(513) }, 'invalid_request metadata'],
+    ['metadata', { k: 1 }, 'invalid_request metadata'],
+    ['metadata', { k: null }, 'invalid_request metadata'],
+    ['metadata', [], 'invalid_request metadata'],
+    ['modalities', ['text'], 'ok'],
+    ['modalities', ['text', 'audio'], 'invalid_request modalities'],
+    ['modalities', [], 'invalid_request modalities'],
+    ['modalities', 'text', 'invalid_request modalities'],
+    ['service_tier', 1, 'invalid_request service_tier'],
+    ['service_tier', 'x'.repeat(65), 'invalid_request service_tier'],
+    ['prompt_cache_options', 'x', 'invalid_request prompt_cache_options'],
+    ['prompt_cache_retention', {}, 'invalid_request prompt_cache_retention'],
+    ['audio', { voice: 'alloy', format: 'wav' }, 'invalid_request audio'],
+    ['web_search_options', {}, 'invalid_request web_search_options'],
+    ['moderation', { model: 'x' }, 'invalid_request moderation'],
+    ['functions', [{ name: 'f' }], 'invalid_request functions'],
+    ['function_call', 'auto', 'invalid_request function_call'],
+    ['prediction', { type: 'content', content: 'x' }, 'ok'],
+    ['prediction', { type: 'content', content: [{ type: 'text', text: 'x' }] }, 'ok'],
+    ['prediction', 'x', 'invalid_request prediction'],
+    ['prediction', { content: 'x' }, 'invalid_request prediction.type'],
+    ['prediction', { type: 'text', content: 'x' }, 'invalid_request prediction.type'],
+    ['prediction', { type: 'content' }, 'invalid_request prediction.content'],
+    ['prediction', { type: 'content', content: 1 }, 'invalid_request prediction.content'],
+    [
+      'prediction',
+      { type: 'content', content: [{ type: 'refusal', refusal: 'x' }] },
+      'invalid_request prediction.content[0].type',
+    ],
+    ['prediction', { type: 'content', content: 'x', Content: 'y' }, 'invalid_request prediction.Content'],
+  ])('%s: %j is %s', (name, value, expected) => expect(verdict(read({ [name]: value }))).toBe(expected));
+
+  it('say what is offered instead', () => {
+    const message = (fields: object) => {
+      const refusal = read(fields);
+      return isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
+    };
+    for (const name of ['audio', 'web_search_options', 'moderation'])
+      expect(message({ [name]: {} })).toMatch(`${name} is not offered`);
+    for (const name of ['functions', 'function_call']) expect(message({ [name]: [] })).toContain('tools');
+    expect(message({ store: true })).toContain('stored');
+  });
+
+  it('are absent where they are null, as every known field', () => {
+    const nulls = [...CHAT_FIELDS.keys()].filter((name) => name !== 'model' && name !== 'messages');
+    expect(nulls).toHaveLength(37 - 2);
+    expect(sent(Object.fromEntries(nulls.map((name) => [name, null])))).toEqual({ max_tokens: 1 });
+  });
+
+  it('stay here, but for prediction and service_tier', () => {
+    expect(sent({ store: false, metadata: { a: 'b' }, modalities: ['text'] })).toEqual({ max_tokens: 1 });
+    const prediction = { type: 'content', content: 'x' };
+    expect(sent({ prediction })).toEqual({ max_tokens: 1, prediction });
+    for (const service_tier of ['auto', 'default']) {
+      expect(sent({ service_tier, seed: 1 })).toEqual({ max_tokens: 1, service_tier: 'default', seed: 1 });
+    }
+  });
+
+  it('keep metadata as JSON, each name once', () => {
+    const body = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":{"a":"1","__proto__":"2","a":"\\u0000é"}}`;
+    const chat = readChatRequest(Buffer.from(body), undefined);
+    expect(chat).toHaveProperty('metadata', '{"__proto__":"2","a":"\\u0000é"}');
+    expect(accepted({ metadata: {} })).not.toHaveProperty('metadata');
+    expect(accepted({ user: 'ada' }).user).toBe('ada');
+    expect(accepted({ user: '' }).user).toBe('');
+  });
+
+  it('hold the text of a prediction as input', () => {
+    const without = accepted({}).inputTokens.ceiling;
+    expect(accepted({ prediction: { type: 'content', content: 'x'.repeat(1000) } }).inputTokens.ceiling).toBe(
+      without + 1000,
+    );
+  });
+});
+
+describe('fields that depend on the model', () => {
+  const judge = (fields: object, models?: ReadonlySet<string>) =>
+    verdict(
+      checkModel(accepted(fields), principalWith(models === undefined ? {} : { models }), configWith(modelWith({}))),
+    );
+  const DEPENDENT: readonly (readonly [param: string, fields: object])[] = [
+    ['service_tier', { service_tier: 'flex' }],
+    ['service_tier', { service_tier: 'Default' }],
+    ['service_tier', { service_tier: '' }],
+    ['prompt_cache_options', { prompt_cache_options: { mode: 'explicit' } }],
+    ['prompt_cache_retention', { prompt_cache_retention: '24h' }],
+  ];
+
+  it('are refused by name, unless they ask for what every model has', () => {
+    for (const [param, fields] of DEPENDENT) expect(judge(fields)).toBe(`invalid_request ${param}`);
+    for (const service_tier of ['auto', 'default', null]) expect(judge({ service_tier })).toBe('ok');
+  });
+
+  it('are refused after what comes before the model’s abilities, and before what comes after', () => {
+    const before: readonly (readonly [code: string, fields: object, models?: ReadonlySet<string>])[] = [
+      ['model_not_found', { model: 'other' }],
+      ['model_not_allowed', {}, new Set(['other'])],
+      ['reasoning_effort_not_supported', { reasoning_effort: 'x' }],
+    ];
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...DEPENDENT),
+        fc.constantFrom(...before),
+        ([param, fields], [code, more, models]) => {
+          expect(judge({ ...fields, ...more }, models)).toBe(code);
+          expect(judge({ ...fields, max_tokens: 1_000_000_000 })).toBe(`invalid_request ${param}`);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { type ChatFacts, type FieldRule, invalidField } from './chat-facts.ts';
+import { shortText } from './value-rules.ts';
+
+type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
+
+/** A field of the official API that no model of the gateway has. `why` ends the refusal. */
+export const notOffered =
+  (why: string): FieldRule =>
+  (_cursor, _facts, field) =>
+    invalidField(field, why);
+
+/** Stored prompts would lie in the operator's account, where their customer cannot delete them. */
+export const checkStore: Rule = (cursor, _facts, field) => {
+  if (cursor.kind() !== 'boolean') return invalidField(field, 'must be true or false');
+  return cursor.boolean() ? invalidField(field, 'must be false: completions are not stored at providers') : undefined;
+};
+
+/** Limits of the official API, in characters, each a code point. */
+const MOST_METADATA = 16;
+const LONGEST_NAME = 64;
+const LONGEST_VALUE = 512;
+
+/** `metadata` is kept in the request log, and not sent. */
+export const checkMetadata: Rule = (cursor, facts, field) => {
+  if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
+  const members = new Map<string, string>();
+  const refusal = cursor.eachMember(() => {
+    const name = cursor.keyText(2 * LONGEST_NAME + 1);
+    if ([...name].length > LONGEST_NAME)
+      return invalidField(field, `must have names of at most ${LONGEST_NAME} characters`);
+    const value = shortText(cursor, LONGEST_VALUE);
+    if (value === undefined) return invalidField(field, `must have strings of at most ${LONGEST_VALUE} characters`);
+    members.set(name, value);
+    return members.size > MOST_METADATA ? invalidField(field, `must have at most ${MOST_METADATA} members`) : undefined;
+  });
+  if (refusal) return refusal;
+  if (members.size > 0) facts.metadata = JSON.stringify(Object.fromEntries(members));
+  return undefined;
+};
+
+const LONGEST_TIER = 64;
+
+/**
+ * `auto` would let the project of the operator at the provider choose a tier of another price, so
+ * it is sent as `default`. check-model.ts judges other tiers.
+ */
+export const checkServiceTier: Rule = (cursor, facts, field) => {
+  const tier = shortText(cursor, LONGEST_TIER);
+  if (tier === undefined) return invalidField(field, `must be a string of at most ${LONGEST_TIER} characters`);
+  facts.serviceTier = tier === 'auto' ? 'default' : tier;
+  return undefined;
+};
+
+/** A field that makes the provider write its cache, for which a model needs a price. */
+export function cacheRule(kind: 'object' | 'string'): FieldRule {
+  return (cursor: Parameters<FieldRule>[0], facts: ChatFacts, field: string) => {
+    if (cursor.kind() !== kind) return invalidField(field, `must be ${kind === 'object' ? 'an object' : 'a string'}`);
+    facts.cacheField ??= field;
+    return void cursor.skip();
+  };
+}
+
+/** `["text"]` asks for nothing but the default, and is not sent. */
+export const checkModalities: Rule = (cursor, _facts, field) => {
+  const requirement = 'must be ["text"]: completions are text';
+  if (cursor.kind() !== 'array') return invalidField(field, requirement);
+  let elements = 0;
+  const refusal = cursor.eachElement(() => {
+    elements++;
+    const isText = cursor.kind() === 'string' && cursor.word() === 'text';
+    return isText ? undefined : invalidField(field, requirement);
+  });
+  return refusal ?? (elements === 1 ? undefined : invalidField(field, requirement));
+};
