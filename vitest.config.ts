@@ -149,6 +149,17 @@ export default defineConfig({
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
+      {
+        test: {
+          name: 'clients',
+          ...PATIENT,
+          // A process each, of which some compute for ten seconds before their first request.
+          testTimeout: 300_000,
+          maxConcurrency: 3,
+          include: ['test/clients/*.test.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
+        },
+      },
     ],
   },
 });

@@ -1,12 +1,14 @@
 // Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
-// with --test the Python packages of the tests. Plain JavaScript without dependencies, because it
-// runs on Node 20 before anything is installed. Prints to standard error only: the output of the
-// command after it stays clean. With --quiet, for commands that serve no page, it prints problems
-// only and builds none.
+// with --test the Python packages of the tests. With --clients, and in CI with --test, it installs
+// the client libraries that the project `clients` runs. Plain JavaScript without dependencies,
+// because it runs on Node 20 before anything is installed. Prints to standard error only: the
+// output of the command after it stays clean. With --quiet, for commands that serve no page, it
+// prints problems only and builds none.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lockFile } from '../core/lock/file-lock.mjs';
+import { CLIENT_STEPS } from './setup/clients.mjs';
 import { findNodeProblem, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
 import { ownNode, PYTHON_SETTINGS, runCommand } from './setup/run-command.mjs';
@@ -15,6 +17,7 @@ import { digestOf, hasStamp, writeStamp } from './setup/stamp.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
+const withClients = process.argv.includes('--clients') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders that the page may import from (test/architecture/import-order.ts). */
 const PAGE_SOURCES = ['package-lock.json', 'core', 'dashboard/contract', 'dashboard/web'];
@@ -29,6 +32,7 @@ const STEPS = [
   { isDone: envoyIsReady, make: installEnvoy, needed: true },
   { folder: 'dashboard/dist', sources: PAGE_SOURCES, make: buildPage, isLeftOut: quiet },
   { folder: '.cache/python', sources: ['test/requirements.txt'], make: preparePython, isLeftOut: !forTests },
+  ...CLIENT_STEPS.map((step) => ({ ...step, isLeftOut: !withClients })),
 ].filter(({ isLeftOut }) => !isLeftOut);
 
 function say(text) {

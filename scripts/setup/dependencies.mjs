@@ -8,13 +8,13 @@ const PLATFORM = `${process.platform}-${process.arch}`;
  * `npm test --ignore-scripts=…` or NODE_ENV=production would reach this npm and leave out packages
  * that are needed.
  */
-const NPM_SETTINGS =
+export const NPM_SETTINGS =
   /^(?:npm_config_(?!(?:omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json|engine_strict)$).*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
 /**
  * No package needs install scripts; the flag also keeps npm 11 from listing those that it has not
  * run. And `engines` is the Node that runs the gateway, which this very step brings.
  */
-const CLEAN_INSTALL = ['ci', '--ignore-scripts', '--engine-strict=false', '--loglevel=error'];
+export const CLEAN_INSTALL = ['ci', '--ignore-scripts', '--engine-strict=false', '--loglevel=error'];
 
 /** Returns the problem, or undefined when all is installed. */
 export function installDependencies(root, say) {

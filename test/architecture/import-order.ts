@@ -167,6 +167,7 @@ export const AREAS: readonly Area[] = [
       'faults',
       'browser',
       'sdk',
+      'clients',
       'protocol',
       '',
     ],

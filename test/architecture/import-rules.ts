@@ -109,7 +109,8 @@ export const CONFIGURATION: IConfiguration = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^dashboard/dist/' },
+    // Clients have packages of their own, which a contributor's machine need not have.
+    exclude: { path: '^dashboard/dist/|^test/clients/node/' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
   },

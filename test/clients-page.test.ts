@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CLIENTS, snippetOf } from './clients/clients.ts';
+
+const PAGE = readFileSync(join(import.meta.dirname, '../docs/clients.md'), 'utf8');
+const blocks = [...PAGE.matchAll(/^```(?:js|python)\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code.trim());
+
+describe('docs/clients.md', () => {
+  test.for(CLIENTS)('has the snippet of $name, which the project `clients` runs', (client) => {
+    expect(blocks).toContain(snippetOf(client));
+    const { name, at } = client.error;
+    expect(PAGE).toContain(`| ${client.name} | \`${name}\` | \`${at}\` |`);
+  });
+
+  test('has no other code', () => {
+    expect(blocks.filter((code) => !CLIENTS.some((client) => snippetOf(client) === code))).toEqual([]);
+  });
+});

@@ -1,0 +1,7 @@
+/** The only tool: what it answers depends on the argument that the model sent. */
+export const weatherIn = (city) => `21 degrees and sunny in ${city}`;
+export const WEATHER = {
+  name: 'weather',
+  description: 'Weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
