@@ -39,6 +39,7 @@ describe('the manual', () => {
     );
     metrics.watchConfiguration(() => configurationWith());
     metrics.watchMemory(() => []);
+    metrics.watchRestingTargets(() => new Map());
     metrics.watchSpans(() => 0);
     metrics.watchReadiness(async () => undefined);
     metrics.watchCertificate(async () => undefined);

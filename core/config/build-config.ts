@@ -65,7 +65,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
       targets.length > 0
         ? undefined
         : problems.map(({ index, message }) => `target ${index + 1}: ${message}`).join('; ');
-    models.set(id, model(id, entry, targets, problem));
+    models.set(id, model(id, entry, modelTimeouts(entry, file), targets, problem));
   }
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
@@ -79,7 +79,6 @@ function keyless({ api_key: _, query: __, headers: ___, ...entry }: ProviderEntr
 }
 
 export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
-  const { timeouts } = file;
   return {
     listen: listen(file, folder),
     trustedProxies: file.trusted_proxies,
@@ -91,11 +90,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
       readRequestsPerMinute: file.limits.read_rpm,
       refusedRequestsPerMinute: file.limits.refused_rpm,
     },
-    timeouts: {
-      firstByteMs: Math.min(timeouts.first_byte, timeouts.total),
-      streamIdleMs: Math.min(timeouts.stream_idle, timeouts.total),
-      totalMs: timeouts.total,
-    },
+    timeouts: { totalMs: file.timeouts.total },
     retriesPerTarget: file.retries.per_target,
     idempotencyRetentionMs: file.idempotency.retention,
     idempotencyBytesPerOrganization: file.idempotency.bytes_per_organization,
@@ -193,7 +188,7 @@ function targetsOf(
   for (const [index, target] of entry.targets.entries()) {
     const found = providers.get(target.provider);
     const reason = unusable.get(target.provider);
-    if (found && reason === undefined) targets.push({ provider: found, model: target.model });
+    if (found && reason === undefined) targets.push({ provider: found, model: target.model, ...drawOf(entry, index) });
     else if (found) problems.push({ index, unknown: false, message: `provider ${found.name}: ${reason}` });
     else {
       const declared = [...providers.keys()].join(', ') || 'none';
@@ -207,7 +202,34 @@ function targetsOf(
   return { targets, problems };
 }
 
-function model(id: string, entry: ModelEntry, targets: readonly Target[], problem: string | undefined): Model {
+/** A step goes back to the first of its neighbours, also if one that is skipped is between them. */
+function drawOf({ targets }: ModelEntry, index: number): Pick<Target, 'draw'> {
+  const weight = targets[index]?.weight;
+  if (weight === undefined) return {};
+  let step = index;
+  while (targets[step - 1]?.weight !== undefined) step -= 1;
+  return { draw: { step, weight } };
+}
+
+const FIRST_BYTE_MS = 120_000;
+
+/** Models that reason may be silent for minutes, and a second attempt would be paid for as well. */
+function modelTimeouts({ timeouts, reasoning_efforts }: ModelEntry, file: ConfigFile): Model['timeouts'] {
+  const { first_byte, stream_idle, total } = file.timeouts;
+  const firstByteMs = timeouts.first_byte ?? first_byte ?? (reasoning_efforts.length > 0 ? total : FIRST_BYTE_MS);
+  return {
+    firstByteMs: Math.min(firstByteMs, total),
+    streamIdleMs: Math.min(timeouts.stream_idle ?? stream_idle, total),
+  };
+}
+
+function model(
+  id: string,
+  entry: ModelEntry,
+  timeouts: Model['timeouts'],
+  targets: readonly Target[],
+  problem: string | undefined,
+): Model {
   const prices = entry.usd_per_million_tokens;
   return {
     id,
@@ -222,6 +244,7 @@ function model(id: string, entry: ModelEntry, targets: readonly Target[], proble
       outputPicoUsd: prices.output,
     },
     tokenizer: entry.tokenizer,
+    timeouts,
     targets,
     disabled: entry.disabled,
     ...(problem === undefined ? {} : { problem }),

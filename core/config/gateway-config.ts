@@ -13,7 +13,8 @@ export interface SharedConfig {
     readonly readRequestsPerMinute: number;
     readonly refusedRequestsPerMinute: number;
   };
-  readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number; readonly totalMs: number };
+  /** Other limits of streams are with each model. */
+  readonly timeouts: { readonly totalMs: number };
   /** Attempts at the same target after the first one. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
@@ -157,6 +158,8 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
    * unknown.
    */
   readonly tokenizer: Tokenizer | 'bytes';
+  /** At most `timeouts.totalMs`. */
+  readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number };
   /** Usable targets, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
@@ -172,4 +175,6 @@ export type Capability = 'tools' | 'vision' | 'json_mode' | 'files';
 export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly provider: OfProvider;
   readonly model: string;
+  /** Present: drawn by weight among the targets of its step, which are neighbours. */
+  readonly draw?: { readonly step: number; readonly weight: number };
 }

@@ -53,6 +53,7 @@ describe('defaults', () => {
       defaultOutputTokens: 1000,
       prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 250_000n, outputPicoUsd: 2_000_000n },
       tokenizer: 'bytes',
+      timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000 },
       targets: [{ provider: config.providers.get('p'), model: 'x' }],
       disabled: false,
     });
@@ -82,19 +83,45 @@ describe('defaults', () => {
     expect((await folder.loaded(text)).config.models.get('m')?.defaultOutputTokens).toBe(16_384);
   });
 
-  test('waits are 120 s, and never longer than total', async () => {
-    const long = await folder.loaded('timeouts: {first_byte: 31s, stream_idle: 1m, total: 30s}');
-    expect(long.config.timeouts).toEqual({ firstByteMs: 30_000, streamIdleMs: 30_000, totalMs: 30_000 });
-    expect((await folder.loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({
-      firstByteMs: 20_000,
-      streamIdleMs: 20_000,
-      totalMs: 20_000,
-    });
-    expect((await folder.loaded('timeouts: {total: 20m, stream_idle: 5s}')).config.timeouts).toEqual({
-      firstByteMs: 120_000,
-      streamIdleMs: 5000,
-      totalMs: 1_200_000,
-    });
+  test('waits of a stream are 120 s, the first of a model that reasons total, and none is longer than total', async () => {
+    const rest = 'context_window: 9, max_output_tokens: 9, usd_per_million_tokens: {input: 1, output: 1}';
+    const model = (more: string) => `{${rest}, targets: [{provider: p, model: x}]${more}}`;
+    const models = `{plain: ${model('')}, reasoning: ${model(', reasoning_efforts: [low]')}, own: ${model(
+      ', reasoning_efforts: [low], timeouts: {first_byte: 3m, stream_idle: 200ms}',
+    )}}`;
+    const waitsOf = async (timeouts: string) => {
+      const text = `timeouts: ${timeouts}\nproviders: {p: {base_url: http://127.0.0.1:9}}\nmodels: ${models}`;
+      const { config } = await folder.loaded(text);
+      return [...config.models.values()].map(({ timeouts }) => [timeouts.firstByteMs, timeouts.streamIdleMs]);
+    };
+    expect(await waitsOf('{}')).toEqual([
+      [120_000, 120_000],
+      [900_000, 120_000],
+      [180_000, 200],
+    ]);
+    expect(await waitsOf('{first_byte: 1m, stream_idle: 5s, total: 20m}')).toEqual([
+      [60_000, 5_000],
+      [60_000, 5_000],
+      [180_000, 200],
+    ]);
+    expect(await waitsOf('{first_byte: 31s, stream_idle: 1m, total: 30s}')).toEqual([
+      [30_000, 30_000],
+      [30_000, 30_000],
+      [30_000, 200],
+    ]);
+    expect((await folder.loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({ totalMs: 20_000 });
+  });
+
+  test('neighbours with a weight are one step, also where one between them is skipped', async () => {
+    const targets = '{provider: p, model: a, weight: 1}, {provider: p, model: b}, {provider: p, model: c, weight: 3}';
+    const more = ', {provider: absent, model: d, weight: 1}, {provider: p, model: e, weight: "1000"}';
+    const text = oneModel(`[${targets}${more}]`, '  p: {base_url: http://127.0.0.1:9}');
+    expect((await folder.loaded(text)).config.models.get('m')?.targets.map(({ draw }) => draw)).toEqual([
+      { step: 0, weight: 1 },
+      undefined,
+      { step: 2, weight: 3 },
+      { step: 2, weight: 1000 },
+    ]);
   });
 
   test('a configuration without models is accepted with a warning', async () => {

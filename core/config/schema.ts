@@ -75,9 +75,15 @@ const limits = section({
 
 /** `total` bounds all waits, also larger values of `first_byte` and `stream_idle`. */
 const timeouts = section({
-  first_byte: duration(100, HOUR_MS).prefault('120s'),
+  first_byte: duration(100, HOUR_MS).optional(),
   stream_idle: duration(100, HOUR_MS).prefault('120s'),
   total: duration(100, HOUR_MS).prefault('15m'),
+});
+
+/** Limits of one model, over the global ones. */
+const modelTimeouts = section({
+  first_byte: duration(100, HOUR_MS).optional(),
+  stream_idle: duration(100, HOUR_MS).optional(),
 });
 
 /**
@@ -117,6 +123,7 @@ export const PROVIDER = section({
 const target = section({
   provider: providerName,
   model: matching(/^[\x21-\x7e]{1,256}$/, "the provider's name for the model: 1 to 256 visible ASCII characters"),
+  weight: whole(1, 1000).optional(),
 });
 
 export const MODEL = section({
@@ -137,6 +144,7 @@ export const MODEL = section({
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
   usd_per_million_tokens: section({ input: price, cached_input: price.optional(), output: price }),
   tokenizer: oneOf(['o200k_base', 'cl100k_base', 'bytes']).prefault('bytes'),
+  timeouts: modelTimeouts.prefault({}),
   targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-5-mini}'),
   disabled: flag.prefault(false),
 });

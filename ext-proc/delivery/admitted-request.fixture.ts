@@ -16,7 +16,7 @@ export interface AdmittedRequestOptions {
   readonly completions?: number;
   readonly reasoningEfforts?: readonly string[];
   readonly providers?: readonly Provider[];
-  readonly timeouts?: Partial<GatewayConfig['timeouts']>;
+  readonly timeouts?: Partial<GatewayConfig['timeouts'] & Model['timeouts']>;
   readonly retriesPerTarget?: number;
   readonly responseBodyBytes?: number;
   readonly mustEnd?: AbortSignal;
@@ -26,7 +26,7 @@ export interface AdmittedRequestOptions {
 
 export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedRequest {
   // Limits that no test is about are long enough for any machine.
-  const timeouts = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, ...options.timeouts };
+  const { totalMs, ...timeouts } = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, ...options.timeouts };
   const providers = options.providers ?? [provider('alpha')];
   const model: Model = {
     id: 'public-model',
@@ -37,6 +37,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     defaultOutputTokens: 1000,
     prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
     tokenizer: 'bytes',
+    timeouts,
     targets: providers.map((one) => ({ provider: one, model: `${one.name}-model` })),
     disabled: false,
   };
@@ -65,7 +66,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     tokensOmitted: () => 0,
   };
   const config = {
-    timeouts,
+    timeouts: { totalMs },
     retriesPerTarget: options.retriesPerTarget ?? 1,
     limits: { requestBodyBytes: 1e6, responseBodyBytes: options.responseBodyBytes ?? 1e6, readRequestsPerMinute: 600 },
   };
@@ -80,7 +81,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     outputLimit: 100,
     responseHeaders: { 'x-ratelimit-limit-requests': '5' },
     createdAtSeconds: 1_732_156_800,
-    deadlineMs: systemClock.monotonicMs() + timeouts.totalMs,
+    deadlineMs: systemClock.monotonicMs() + totalMs,
     mustEnd: options.mustEnd ?? new AbortController().signal,
   };
 }

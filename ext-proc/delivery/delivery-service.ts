@@ -10,6 +10,8 @@ import type { ActiveDelivery } from './attempts/active-delivery.ts';
 import { openFirst } from './attempts/attempts.ts';
 import { chargePrompt, paysItsPrompt } from './attempts/leaving.ts';
 import { RequestMemory } from './attempts/request-memory.ts';
+import { RestingTargets } from './attempts/resting-targets.ts';
+import type { Random } from './attempts/target-order.ts';
 import { UnchargedAttempts } from './attempts/uncharged-attempts.ts';
 import { deliverJson } from './json/deliver-json.ts';
 import { type Replay, type ReplayOutcome, replayResponse } from './json/replay.ts';
@@ -35,6 +37,8 @@ export interface DeliveryService {
   sendRead(read: ReadResponse, exchange: Exchange): Promise<Refusal | undefined>;
   /** Memory of all JSON responses together. */
   readonly responseBudget: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
+  /** Counts the targets that rest now, for each of these providers. */
+  restingTargets(providers: Iterable<string>): ReadonlyMap<string, number>;
   /** Ends every call in progress. Resolves when all failed attempts are recorded. */
   close(): Promise<void>;
 }
@@ -47,6 +51,8 @@ export interface DeliveryServiceOptions {
   readonly identify: Identify;
   /** Memory of all JSON responses together. */
   readonly responseBudgetBytes?: number;
+  /** Source of the order of weighted targets. Default: Math.random. */
+  readonly random?: Random;
   /** Called when a response found no memory or was evicted. */
   readonly onMemoryRefused?: (why: BudgetRefusal) => void;
 }
@@ -55,7 +61,7 @@ export interface DeliveryServiceOptions {
 const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {
-  const { egressSocketPath, clock, countTokens, estimateTokens, identify } = options;
+  const { egressSocketPath, clock, countTokens, estimateTokens, identify, random = Math.random } = options;
   const responseBudget = new SharedBudget(
     options.responseBudgetBytes ?? RESPONSE_BUDGET_BYTES,
     options.onMemoryRefused,
@@ -64,6 +70,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
+  const resting = new RestingTargets(clock.monotonicMs);
   return {
     responseBudget,
     deliver(admitted, exchange, hold) {
@@ -82,10 +89,13 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         reader,
         uncharged,
         unreachable,
+        resting,
+        random,
       };
       return deliver({ ...delivery, startedMs, startedAtMs, attempts: [] });
     },
     replay: (replay, exchange) => replayResponse(replay, exchange, responseBudget),
+    restingTargets: (providers) => resting.countFor(providers),
     sendRead: (read, exchange) => sendRead(read, exchange, responseBudget),
     close() {
       providers.close();

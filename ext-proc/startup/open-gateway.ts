@@ -103,6 +103,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     { use: 'request_bodies', held: transport.bodies },
     { use: 'answers', held: delivery.responseBudget },
   ]);
+  metrics.watchRestingTargets(() => delivery.restingTargets(config().providers.keys()));
   const health = await openHealthServer(context, readiness);
   const reporter = openProcessReporter({
     ...{ databaseUrl, workerIndex, paths, log, clock, activity, config },

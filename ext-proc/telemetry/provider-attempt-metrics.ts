@@ -1,4 +1,4 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { UNCHARGED_REASONS, type UnchargedReason } from '../../database/costs/provider-attempts.ts';
 
 export interface ProviderAttemptMetrics {
@@ -6,6 +6,8 @@ export interface ProviderAttemptMetrics {
   unchargedTokens(reason: UnchargedReason, tokens: number): void;
   providerAttemptsWritten(attempts: number): void;
   providerAttemptsDropped(attempts: number): void;
+  /** Registers the gauge of resting targets by provider, read at each scrape. */
+  watchRestingTargets(byProvider: () => ReadonlyMap<string, number>): void;
 }
 
 export function createProviderAttemptMetrics(registers: Registry[]): ProviderAttemptMetrics {
@@ -30,5 +32,17 @@ export function createProviderAttemptMetrics(registers: Registry[]): ProviderAtt
     unchargedTokens: (reason, count) => tokens.inc({ reason }, count),
     providerAttemptsWritten: (attempts) => written.inc(attempts),
     providerAttemptsDropped: (attempts) => dropped.inc(attempts),
+    watchRestingTargets(byProvider) {
+      new Gauge({
+        name: 'gateway_resting_targets',
+        help: 'Targets of a provider that this process passes over for now, because they answered 429, or 503 with retry-after.',
+        labelNames: ['provider'],
+        registers,
+        collect() {
+          this.reset();
+          for (const [provider, targets] of byProvider()) this.set({ provider }, targets);
+        },
+      });
+    },
   };
 }

@@ -48,7 +48,8 @@ export interface TestModel {
   readonly default_output_tokens?: number;
   readonly tokenizer?: string;
   readonly usd_per_million_tokens?: { readonly input: number; readonly cached_input?: number; readonly output: number };
-  readonly targets?: ReadonlyArray<{ readonly provider: string; readonly model: string }>;
+  readonly timeouts?: { readonly first_byte?: string; readonly stream_idle?: string };
+  readonly targets?: ReadonlyArray<{ readonly provider: string; readonly model: string; readonly weight?: number }>;
   readonly disabled?: boolean;
 }
 

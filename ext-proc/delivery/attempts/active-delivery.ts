@@ -11,6 +11,8 @@ import type { ProviderClient } from '../provider/provider-client.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseReader } from '../response/response-reader.ts';
 import type { RequestMemory } from './request-memory.ts';
+import type { RestingTargets } from './resting-targets.ts';
+import type { Random } from './target-order.ts';
 
 /** Delivery in progress, with all that its steps need. */
 export interface ActiveDelivery {
@@ -27,6 +29,8 @@ export interface ActiveDelivery {
   readonly reader: ResponseReader;
   /** Providers that Envoy could not reach the last time. */
   readonly unreachable: WeakSet<Provider>;
+  readonly resting: RestingTargets;
+  readonly random: Random;
   readonly uncharged: UnchargedRecorder;
   /** On the monotonic clock. */
   readonly startedMs: number;

@@ -99,7 +99,7 @@ function ask(
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {
   const leftMs = remainingMs(delivery);
-  const { firstByteMs } = delivery.admitted.config.timeouts;
+  const { firstByteMs } = delivery.admitted.model.timeouts;
   if (delivery.admitted.chat.stream && firstByteMs < leftMs) call.limit(firstByteMs, FAILURES.firstByte);
   else call.limit(leftMs, FAILURES.deadline);
 }
@@ -197,7 +197,7 @@ async function openStream(
       if (meaning === undefined) continue;
       source.unread({ text: event.data, completion: meaning.completion });
       call.limit(remainingMs(delivery), FAILURES.deadline);
-      call.limitSilence(delivery.admitted.config.timeouts.streamIdleMs, FAILURES.stall);
+      call.limitSilence(delivery.admitted.model.timeouts.streamIdleMs, FAILURES.stall);
       const latencyMs = elapsedMs(delivery);
       noteFirstEvent(delivery.admitted, latencyMs - askedMs);
       return { kind: 'stream', target, call, source, askedMs, latencyMs };

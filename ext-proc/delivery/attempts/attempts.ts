@@ -1,52 +1,105 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
+import type { ProviderFailure } from '../provider/provider-failure.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
 import { pause } from '../waits/wait.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
+import type { RestingTargets } from './resting-targets.ts';
+import { drawOrder } from './target-order.ts';
+
+/** Target that may still be asked for this request. */
+interface Candidate {
+  readonly target: Target;
+  /** Attempts so far, all of which failed. */
+  asked: number;
+  /** Failure of the last attempt. */
+  failure?: ProviderFailure;
+  /** End of the last attempt, since the delivery began. Before all others: there was none. */
+  failedMs: number;
+}
 
 /**
- * Tries the model's targets in order until one responds. If none does, returns the failure to
- * report (docs/interface.md, "Failures of providers").
+ * Tries the model's targets until one responds. If none does, returns the failure to report
+ * (docs/interface.md, "Failures of providers" and "Order of targets").
  */
 export async function openFirst(delivery: ActiveDelivery): Promise<Opened | FailedAttempt> {
-  const { targets } = delivery.admitted.model;
+  const { admitted, requestMemory, resting, random } = delivery;
+  const candidates: Candidate[] = drawOrder(admitted.model.targets, random).map((target) => ({
+    target,
+    asked: 0,
+    failedMs: Number.NEGATIVE_INFINITY,
+  }));
   let worst: FailedAttempt | undefined;
-  for (const [index, target] of targets.entries()) {
-    if (worst !== undefined && !delivery.requestMemory.mayBeSent()) break;
-    const isLast = index === targets.length - 1;
-    const result = await askTarget(delivery, target, isLast);
+  for (let next = choose(candidates, resting); next !== undefined; next = choose(candidates, resting)) {
+    if (next.asked > 0 && !(await waitFor(delivery, next))) {
+      remove(candidates, next);
+      continue;
+    }
+    if (worst !== undefined && !requestMemory.mayBeSent()) break;
+    const result = await ask(delivery, next);
     if (result.kind !== 'failed') {
-      delivery.requestMemory.answered();
+      requestMemory.answered();
       return result;
     }
     worst = failureToReport(worst, result);
     if (result.failure.retry === 'none') break;
+    if (!mayBeAskedAgain(delivery, next, candidates.length > 1)) remove(candidates, next);
   }
   if (worst === undefined) throw new Error('a model without targets was admitted');
   return worst;
 }
 
-/** Tries one target, with its retries. */
-async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boolean): Promise<Opened | FailedAttempt> {
-  const { admitted, exchange, attempts } = delivery;
-  for (let asked = 1; ; asked++) {
-    const askedMs = elapsedMs(delivery);
-    const result = await attempt(delivery, target);
-    if (result.kind !== 'failed') return result;
-    const { failure } = result;
-    const durationMs = elapsedMs(delivery) - askedMs;
-    attempts.push({ provider: target.provider.name, result: failure.result, account: failure.account, durationMs });
-    if (!paysItsPrompt(delivery, result)) delivery.uncharged.record(delivery, result);
-    const again = failure.retry === 'same' && asked <= admitted.config.retriesPerTarget;
-    if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
-    const waitMs = retryDelayMs(asked, failure.retryAfterMs);
-    // The next attempt would begin after the deadline.
-    if (waitMs >= remainingMs(delivery)) return result;
-    await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
-    if (!delivery.requestMemory.mayBeSent()) return result;
-  }
+/**
+ * Chooses the next target: the first that does not rest; if all rest, the one whose last attempt
+ * for this request is longest ago, or has not been.
+ */
+function choose(candidates: readonly Candidate[], resting: RestingTargets): Candidate | undefined {
+  const awake = candidates.find(({ target }) => !resting.rests(target));
+  if (awake !== undefined) return awake;
+  const [first, ...others] = candidates;
+  return others.reduce((chosen, other) => (other.failedMs < (chosen?.failedMs ?? 0) ? other : chosen), first);
+}
+
+function remove(candidates: Candidate[], candidate: Candidate): void {
+  candidates.splice(candidates.indexOf(candidate), 1);
+}
+
+/** Waits before a target is asked again. False: the attempt would begin after the deadline. */
+async function waitFor(delivery: ActiveDelivery, { target, asked, failure, failedMs }: Candidate): Promise<boolean> {
+  const { admitted, exchange } = delivery;
+  const waitMs = retryDelayMs(asked, failure?.retryAfterMs) - (elapsedMs(delivery) - failedMs);
+  if (waitMs >= remainingMs(delivery)) return false;
+  if (waitMs > 0) await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
+  return true;
+}
+
+async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Opened | FailedAttempt> {
+  const { target } = candidate;
+  const askedMs = elapsedMs(delivery);
+  const result = await attempt(delivery, target);
+  if (result.kind !== 'failed') return result;
+  const { failure } = result;
+  candidate.asked += 1;
+  candidate.failure = failure;
+  candidate.failedMs = elapsedMs(delivery);
+  if (failure.restMs !== undefined) delivery.resting.rest(target, failure.restMs);
+  delivery.attempts.push({
+    provider: target.provider.name,
+    result: failure.result,
+    account: failure.account,
+    durationMs: candidate.failedMs - askedMs,
+  });
+  if (!paysItsPrompt(delivery, result)) delivery.uncharged.record(delivery, result);
+  return result;
+}
+
+/** A target that rests is asked again only when nothing else is left, so its pause may be long. */
+function mayBeAskedAgain({ admitted, resting }: ActiveDelivery, candidate: Candidate, hasOthers: boolean): boolean {
+  const { target, asked, failure } = candidate;
+  if (failure?.retry !== 'same' || asked > admitted.config.retriesPerTarget) return false;
+  return !hasOthers || resting.rests(target) || !asksForLongPause(failure.retryAfterMs);
 }
 
 /**

@@ -15,6 +15,8 @@ export interface ProviderFailure extends Verdict {
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
+  /** Time for which the target rests: it is not asked while another one can be. */
+  readonly restMs?: number;
   /**
    * Present if the operator's own account at the provider failed: only the operator may see that.
    */
@@ -117,13 +119,22 @@ export function workFor({ result }: ProviderFailure, wasSent: boolean): Provider
 export function statusFailure(status: number, body?: unknown, retryAfterMs?: number): ProviderFailure {
   const said = wordsOf(body);
   const account = accountErrorOf(status, said);
-  const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const pause = { ...(retryAfterMs === undefined ? {} : { retryAfterMs }), ...restOf(status, retryAfterMs) };
   if (account !== undefined) return { ...accountFailure(status, account), ...pause };
   if (status === 403 && isContentRefusal(said)) return { ...failure(REFUSED_CONTENT, INVALID_REQUEST_FINAL), ...pause };
   const verdict =
     BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? UPSTREAM_ERROR_RETRY_SAME : UPSTREAM_ERROR_RETRY_NEXT);
   const rejected = verdict === INVALID_REQUEST_FINAL ? rejection(said, typeof body === 'string') : verdict;
   return { ...failure(`status_${status}`, rejected), ...pause };
+}
+
+const LONGEST_REST_MS = 60_000;
+const USUAL_REST_MS = 5_000;
+
+/** A 429 rests for whatever reason: a quota that is used up does not come back within seconds. */
+function restOf(status: number, retryAfterMs: number | undefined): Pick<ProviderFailure, 'restMs'> {
+  if (status !== 429 && (status !== 503 || retryAfterMs === undefined)) return {};
+  return { restMs: Math.min(retryAfterMs ?? USUAL_REST_MS, LONGEST_REST_MS) };
 }
 
 const RESULT_OF_ACCOUNT = { credentials: 'auth', funds: 'funds' } as const;

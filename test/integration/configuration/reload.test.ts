@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { streamAnswer } from '../../provider/acts.ts';
+import { errorAnswer, streamAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 let second: FakeProvider;
@@ -53,6 +54,34 @@ test('a reload serves new models at another provider and cuts no stream in fligh
   const events = eventsOf(await inFlight);
   expect(events.at(-1)).toBe('[DONE]');
   expect(events.filter((event) => event.includes('"content":" ')).length).toBe(30);
+});
+
+test('a target that rests is passed over, also after a reload, and neighbours share requests by weight', async () => {
+  const target = (model: string) => ({ provider: 'fake', model });
+  const ordered = { targets: [target('busy'), target('free')] };
+  gateway.stack.writeConfig(configWith(gateway.provider, { ordered }));
+  await untilModelsAre(['ordered']);
+  gateway.provider.script('busy', errorAnswer(429, 'slow down', { 'retry-after': '60' }));
+  const asked = () => ['busy', 'free'].map((model) => gateway.provider.requests(model).length);
+  for (let times = 0; times < 3; times++) expect(outcome(await client.chat({ model: 'ordered' }))).toBe('200');
+  expect(asked()).toEqual([1, 3]);
+  const weighted = {
+    targets: [...ordered.targets, ...['left', 'right'].map((name) => ({ ...target(name), weight: 500 }))],
+  };
+  gateway.stack.writeConfig(configWith(gateway.provider, { ordered, weighted }));
+  await untilModelsAre(['ordered', 'weighted']);
+  expect(outcome(await client.chat({ model: 'ordered' }))).toBe('200');
+  expect(asked()).toEqual([1, 4]);
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_resting_targets', { provider: 'fake' })).toBe(1);
+  gateway.provider.script('free', errorAnswer(401, 'no'));
+  await Promise.all(Array.from({ length: 30 }, () => client.chat({ model: 'weighted' })));
+  const [left, right] = ['left', 'right'].map((model) => gateway.provider.requests(model).length);
+  expect([left, right]).not.toContain(0);
+  expect((left ?? 0) + (right ?? 0)).toBe(30);
+  // All others fail: the last resort.
+  gateway.provider.script('busy', errorAnswer(400, 'at last'));
+  expect(outcome(await client.chat({ model: 'ordered' }))).toBe('400 invalid_request');
+  expect(asked()).toEqual([2, 35]);
 });
 
 test('a file that does not validate changes nothing and says where it is wrong', async () => {
