@@ -1,6 +1,10 @@
+import { checkDocumented } from './documented-response.ts';
 import { type HttpClient, httpClient, type Protocol, type Received, type Send } from './http-client.ts';
 
-/** A customer's client: speaks to one origin with one key. */
+/**
+ * A customer's client: speaks to one origin with one key. A response that is not as
+ * docs/openapi.yaml says is an error.
+ */
 export interface GatewayClient {
   /** `POST /v1/chat/completions`; messages default to one short one. */
   chat(body: Readonly<Record<string, unknown>>, more?: Partial<Send>): Promise<Received>;
@@ -18,8 +22,11 @@ export const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
 export function gatewayClient(origin: string, key: string, options: GatewayClientOptions = {}): GatewayClient {
   const http: HttpClient = httpClient(origin, options.protocol, options.ca);
-  const send = (request: Send): Promise<Received> =>
-    http.send({ ...request, headers: { authorization: `Bearer ${key}`, ...request.headers } });
+  const send = async (request: Send): Promise<Received> => {
+    const received = await http.send({ ...request, headers: { authorization: `Bearer ${key}`, ...request.headers } });
+    checkDocumented(request, received);
+    return received;
+  };
   return {
     send,
     get: (path) => send({ path }),

@@ -1,0 +1,104 @@
+import type { ValidateFunction } from 'ajv';
+import { type ApiResponse, apiDocument, compileSchema, responseAt } from '../fixtures/api-document.ts';
+import type { Received, Send } from './http-client.ts';
+
+/**
+ * Headers that HTTP needs. Every other header of a response is in docs/openapi.yaml, or a test
+ * fails.
+ */
+const OF_HTTP: ReadonlySet<string> = new Set([
+  ...[':status', 'date', 'content-type', 'content-length', 'transfer-encoding', 'connection', 'keep-alive'],
+]);
+
+const DONE = '[DONE]';
+
+/** Throws unless docs/openapi.yaml has such a response, with its headers and its body. */
+export function checkDocumented(request: Pick<Send, 'method' | 'path' | 'body'>, received: Received): void {
+  const method = request.method ?? (request.body === undefined ? 'GET' : 'POST');
+  const problem = problemOf(method, request.path.split('?', 1)[0] ?? '', received);
+  if (problem === undefined) return;
+  const { status, text } = received;
+  throw new Error(`docs/openapi.yaml: ${method} ${request.path} ${status}: ${problem}\n${text.slice(0, 2000)}`);
+}
+
+function problemOf(method: string, path: string, { status, headers, text }: Received): string | undefined {
+  const found = documented(method, path, status);
+  if (found === undefined) return 'no such response';
+  const ofHeaders = headersProblem(found[1], headers);
+  if (ofHeaders !== undefined || method === 'HEAD') return ofHeaders;
+  const type = String(headers['content-type']);
+  const media = found[1].content[type];
+  if (media === undefined) return `no such content-type: ${type}`;
+  const at = `${found[0]}/content/${type.replace('/', '~1')}`;
+  if (media['x-event-schema'] !== undefined) return eventsProblem(validator(`${at}/x-event-schema`), text);
+  return valueProblem(validator(`${at}/schema`), text);
+}
+
+/** The pointer to a response, and the response. */
+function documented(method: string, path: string, status: number): [string, ApiResponse] | undefined {
+  const operation = apiDocument.paths[path]?.[method.toLowerCase()];
+  if (operation !== undefined) {
+    const given = operation.responses[status];
+    const at = `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${status}`;
+    return given === undefined ? undefined : responseAt(at, given);
+  }
+  // Envoy's own errors are alike for every path.
+  const name = status === 404 ? 'RouteNotFound' : `Read${status}`;
+  const response = apiDocument.components.responses[name];
+  return response === undefined ? undefined : [`/components/responses/${name}`, response];
+}
+
+function headersProblem(response: ApiResponse, headers: Received['headers']): string | undefined {
+  for (const name of Object.keys(headers))
+    if (!OF_HTTP.has(name) && response.headers[name] === undefined) return `no such header: ${name}`;
+  for (const [name, { $ref }] of Object.entries(response.headers)) {
+    const value = headers[name];
+    const component = apiDocument.components.headers[$ref.split('/').at(-1) ?? ''];
+    if (value === undefined && component?.required === true) return `without ${name}`;
+    if (value === undefined) continue;
+    const validate = validator(`${$ref.slice(1)}/schema`);
+    if (!validate(value) && !validate(Number(value))) return `${name} is ${value}`;
+  }
+  return undefined;
+}
+
+/** Whole streams: each event, the failure last if there is one, then `[DONE]`. */
+function eventsProblem(validate: ValidateFunction, text: string): string | undefined {
+  const events = text
+    .split('\n\n')
+    .filter((event) => event !== '' && !event.split('\n').every((line) => line.startsWith(':')));
+  if (events.pop() !== `data: ${DONE}`) return `the last event is not ${DONE}`;
+  for (const [at, event] of events.entries()) {
+    if (!/^data: .*$/.test(event)) return `an event that is not one line of data: ${event}`;
+    const data = event.slice('data: '.length);
+    const problem = valueProblem(validate, data);
+    if (problem !== undefined) return `${problem} in ${data}`;
+    if (at < events.length - 1 && data.startsWith('{"error"')) return 'events after the final event of a failure';
+  }
+  return undefined;
+}
+
+function valueProblem(validate: ValidateFunction, text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'no JSON';
+  }
+  if (validate(value)) return undefined;
+  return validate.errors
+    ?.map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+    .join('; ');
+}
+
+/** Each is compiled once in a process. */
+const compiled = new Map<string, ValidateFunction>();
+
+function validator(pointer: string): ValidateFunction {
+  let found = compiled.get(pointer);
+  if (found === undefined) {
+    found = compileSchema(pointer);
+    compiled.set(pointer, found);
+  }
+  return found;
+}
