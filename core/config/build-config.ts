@@ -11,7 +11,7 @@ import type {
   TracingConfig,
 } from './gateway-config.ts';
 import { clusterName } from './provider-cluster.ts';
-import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
+import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 import type { TrustedCa } from './trusted-ca.ts';
 import type { Path } from './yaml-tree.ts';
@@ -149,6 +149,7 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
   const trustedCaPath = entry.base_url.protocol === 'https:' && trustedCa.ok ? trustedCa.path : undefined;
   return {
     name,
+    api: entry.api,
     baseUrl: entry.base_url,
     ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
     ...(entry.query === undefined ? {} : { query: entry.query }),
@@ -188,7 +189,7 @@ function targetsOf(
   for (const [index, target] of entry.targets.entries()) {
     const found = providers.get(target.provider);
     const reason = unusable.get(target.provider);
-    if (found && reason === undefined) targets.push({ provider: found, model: target.model, ...drawOf(entry, index) });
+    if (found && reason === undefined) targets.push({ ...targetOf(target, found), ...drawOf(entry, index) });
     else if (found) problems.push({ index, unknown: false, message: `provider ${found.name}: ${reason}` });
     else {
       const declared = [...providers.keys()].join(', ') || 'none';
@@ -220,6 +221,15 @@ function modelTimeouts({ timeouts, reasoning_efforts }: ModelEntry, file: Config
   return {
     firstByteMs: Math.min(firstByteMs, total),
     streamIdleMs: Math.min(timeouts.stream_idle ?? stream_idle, total),
+  };
+}
+
+function targetOf({ model, api, reasoning_budgets }: TargetEntry, provider: Provider): Target {
+  return {
+    provider,
+    model,
+    api: api ?? provider.api,
+    ...(reasoning_budgets === undefined ? {} : { reasoningBudgets: new Map(Object.entries(reasoning_budgets)) }),
   };
 }
 

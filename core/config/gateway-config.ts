@@ -1,5 +1,6 @@
 import type { Prices } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
+import type { ProviderApi } from './provider-api.ts';
 
 /** The configuration for every process, without values that only the gateway process sends. */
 export interface SharedConfig {
@@ -108,6 +109,8 @@ export interface PostgresPool {
 
 export interface KeylessProvider {
   readonly name: string;
+  /** API of targets that name none. */
+  readonly api: ProviderApi;
   /** http or https. The pathname has no slash at the end, unless it is `/`. */
   readonly baseUrl: URL;
   /** Absent: `Authorization: Bearer …` with the key. */
@@ -177,4 +180,8 @@ export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly model: string;
   /** Present: drawn by weight among the targets of its step, which are neighbours. */
   readonly draw?: { readonly step: number; readonly weight: number };
+  /** API that this target speaks. */
+  readonly api: ProviderApi;
+  /** Tokens to think with, by effort, where the model takes a budget instead of an effort. */
+  readonly reasoningBudgets?: ReadonlyMap<string, number>;
 }

@@ -54,11 +54,11 @@ describe('defaults', () => {
       prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 250_000n, outputPicoUsd: 2_000_000n },
       tokenizer: 'bytes',
       timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000 },
-      targets: [{ provider: config.providers.get('p'), model: 'x' }],
+      targets: [{ provider: config.providers.get('p'), model: 'x', api: 'chat' }],
       disabled: false,
     });
     const provider = config.providers.get('p');
-    expect(Object.keys(provider ?? {}).sort()).toEqual(['baseUrl', 'cluster', 'name', 'outputLimitField']);
+    expect(Object.keys(provider ?? {}).sort()).toEqual(['api', 'baseUrl', 'cluster', 'name', 'outputLimitField']);
     expect(provider?.outputLimitField).toBe('max_tokens');
   });
 

@@ -1,5 +1,6 @@
 import { formatAddress, overlap } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
+import { API_PATHS } from './provider-api.ts';
 import { checkCallFields } from './provider-fields.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
@@ -11,7 +12,10 @@ export function checkRules(file: RightParts): RuleProblem[] {
     ...checkPorts(file),
     ...checkWorkers(file),
     ...Object.entries(file.providers).flatMap(([name, provider]) => checkProvider(['providers', name], provider)),
-    ...Object.entries(file.models).flatMap(([id, model]) => checkModel(['models', id], model)),
+    ...Object.entries(file.models).flatMap(([id, model]) => [
+      ...checkModel(['models', id], model),
+      ...checkBudgets(['models', id], model, file.providers),
+    ]),
   ];
 }
 
@@ -46,12 +50,28 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
  * 404.
  */
 function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
+  const { api, base_url } = provider;
   const problems = checkCallFields(path, provider);
-  if (provider.base_url.pathname.endsWith('/chat/completions')) {
-    const message = 'must end before /chat/completions, which is put behind it';
+  const endpoint = [API_PATHS.chat, API_PATHS[api]].find((known) => base_url.pathname.endsWith(known));
+  if (endpoint !== undefined) {
+    const message = `must end before ${endpoint}, which is put behind it`;
     problems.push({ path: [...path, 'base_url'], message });
   }
   return problems;
+}
+
+/** Budgets at a target that would ignore them are a mistake. */
+function checkBudgets(path: Path, { targets }: ModelEntry, providers: RightParts['providers']): RuleProblem[] {
+  return targets.flatMap(({ provider, api = providers[provider]?.api, reasoning_budgets: budgets }, index) =>
+    budgets === undefined || api === undefined || api === 'anthropic'
+      ? []
+      : [
+          {
+            path: [...path, 'targets', index, 'reasoning_budgets'],
+            message: 'is for targets with api: anthropic; others take reasoning_effort',
+          },
+        ],
+  );
 }
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
@@ -103,6 +104,7 @@ const outputLimitField = readText(
 );
 
 export const PROVIDER = section({
+  api: oneOf(PROVIDER_APIS).prefault('chat'),
   base_url: readText(
     'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
     parseBaseUrl,
@@ -120,10 +122,18 @@ export const PROVIDER = section({
   send_traceparent: flag.prefault(false),
 });
 
+const EFFORT = 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"';
+const effort = matching(/^[a-z0-9_-]{1,32}$/, EFFORT);
+
+/** Anthropic refuses a smaller budget. */
+const LEAST_BUDGET_TOKENS = 1024;
+
 const target = section({
   provider: providerName,
   model: matching(/^[\x21-\x7e]{1,256}$/, "the provider's name for the model: 1 to 256 visible ASCII characters"),
   weight: whole(1, 1000).optional(),
+  api: oneOf(PROVIDER_APIS).optional(),
+  reasoning_budgets: named(effort, whole(LEAST_BUDGET_TOKENS, MAX_TOKENS), EFFORT).optional(),
 });
 
 export const MODEL = section({
@@ -133,12 +143,7 @@ export const MODEL = section({
     4,
     'of tools, vision, json_mode, files',
   ).prefault([]),
-  reasoning_efforts: list(
-    matching(/^[a-z0-9_-]{1,32}$/, 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"'),
-    0,
-    16,
-    'levels such as low, medium, high',
-  ).prefault([]),
+  reasoning_efforts: list(effort, 0, 16, 'levels such as low, medium, high').prefault([]),
   context_window: whole(1, MAX_TOKENS),
   max_output_tokens: whole(1, MAX_TOKENS),
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
@@ -199,3 +204,4 @@ export const CONFIG_FILE = section({
 export type ConfigFile = z.output<typeof CONFIG_FILE>;
 export type ModelEntry = z.output<typeof MODEL>;
 export type ProviderEntry = z.output<typeof PROVIDER>;
+export type TargetEntry = ModelEntry['targets'][number];

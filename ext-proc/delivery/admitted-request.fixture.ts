@@ -6,7 +6,17 @@ import type { AdmittedRequest } from './provider/admitted-request.ts';
 
 export function provider(name: string, more: Partial<Provider> = {}): Provider {
   const baseUrl = new URL(`https://${name}.example/api/v1`);
-  return { name, baseUrl, apiKey: `secret-of-${name}`, outputLimitField: 'max_tokens', cluster: `${name}-1`, ...more };
+  return {
+    ...{
+      name,
+      api: 'chat',
+      baseUrl,
+      apiKey: `secret-of-${name}`,
+      outputLimitField: 'max_tokens',
+      cluster: `${name}-1`,
+    },
+    ...more,
+  };
 }
 
 export interface AdmittedRequestOptions {
@@ -38,7 +48,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
     tokenizer: 'bytes',
     timeouts,
-    targets: providers.map((one) => ({ provider: one, model: `${one.name}-model` })),
+    targets: providers.map((one) => ({ provider: one, model: `${one.name}-model`, api: one.api })),
     disabled: false,
   };
   const chat: ChatRequest = {

@@ -27,6 +27,7 @@ async function listen(server: Server): Promise<number> {
 function look(baseUrl: string, trustedCaPath = bundle, isUsed = true) {
   const provider: Provider = {
     name: 'p',
+    api: 'chat',
     baseUrl: new URL(baseUrl),
     apiKey: 'provider-secret',
     outputLimitField: 'max_tokens',

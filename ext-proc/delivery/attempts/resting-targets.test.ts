@@ -107,7 +107,7 @@ describe('a target that asks for a pause', () => {
 });
 
 describe('rests', () => {
-  const target = (model: string): Target => ({ provider: provider('alpha'), model });
+  const target = (model: string): Target => ({ provider: provider('alpha'), model, api: 'chat' });
 
   test('end at the latest of several moments', () => {
     let nowMs = 0;

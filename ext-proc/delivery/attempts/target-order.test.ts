@@ -7,7 +7,7 @@ import { drawOrder } from './target-order.ts';
 /** `undefined`: no weight. Neighbours with one are a step, as in the configuration. */
 function targetsWith(weights: readonly (number | undefined)[]): Target[] {
   return weights.map((weight, index) => {
-    const target = { provider: provider('alpha'), model: String(index) };
+    const target = { provider: provider('alpha'), model: String(index), api: 'chat' as const };
     if (weight === undefined) return target;
     let step = index;
     while (weights[step - 1] !== undefined) step -= 1;

@@ -8,14 +8,14 @@ const identify = createIdentities(Buffer.alloc(32));
 function headersTo(more: Parameters<typeof provider>[1], stream = false): readonly string[] | undefined {
   return providerRequest(
     admittedRequest({ stream }),
-    { provider: provider('alpha', more), model: 'm' },
+    { provider: provider('alpha', more), model: 'm', api: 'chat' },
     undefined,
     identify,
   ).headers;
 }
 
 test('a request has a path, headers in order, and the length of its body', () => {
-  const target = { provider: provider('alpha'), model: 'm' };
+  const target = { provider: provider('alpha'), model: 'm', api: 'chat' as const };
   const { path, headers, body, bodyBytes } = providerRequest(
     admittedRequest({ stream: true }),
     target,
@@ -57,7 +57,7 @@ test('a key is sent as it is in the header that the provider has for it', () => 
 
 test('further headers and an encoded query belong to every call', () => {
   const more = { headers: { 'x-team': 'gateway', 'user-agent': 'mine' }, query: { 'api-version': 'a b&c', 'ü=': '+' } };
-  const target = { provider: provider('alpha', more), model: 'm' };
+  const target = { provider: provider('alpha', more), model: 'm', api: 'chat' as const };
   const { path, headers } = providerRequest(admittedRequest({}), target, undefined, identify);
   expect(path).toBe('/api/v1/chat/completions?api-version=a%20b%26c&%C3%BC%3D=%2B');
   expect(headers).toEqual(expect.arrayContaining(['x-team', 'gateway', 'user-agent', 'mine']));
