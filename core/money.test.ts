@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatUsd, MAX_AMOUNT_NANO_USD, parseUsd, usdNumber } from './money.ts';
+import { formatPico, formatUsd, MAX_AMOUNT_NANO_USD, parseUsd, usdNumber } from './money.ts';
 
 describe('amounts', () => {
   it('survive text both ways, to the nano-dollar', () => {
@@ -30,5 +30,19 @@ describe('amounts', () => {
   it('become the JSON number that prints the same decimal, up to 15 digits', () => {
     expect(JSON.stringify(usdNumber(123_456_789_012_345n))).toBe('123456.789012345');
     expect(JSON.stringify(usdNumber(-1n))).toBe('-1e-9');
+  });
+});
+
+describe('formatPico', () => {
+  it('is the exact decimal of a price for a token, without trailing zeros', () => {
+    expect([0n, 1n, 250_000n, 2_000_000_000_000n].map(formatPico)).toEqual(['0', '0.000000000001', '0.00000025', '2']);
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 18n }), (pico) => {
+        const text = formatPico(pico);
+        expect(text).toMatch(/^\d+(\.\d*[1-9])?$/);
+        const [whole = '', fraction = ''] = text.split('.');
+        expect(BigInt(whole + fraction.padEnd(12, '0'))).toBe(pico);
+      }),
+    );
   });
 });

@@ -28,12 +28,21 @@ export function parseUsd(text: string): NanoUsd | undefined {
 
 /** Exact decimal text without trailing zeros: `0.00025`, `-3`, `12.5`. */
 export function formatUsd(nano: NanoUsd): string {
-  const magnitude = nano < 0n ? -nano : nano;
-  const text = magnitude.toString().padStart(10, '0');
+  return decimalText(nano, 9);
+}
+
+/** USD per token, as `formatUsd`. */
+export function formatPico(picoUsd: bigint): string {
+  return decimalText(picoUsd, 12);
+}
+
+function decimalText(value: bigint, decimals: number): string {
+  const magnitude = value < 0n ? -value : value;
+  const text = magnitude.toString().padStart(decimals + 1, '0');
   let end = text.length;
-  while (end > text.length - 9 && text[end - 1] === '0') end--;
-  const fraction = text.slice(-9, end);
-  return `${nano < 0n ? '-' : ''}${text.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`;
+  while (end > text.length - decimals && text[end - 1] === '0') end--;
+  const fraction = text.slice(-decimals, end);
+  return `${value < 0n ? '-' : ''}${text.slice(0, -decimals)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
 /**

@@ -76,7 +76,10 @@ describe('a stream', () => {
 describe('an error', () => {
   it('has the code, the headers and the metadata of its operation and status', () => {
     checkRefusal(refuse('no_capacity'), CHAT)();
-    checkRefusal(refuse('route_not_found', { method: 'GET', path: '/' }), { method: 'GET', path: '/' })();
+    checkRefusal(refuse('route_not_found', { method: 'GET', path: '/', hint: 'Check' }), {
+      method: 'GET',
+      path: '/',
+    })();
     const metadata = { available_usd: 0, estimated_usd: 0.5 };
     checkRefusal(refuse('insufficient_credits', { estimated_usd: '1', available_usd: '0' }, { metadata }), CHAT)();
     const more = { ...metadata, price: 1 };

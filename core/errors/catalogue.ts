@@ -196,7 +196,7 @@ export const CATALOGUE = {
   route_not_found: {
     status: 404,
     type: 'not_found_error',
-    message: 'There is no {method} {path}. Check that the base URL ends in /v1, once.',
+    message: 'There is no {method} {path}. {hint}.',
     advice: 'Check base_url.',
   },
   request_timeout: {

@@ -39,6 +39,20 @@ describe('findRoute', () => {
     fc.assert(fc.property(fc.string(), fc.string(), (method, path) => isRefusal(findRoute(method, path))));
   });
 
+  it.each([
+    ['/v1/responses', ['.chat(', 'useResponsesApi: false', 'OpenAIChatCompletionsModel']],
+    ['/v1/responses?x=1', ['.chat(']],
+    ['/v1/messages', ['/v1/chat/completions']],
+    ['/v1/completions', ['/v1/chat/completions', 'messages']],
+    ['/v1/embeddings', ['no embeddings']],
+    ['/v1/other', ['base URL']],
+  ])('says what to do instead of POST %s', (path, words) => {
+    const refusal = findRoute('POST', path);
+    const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
+    for (const word of words) expect(message).toContain(word);
+    expect(message).toContain(`POST ${path.split('?')[0]}. `);
+  });
+
   it('names method and path in the message, without the query and not at any length', () => {
     const refusal = findRoute('GET', `/v1/modelz${'x'.repeat(500)}?api_key=sk-gw-secret`);
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';

@@ -19,6 +19,33 @@ export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['GET /v1/usage', { name: 'usage', scope: 'usage:read' }],
 ]);
 
+const HINT = 'Check that the base URL ends in /v1, once';
+
+/** Paths of other APIs that clients call by default, and how each client calls this one. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  [
+    '/v1/responses',
+    'This gateway speaks chat completions: POST /v1/chat/completions. Use openai.chat(model) in the AI SDK, ' +
+      'useResponsesApi: false (Python: use_responses_api=False) in LangChain, ' +
+      'OpenAIChatCompletionsModel in the OpenAI Agents SDK',
+  ],
+  [
+    '/v1/messages',
+    'This gateway speaks chat completions: POST /v1/chat/completions. Use a client of the OpenAI API ' +
+      'instead of one of the Anthropic API, with the same base URL and model',
+  ],
+  [
+    '/v1/completions',
+    'This gateway speaks chat completions: POST /v1/chat/completions with messages instead of prompt. ' +
+      'Use client.chat.completions.create in the OpenAI SDKs, .chat() in the AI SDK, ChatOpenAI in LangChain',
+  ],
+  [
+    '/v1/embeddings',
+    'This gateway has no embeddings, only chat completions: POST /v1/chat/completions. ' +
+      'Use another base URL for the embedding model',
+  ],
+]);
+
 /** Enough to recognise a mistaken base URL; a client's whole path is not echoed. */
 const LONGEST_ECHO = 128;
 
@@ -33,7 +60,8 @@ export function findRoute(method: string, path: string): Route | Refusal {
   const route = ROUTES.get(`${method} ${pathname}`);
   // The query is left out of the message: clients have been seen to put keys there.
   if (!route) {
-    return refuse('route_not_found', { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) });
+    const echo = { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) };
+    return refuse('route_not_found', { ...echo, hint: HINTS.get(pathname) ?? HINT });
   }
   return { ...route, query: mark < 0 ? '' : path.slice(mark + 1) };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../core/config/gateway-config.ts';
+import type { Capability, Model } from '../../core/config/gateway-config.ts';
 import type { ErrorCode } from '../../core/errors/catalogue.ts';
 import { isRefusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
 import { clientAddress } from '../../core/net/client-address.ts';
@@ -28,7 +28,7 @@ interface Situation {
   model: { -readonly [Name in keyof Model]?: Model[Name] };
   body: Record<string, unknown>;
   messages: unknown[];
-  capabilities: Set<'tools' | 'vision' | 'json_mode'>;
+  capabilities: Set<Capability>;
   /** Applied to the bytes last. */
   damage: (text: string) => string;
 }
@@ -39,6 +39,10 @@ const KEY = 'sk-gw-correct';
 const TOOL = { type: 'function', function: { name: 'f' } };
 const JSON_FORMAT = { type: 'json_object' };
 const INLINE = 'data:image/png;base64,QUJD';
+const FILE = {
+  role: 'user',
+  content: [{ type: 'file', file: { file_data: 'data:application/pdf;base64,QUJD' } }],
+};
 const part = (url: string) => ({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] });
 
 /** Leaves alone what an earlier defect has set already. */
@@ -69,8 +73,8 @@ const ORDER: readonly (readonly Defect[])[] = [
     ['invalid_json', 'byte order mark', (s) => Object.assign(s, { damage: (text: string) => `\ufeff${text}` })],
   ],
   [
-    ['unknown_parameter', 'unknown', (s) => Object.assign(s.body, { functions: [] })],
-    ['unknown_parameter', 'unknown null', (s) => Object.assign(s.body, { metadata: null })],
+    ['unknown_parameter', 'unknown', (s) => Object.assign(s.body, { top_k: 5 })],
+    ['unknown_parameter', 'unknown null', (s) => Object.assign(s.body, { reasoning: null })],
   ],
   [
     ['missing_model', 'no model', (s) => Object.assign(s.body, { model: undefined })],
@@ -85,6 +89,8 @@ const ORDER: readonly (readonly Defect[])[] = [
     ['invalid_request', 'stream', (s) => Object.assign(s.body, { stream: 'yes' })],
     ['invalid_request', 'audio part', (s) => s.messages.push({ role: 'user', content: [{ type: 'input_audio' }] })],
     ['invalid_request', 'no function', (s) => Object.assign(s.body, { tools: [{ type: 'web_search' }] })],
+    ['invalid_request', 'not offered', (s) => Object.assign(s.body, { functions: [] })],
+    ['invalid_request', 'stored', (s) => Object.assign(s.body, { store: true })],
     ['invalid_request', 'both limits', (s) => Object.assign(s.body, { max_tokens: 1, max_completion_tokens: 1 })],
   ],
   [['n_not_allowed', 'n', (s) => Object.assign(s.body, { n: 2 })]],
@@ -110,6 +116,11 @@ const ORDER: readonly (readonly Defect[])[] = [
   ],
   [['reasoning_effort_not_supported', 'effort', (s) => Object.assign(s.body, { reasoning_effort: 'extreme' })]],
   [
+    ['invalid_request', 'file', (s) => s.capabilities.delete('files') && s.messages.push(FILE)],
+    ['invalid_request', 'tier', (s) => Object.assign(s.body, { service_tier: 'flex' })],
+    ['invalid_request', 'cache', (s) => Object.assign(s.body, { prompt_cache_retention: '24h' })],
+  ],
+  [
     ['max_tokens_exceeds_cap', 'model cap', (s) => unlessSet(s.body, { max_tokens: 8001 })],
     [
       'max_tokens_exceeds_cap',
@@ -133,7 +144,7 @@ function situationWith(defects: readonly Defect[]): Situation {
     model: {},
     body: { model: 'model-1', messages: [] },
     messages: [{ role: 'user', content: 'Hello' }],
-    capabilities: new Set(['tools', 'vision', 'json_mode']),
+    capabilities: new Set(['tools', 'vision', 'json_mode', 'files']),
     damage: (text) => text,
   };
   situation.body.messages = situation.messages;

@@ -17,6 +17,15 @@ const LONGEST_IDENTITY = 512;
 const LONGEST_LEVEL = 64;
 const LONGEST_STOP = 8192;
 
+/** Fields of the official API that no model of the gateway has, with the end of the refusal. */
+export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
+  ['audio', 'is not offered: completions are text'],
+  ['web_search_options', 'is not offered: no model here searches the web'],
+  ['moderation', 'is not offered'],
+  ['functions', 'is not offered; send tools, each {"type":"function","function":{…}}'],
+  ['function_call', 'is not offered; send tool_choice with tools'],
+]);
+
 /**
  * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null
  * values never get here: they are absent.
@@ -69,11 +78,7 @@ export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, Field
   ['prompt_cache_retention', cacheRule('string')],
   ['modalities', checkModalities],
   ['prediction', checkPrediction],
-  ['audio', notOffered('is not offered: completions are text')],
-  ['web_search_options', notOffered('is not offered: no model here searches the web')],
-  ['moderation', notOffered('is not offered')],
-  ['functions', notOffered('is not offered; send tools, each {"type":"function","function":{…}}')],
-  ['function_call', notOffered('is not offered; send tool_choice with tools')],
+  ...[...NOT_OFFERED].map(([name, why]): readonly [string, FieldRule] => [name, notOffered(why)]),
 ]);
 
 function noteIdentity(...[text, facts, field]: Parameters<Note<string>>): void {

@@ -3,7 +3,7 @@ import { shortText } from './value-rules.ts';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
 
-/** A field of the official API that no model of the gateway has. `why` ends the refusal. */
+/** Refuses a field whatever it says. `why` ends the sentence that begins with the field. */
 export const notOffered =
   (why: string): FieldRule =>
   (_cursor, _facts, field) =>

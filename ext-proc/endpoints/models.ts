@@ -1,6 +1,8 @@
 import type { Model } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import { formatPico } from '../../core/money.ts';
 import type { Prices } from '../../core/pricing.ts';
+import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 
@@ -21,6 +23,10 @@ export async function listModels(request: AuthorizedRequest): Promise<EndpointRe
 /** OpenAI's format needs the time when a model was made. It is not known, so it is a constant. */
 const CREATED_SECONDS = 1_735_689_600;
 
+/**
+ * Names besides our own are those that clients look for: `context_length` and `architecture` of
+ * OpenRouter, `max_model_len` of vLLM.
+ */
 function modelRecord(model: Model) {
   return {
     id: model.id,
@@ -29,10 +35,37 @@ function modelRecord(model: Model) {
     owned_by: 'inference-gateway',
     capabilities: [...model.capabilities],
     context_window: model.contextWindow,
+    context_length: model.contextWindow,
+    max_model_len: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
+    max_completion_tokens: model.maxOutputTokens,
     reasoning_efforts: model.reasoningEfforts,
+    architecture: {
+      input_modalities: [
+        'text',
+        ...(model.capabilities.has('vision') ? ['image'] : []),
+        ...(model.capabilities.has('files') ? ['file'] : []),
+      ],
+      output_modalities: ['text'],
+    },
+    supported_parameters: supportedParameters(model),
     pricing: pricing(model.prices),
   };
+}
+
+/** Fields that every request has. */
+const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages']);
+/** Fields that wait for prices that no model has yet. */
+const UNPRICED: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
+const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
+
+function supportedParameters({ capabilities, reasoningEfforts }: Model): readonly string[] {
+  return [...CHAT_FIELDS.keys()].filter((name) => {
+    if (REQUIRED.has(name) || UNPRICED.has(name) || NOT_OFFERED.has(name)) return false;
+    if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');
+    if (name === 'response_format') return capabilities.has('json_mode');
+    return name !== 'reasoning_effort' || reasoningEfforts.length > 0;
+  });
 }
 
 /** Names of the prices in the response. */
@@ -42,9 +75,17 @@ const PRICE_NAMES: Readonly<Record<keyof Prices, string>> = {
   outputPicoUsd: 'output',
 };
 
-function pricing(prices: Prices): Readonly<Record<string, number>> {
+/** Numbers are USD per million tokens, strings USD per token. */
+function pricing(prices: Prices): Readonly<Record<string, number | string>> {
   const names = Object.entries(PRICE_NAMES) as readonly (readonly [keyof Prices, string])[];
-  return Object.fromEntries(names.map(([price, name]) => [name, usdPerMillionTokens(prices[price])]));
+  return {
+    ...Object.fromEntries(names.map(([price, name]) => [name, usdPerMillionTokens(prices[price])])),
+    prompt: formatPico(prices.inputPicoUsd),
+    completion: formatPico(prices.outputPicoUsd),
+    input_cache_read: formatPico(prices.cachedInputPicoUsd),
+    // Tokens that a provider writes to its cache are charged as any other input.
+    input_cache_write: formatPico(prices.inputPicoUsd),
+  };
 }
 
 /** One pico-dollar per token is a millionth of a dollar per million tokens. */

@@ -45,10 +45,25 @@ test('models: the enabled ones with what they can do and cost, in the order of t
     owned_by: expect.any(String),
     capabilities: ['tools', 'vision', 'json_mode'],
     context_window: 200_000,
+    context_length: 200_000,
+    max_model_len: 200_000,
     max_output_tokens: 32_000,
+    max_completion_tokens: 32_000,
     reasoning_efforts: ['low', 'high'],
-    pricing: { input: 0.25, cached_input: 0.025, output: 2 },
+    architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'] },
+    supported_parameters: expect.arrayContaining(['max_tokens', 'tools', 'response_format', 'reasoning_effort']),
+    pricing: {
+      ...{ input: 0.25, cached_input: 0.025, output: 2 },
+      ...{ prompt: '0.00000025', completion: '0.000002' },
+      ...{ input_cache_read: '0.000000025', input_cache_write: '0.00000025' },
+    },
   });
+  const parameters = body.data.map((model) => model.supported_parameters as string[]);
+  for (const name of ['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort'])
+    expect([name, parameters[1]?.includes(name)]).toEqual([name, false]);
+  for (const name of ['audio', 'functions', 'prompt_cache_options', 'model']) expect(parameters[0]).not.toContain(name);
+  for (const names of parameters)
+    expect(names).toEqual(expect.arrayContaining(['temperature', 'user', 'service_tier']));
 });
 
 test('models: only those that the key may use', async () => {
