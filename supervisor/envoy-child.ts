@@ -75,6 +75,8 @@ export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Pr
   return startFailure(`Envoy did not start: ${problem}`);
 }
 
+const ENVOY_LOG_LEVELS = 'main:error,ext_proc:error,misc:error,credential_injector:off';
+
 function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): string[] {
   return [
     ...['-c', join(paths.envoyDir, 'envoy.yaml')],
@@ -83,8 +85,9 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
     // Silences warnings that need no action. main: every SIGTERM. ext_proc: every request without a
     // gateway process, which the access log has too. misc: the matcher of trusted addresses
-    // (IPMatcher) is new in Envoy's interface.
-    ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error,misc:error'],
+    // (IPMatcher) is new in Envoy's interface. credential_injector: every request without a token,
+    // which the access lines have too.
+    ...['--log-level', 'warn', '--component-log-level', ENVOY_LOG_LEVELS],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
     // Each response ends its connection from the first moment on: an open one would be reset at the
     // end.
@@ -92,12 +95,19 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
   ];
 }
 
-/** Only the gateway process has provider keys (docs/design.md, "Invariants", 9). */
-function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
+/**
+ * Only the gateway process has provider keys (docs/design.md, "Invariants", 9). Envoy signs
+ * requests to AWS with the credentials of its environment, in the variables that AWS names.
+ */
+export function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
   const passed: NodeJS.ProcessEnv = {};
-  for (const name of ['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']) passed[name] = env[name];
+  for (const name of Object.keys(env)) {
+    if (PASSED.has(name) || name.startsWith('AWS_')) passed[name] = env[name];
+  }
   return passed;
 }
+
+const PASSED: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']);
 
 async function waitUntilLive(
   adminSocket: string,

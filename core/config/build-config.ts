@@ -10,6 +10,7 @@ import type {
   Target,
   TracingConfig,
 } from './gateway-config.ts';
+import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
@@ -46,9 +47,9 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   const providers = new Map<string, Provider>();
   const unusable = new Map<string, string>();
   for (const [name, entry] of Object.entries(file.providers)) {
-    providers.set(name, provider(name, input.secrets === 'all' ? entry : keyless(entry), input.trustedCa));
+    providers.set(name, provider(name, entry, input));
     const missing = [...input.missingSecrets(name)];
-    if (missing.length === 0 && entry.base_url.protocol === 'https:' && !input.trustedCa.ok)
+    if (missing.length === 0 && usesTls(entry) && !input.trustedCa.ok)
       missing.push({ path: ['providers', name, 'base_url'], reason: input.trustedCa.reason });
     for (const { path, reason } of missing) {
       if (!unusable.has(name)) unusable.set(name, reason);
@@ -145,22 +146,29 @@ function tracesUrl(otlpUrl: string): string {
   return url.href;
 }
 
-function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Provider {
-  const trustedCaPath = entry.base_url.protocol === 'https:' && trustedCa.ok ? trustedCa.path : undefined;
+function usesTls({ base_url, auth }: ProviderEntry): boolean {
+  return base_url.protocol === 'https:' || auth?.oauth2?.token_url.protocol === 'https:';
+}
+
+function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa }: BuildInput): Provider {
+  const entry = secrets === 'all' ? given : keyless(given);
+  const endpoint = {
+    baseUrl: entry.base_url,
+    ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path } : {}),
+    ...authOf(entry, secrets, file.limits.request_body),
+  };
   return {
     name,
     api: entry.api,
-    baseUrl: entry.base_url,
     ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
     ...(entry.query === undefined ? {} : { query: entry.query }),
-    ...(entry.auth === undefined ? {} : { auth: { kind: 'header', name: entry.auth.header.toLowerCase() } }),
     ...(entry.headers === undefined ? {} : { headers: inLowerCase(entry.headers) }),
     outputLimitField: entry.output_limit_field,
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
-    ...(trustedCaPath === undefined ? {} : { trustedCaPath }),
-    cluster: clusterName(name, { baseUrl: entry.base_url, trustedCaPath }),
+    ...endpoint,
+    cluster: clusterName(name, endpoint),
   };
 }
 

@@ -133,8 +133,40 @@ export interface KeylessProvider {
   readonly cluster: string;
 }
 
-/** Way in which calls are authorized. `header`: it has the key as it is. */
-export type ProviderAuth = { readonly kind: 'header'; readonly name: string };
+/** Way in which calls are authorized. `header`: it has the key as it is. Envoy does the others. */
+export type ProviderAuth = { readonly kind: 'header'; readonly name: string } | AwsAuth | OAuth2Auth;
+
+/** Each request is signed (SigV4), with its body. */
+export interface AwsAuth {
+  readonly kind: 'aws';
+  readonly region: string;
+  readonly service: string;
+  /** Longest body that is signed: Envoy buffers it. */
+  readonly longestBodyBytes: number;
+}
+
+/** Each request has a token that Envoy fetches with client credentials and renews. */
+export interface OAuth2Auth {
+  readonly kind: 'oauth2';
+  readonly tokenUrl: URL;
+  readonly scopes: readonly string[];
+}
+
+/** Secrets for `auth`. Envoy reads them from a file of their own. */
+export type ProviderCredentials = AwsCredentials | OAuth2Client;
+
+export interface AwsCredentials {
+  readonly kind: 'aws';
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+export interface OAuth2Client {
+  readonly kind: 'oauth2';
+  readonly id: string;
+  readonly secret: string;
+}
 
 export interface Provider extends KeylessProvider {
   /**
@@ -146,6 +178,8 @@ export interface Provider extends KeylessProvider {
   readonly query?: Readonly<Record<string, string>>;
   /** Further headers of every call, names in lower case. The values are secrets. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Absent for `aws`: Envoy takes them from its environment. */
+  readonly credentials?: ProviderCredentials;
 }
 
 export interface Model<OfProvider extends KeylessProvider = Provider> {

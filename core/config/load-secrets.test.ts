@@ -12,6 +12,8 @@ const ENV = {
   KEY: 'key-sentinel',
   TOKEN: 'token-sentinel',
   CODE: 'code-sentinel',
+  AWS: 'awsSentinel',
+  CLIENT: 'client-sentinel',
   REDIS: 'redis-sentinel',
   PASSWORD: 'database-password',
 };
@@ -21,12 +23,14 @@ tracing: {otlp_url: "http://127.0.0.1:1", headers: {authorization: "Bearer \${TO
 providers:
   one: {base_url: "http://127.0.0.1:1", api_key: "\${KEY}", query: {code: "\${CODE}"}}
   two: {base_url: "http://127.0.0.1:1", api_key: "\${file:secrets/two}", headers: {X-Token: "T \${file:secrets/two}", x-more: literal-sentinel}}
+  three: {base_url: "http://127.0.0.1:1", auth: {aws: {region: r, service: s, access_key_id: "\${AWS}", secret_access_key: "\${AWS}", session_token: "\${AWS}"}}}
+  four: {base_url: "http://127.0.0.1:1", auth: {oauth2: {token_url: "http://127.0.0.1:1/t", client_id: "\${CLIENT}", client_secret: "\${file:secrets/two}"}}}
 models:
   first: {${MODEL}, targets: [{provider: one, model: m}]}
   second: {${MODEL}, targets: [{provider: two, model: m}]}
 `;
 const path = () => join(folder.path, 'gateway.yaml');
-const SENTINEL = /sentinel/;
+const SENTINEL = /sentinel/i;
 
 function everything(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) =>
@@ -83,7 +87,7 @@ describe('looked for', () => {
     if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
     expect(everything(loaded).replaceAll('redis-sentinel', '')).not.toMatch(SENTINEL);
     expect([...loaded.config.models.values()].map(({ problem }) => problem)).toEqual([undefined, undefined]);
-    const { KEY: _, CODE: __, ...others } = ENV;
+    const { KEY: _, CODE: __, AWS: ___, ...others } = ENV;
     await write({ two: '\n' });
     const missing = await loadConfig(path(), others, { secrets: 'checked' });
     expect(missing.ok && missing.warnings.map(({ message }) => message)).toEqual([
@@ -91,6 +95,10 @@ describe('looked for', () => {
       'providers.one.query.code: the environment variable CODE is not set; models that have no other target answer upstream_config_error',
       'providers.two.api_key: the file two is empty; models that have no other target answer upstream_config_error',
       'providers.two.headers.X-Token: the file two is empty; models that have no other target answer upstream_config_error',
+      'providers.three.auth.aws.access_key_id: the environment variable AWS is not set; models that have no other target answer upstream_config_error',
+      'providers.three.auth.aws.secret_access_key: the environment variable AWS is not set; models that have no other target answer upstream_config_error',
+      'providers.three.auth.aws.session_token: the environment variable AWS is not set; models that have no other target answer upstream_config_error',
+      'providers.four.auth.oauth2.client_secret: the file two is empty; models that have no other target answer upstream_config_error',
     ]);
   });
 
@@ -112,4 +120,10 @@ test('all of them are where the calls need them', async () => {
   const { providers } = loaded.config;
   expect(providers.get('one')?.query).toEqual({ code: 'code-sentinel' });
   expect(providers.get('two')?.headers).toEqual({ 'x-token': 'T file-sentinel', 'x-more': 'literal-sentinel' });
+  expect(providers.get('three')?.credentials).toEqual({
+    ...{ kind: 'aws', accessKeyId: 'awsSentinel', secretAccessKey: 'awsSentinel', sessionToken: 'awsSentinel' },
+  });
+  expect(providers.get('four')?.credentials).toEqual({
+    ...{ kind: 'oauth2', id: 'client-sentinel', secret: 'file-sentinel' },
+  });
 });

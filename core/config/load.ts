@@ -114,7 +114,11 @@ export async function loadConfig(
   const ruleProblems = [
     ...overridden.problems,
     // Without Redis processes do not know of each other.
-    ...checkRules({ ...parts, stores: overridden.stores, ...(secrets === 'none' ? { workers: undefined } : {}) }),
+    ...checkRules({
+      ...parts,
+      stores: overridden.stores,
+      ...(secrets === 'none' ? { workers: undefined } : {}),
+    }).filter(({ path }) => !isLeftOut(path, missing, secrets)),
     ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
   problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
@@ -145,6 +149,12 @@ export async function loadConfig(
  */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path[0] === 'providers' && isSecretPlace(path, 'checked');
+}
+
+/** True if the file has a value there, which is missing or which this process does not load. */
+function isLeftOut(path: Path, missing: readonly Missing[], secrets: Secrets): boolean {
+  const name = nameOf(path);
+  return (secrets === 'none' && isSecretPlace(path, secrets)) || missing.some((one) => nameOf(one.path) === name);
 }
 
 /** A secret that this user may not read is not a fault of the file. */

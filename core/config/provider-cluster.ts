@@ -1,19 +1,27 @@
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
+import type { Authorization } from './provider-auth.ts';
+import {
+  authFilters,
+  credentialsDigest,
+  type JsonObject,
+  tokenClusterName,
+  tokenFilters,
+  withCodec,
+} from './provider-auth-filters.ts';
 
 /**
- * The Envoy cluster of one provider. Its name contains a hash of its content: a changed cluster is
- * another cluster, so Envoy never changes one that serves streams. The provider's secret is not
- * part of it.
+ * The Envoy cluster of one provider. Its name contains a hash of its content and its credentials: a
+ * changed cluster is another cluster, so Envoy never changes one that serves streams. The
+ * provider's secrets are not part of it.
  */
-export interface ProviderEndpoint {
+export interface ProviderEndpoint extends Authorization {
   readonly baseUrl: URL;
-  /** PEM bundle that verifies the certificates of https providers. */
+  /** PEM bundle that verifies certificates. */
   readonly trustedCaPath?: string | undefined;
 }
 
-type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json };
-export type Cluster = { readonly [name: string]: Json };
+export type Cluster = JsonObject;
 
 /** Most bytes that Envoy buffers for a client that stops reading. */
 const CONNECTION_BUFFER_BYTES = 262_144;
@@ -23,16 +31,29 @@ const UNLIMITED = 100_000;
 
 /** Value of the request header `x-gw-cluster`, such as `openai-3f0c9a7be21d`. */
 export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
-  const content = JSON.stringify(clusterBody(endpoint));
+  const body = JSON.stringify(clusterBody(endpoint, authFilters('', endpoint, '')));
+  const content = endpoint.credentials === undefined ? body : body + credentialsDigest(endpoint.credentials);
   return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`;
 }
 
-export function providerCluster(name: string, endpoint: ProviderEndpoint): Cluster {
-  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(endpoint) };
+/** The cluster of a provider, and that of its token endpoint. `folder`: of credential files. */
+export function providerClusters(name: string, endpoint: ProviderEndpoint, folder: string): Cluster[] {
+  const clusters = [providerCluster(name, endpoint, authFilters(name, endpoint, folder))];
+  const { auth, trustedCaPath } = endpoint;
+  if (auth?.kind === 'oauth2')
+    clusters.push(providerCluster(tokenClusterName(name), { baseUrl: auth.tokenUrl, trustedCaPath }, tokenFilters()));
+  return clusters;
 }
 
-function clusterBody(endpoint: ProviderEndpoint): Cluster {
-  const { baseUrl } = endpoint;
+export function providerCluster(
+  name: string,
+  endpoint: ProviderEndpoint,
+  filters: readonly JsonObject[] = [],
+): Cluster {
+  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(endpoint, filters) };
+}
+
+function clusterBody({ baseUrl, trustedCaPath }: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
   const host = bareHost(baseUrl);
   const secure = baseUrl.protocol === 'https:';
   return {
@@ -57,9 +78,9 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
     upstream_connection_options: { tcp_keepalive: { keepalive_time: 30, keepalive_interval: 10, keepalive_probes: 3 } },
     ...ejection(host),
     typed_extension_protocol_options: {
-      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': httpOptions(secure),
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': { ...httpOptions(secure), ...withCodec(filters) },
     },
-    ...(secure ? { transport_socket: tls(host, endpoint.trustedCaPath) } : {}),
+    ...(secure ? { transport_socket: tls(host, trustedCaPath) } : {}),
   };
 }
 

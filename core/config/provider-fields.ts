@@ -1,4 +1,5 @@
 import type { RuleProblem } from './problem.ts';
+import { type AuthEntry, aws, checkAuth, oauth2 } from './provider-auth-fields.ts';
 import { matching, named, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
@@ -35,7 +36,9 @@ export const auth = section({
   header: matching(
     new RegExp(`^(?!(?:${RESERVED})$)${TOKEN}$`, 'i'),
     'the name of the header that carries the key, such as api-key, and none that describes the body or the connection',
-  ),
+  ).optional(),
+  aws: aws.optional(),
+  oauth2: oauth2.optional(),
 });
 
 const MAX_HEADERS = 32;
@@ -44,12 +47,13 @@ const MAX_PARAMETERS = 32;
 interface CallEntry {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
-  readonly auth?: { readonly header?: string } | undefined;
+  readonly auth?: (AuthEntry & { readonly header?: string | undefined }) | undefined;
+  readonly api_key?: string | undefined;
 }
 
 /** Rules between the fields of one provider. */
-export function checkCallFields(path: Path, { headers = {}, query = {}, auth }: CallEntry): RuleProblem[] {
-  const problems: RuleProblem[] = [];
+export function checkCallFields(path: Path, { headers = {}, query = {}, auth, api_key }: CallEntry): RuleProblem[] {
+  const problems = checkAuth(path, auth, api_key !== undefined);
   const names = Object.keys(headers).map((name) => name.toLowerCase());
   for (const [index, name] of Object.keys(headers).entries()) {
     const lower = name.toLowerCase();

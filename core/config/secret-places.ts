@@ -10,6 +10,11 @@ const SENT: readonly (readonly string[])[] = [
   ['providers', '*', 'api_key'],
   ['providers', '*', 'query', '*'],
   ['providers', '*', 'headers', '*'],
+  ['providers', '*', 'auth', 'aws', 'access_key_id'],
+  ['providers', '*', 'auth', 'aws', 'secret_access_key'],
+  ['providers', '*', 'auth', 'aws', 'session_token'],
+  ['providers', '*', 'auth', 'oauth2', 'client_id'],
+  ['providers', '*', 'auth', 'oauth2', 'client_secret'],
   ['tracing', 'headers', '*'],
 ];
 const REDIS = ['stores', 'redis'];

@@ -12,6 +12,7 @@ import { createDeliveryService, type DeliveryService, type DeliveryServiceOption
 import { type Egress, startEgress } from './egress.fixture.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { createIdentities } from './provider/identities.ts';
+import type { ProviderTokens } from './provider/provider-tokens.ts';
 
 /** A client, and what reached it. */
 export interface Client {
@@ -186,9 +187,12 @@ export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unk
   return ended;
 }
 
+/** No provider here has a token of Envoy's. */
+const tokens: ProviderTokens = { isSettled: async () => true, whyNone: async () => 'unavailable' };
+
 export function deliveryOver(egress: Egress, options: Partial<DeliveryServiceOptions> = {}): DeliveryService {
   const { socketPath: egressSocketPath } = egress;
   const counting = { countTokens: countWords, estimateTokens };
   const identify = createIdentities(Buffer.alloc(32));
-  return createDeliveryService({ egressSocketPath, clock: systemClock, ...counting, identify, ...options });
+  return createDeliveryService({ egressSocketPath, clock: systemClock, ...counting, identify, tokens, ...options });
 }

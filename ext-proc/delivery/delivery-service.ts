@@ -21,6 +21,7 @@ import type { AdmittedRequest } from './provider/admitted-request.ts';
 import type { Identify } from './provider/identities.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
+import type { ProviderTokens } from './provider/provider-tokens.ts';
 import { ResponseReader } from './response/response-reader.ts';
 import { deliverStream } from './stream/deliver-stream.ts';
 
@@ -49,6 +50,7 @@ export interface DeliveryServiceOptions {
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly identify: Identify;
+  readonly tokens: ProviderTokens;
   /** Memory of all JSON responses together. */
   readonly responseBudgetBytes?: number;
   /** Source of the order of weighted targets. Default: Math.random. */
@@ -61,7 +63,7 @@ export interface DeliveryServiceOptions {
 const RESPONSE_BUDGET_BYTES = 256 * 1024 * 1024;
 
 export function createDeliveryService(options: DeliveryServiceOptions): DeliveryService {
-  const { egressSocketPath, clock, countTokens, estimateTokens, identify, random = Math.random } = options;
+  const { egressSocketPath, clock, countTokens, estimateTokens, identify, tokens, random = Math.random } = options;
   const responseBudget = new SharedBudget(
     options.responseBudgetBytes ?? RESPONSE_BUDGET_BYTES,
     options.onMemoryRefused,
@@ -85,6 +87,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         countTokens,
         estimateTokens,
         identify,
+        tokens,
         responseBudget,
         reader,
         uncharged,

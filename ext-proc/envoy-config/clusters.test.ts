@@ -41,7 +41,7 @@ async function configOf(
 }
 
 function textFor(config: GatewayConfig): string {
-  return clusterFile(clustersOf(config)).text;
+  return clusterFile(clustersOf(config, '/credentials')).text;
 }
 
 function namesIn(text: string): string[] {

@@ -1,18 +1,40 @@
 import { createHash } from 'node:crypto';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { type Cluster, providerCluster } from '../../core/config/provider-cluster.ts';
+import type { GatewayConfig, Provider } from '../../core/config/gateway-config.ts';
+import { credentialsFile, credentialsPath } from '../../core/config/provider-auth-filters.ts';
+import { type Cluster, providerClusters } from '../../core/config/provider-cluster.ts';
 
-/** Envoy's clusters by name: one for each provider that some model can be served by. */
+/**
+ * Envoy's clusters by name: one for each provider that some model can be served by, and one for its
+ * token endpoint.
+ */
 export type Clusters = ReadonlyMap<string, Cluster>;
 
 /** A provider that no model uses has none, so that Envoy does not look up names for nothing. */
-export function clustersOf(config: GatewayConfig): Clusters {
+export function clustersOf(config: GatewayConfig, credentialsFolder: string): Clusters {
   const clusters = new Map<string, Cluster>();
-  for (const model of config.models.values()) {
-    for (const { provider } of model.targets)
-      clusters.set(provider.cluster, providerCluster(provider.cluster, provider));
+  for (const provider of usedProviders(config)) {
+    for (const cluster of providerClusters(provider.cluster, provider, credentialsFolder))
+      clusters.set(String(cluster.name), cluster);
   }
   return clusters;
+}
+
+/** Content of the files that clusters refer to, by path. */
+export function credentialFiles(config: GatewayConfig, folder: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  for (const { cluster, credentials } of usedProviders(config)) {
+    if (credentials !== undefined) files.set(credentialsPath(folder, cluster), credentialsFile(cluster, credentials));
+  }
+  return files;
+}
+
+/** Providers that some model can be served by. */
+export function usedProviders(config: GatewayConfig): Provider[] {
+  const used = new Set<Provider>();
+  for (const model of config.models.values()) {
+    for (const { provider } of model.targets) used.add(provider);
+  }
+  return [...used];
 }
 
 export interface ClusterFile {

@@ -2,9 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import type { Cluster } from '../../core/config/provider-cluster.ts';
 import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { clustersPath } from './bootstrap.ts';
-import { type ClusterFile, type Clusters, clusterFile, clustersOf } from './clusters.ts';
+import { clustersPath, credentialsFolder } from './bootstrap.ts';
+import { type ClusterFile, type Clusters, clusterFile, clustersOf, usedProviders } from './clusters.ts';
+import { deleteCredentialsExcept, writeCredentials } from './credential-files.ts';
 import { type ClusterState, readClusterState } from './envoy-admin.ts';
+import { EnvoyTokens } from './envoy-tokens.ts';
 import { replaceFile } from './replace-file.ts';
 
 export type PublishResult =
@@ -37,6 +39,8 @@ export interface PublisherOptions {
 const POLL_MS = 25;
 /** Longest pause between polls of processes that wait for one that cannot write. */
 const LONGEST_POLL_MS = 400;
+/** Envoy fetches the first token a second after it has learned of the cluster. */
+const FIRST_TOKEN_WITHIN_MS = 4000;
 /** The process that writes may be starting just now. */
 const FOLLOW_WITHIN_MS = 30_000;
 
@@ -47,6 +51,8 @@ const FOLLOW_WITHIN_MS = 30_000;
 export class ClusterPublisher {
   readonly #options: PublisherOptions;
   readonly #path: string;
+  readonly #credentials: string;
+  readonly #tokens: EnvoyTokens;
   #current: Clusters = new Map();
   #totalMs = 0;
   /** Clusters of former configurations that requests may still run on. */
@@ -57,6 +63,8 @@ export class ClusterPublisher {
   constructor(options: PublisherOptions) {
     this.#options = options;
     this.#path = clustersPath(options.paths);
+    this.#credentials = credentialsFolder(options.paths);
+    this.#tokens = new EnvoyTokens(options.paths.envoyAdminSocket);
   }
 
   /**
@@ -80,7 +88,8 @@ export class ClusterPublisher {
   async #publish(next: GatewayConfig): Promise<PublishResult> {
     if (this.#options.follows) return this.#follow(next);
     const { envoyAdminSocket } = this.#options.paths;
-    const wanted = clustersOf(next);
+    const wanted = clustersOf(next, this.#credentials);
+    await writeCredentials(next, this.#credentials);
     const before = await readClusterState(envoyAdminSocket);
     const file = clusterFile(new Map([...this.#everything(), ...wanted]));
     await replaceFile(this.#path, file.text);
@@ -89,7 +98,9 @@ export class ClusterPublisher {
       await replaceFile(this.#path, clusterFile(this.#everything()).text);
       return { ok: false, ...problem };
     }
+    if (before !== undefined) await this.#firstTokens(next);
     this.#switchTo(wanted, next.timeouts.totalMs);
+    await deleteCredentialsExcept(this.#everything(), this.#credentials);
     return { ok: true, confirmed: before !== undefined };
   }
 
@@ -97,7 +108,7 @@ export class ClusterPublisher {
    * Waits for the writing process, which has read the same configuration a moment earlier or later.
    */
   async #follow(next: GatewayConfig): Promise<PublishResult> {
-    const wanted = [...clustersOf(next).keys()];
+    const wanted = [...clustersOf(next, this.#credentials).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;
     const deadlineMs = performance.now() + withinMs;
     for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
@@ -110,6 +121,15 @@ export class ClusterPublisher {
         return { ok: false, reason, mayPass: true };
       }
       await wait(pollMs);
+    }
+  }
+
+  /** Waits until Envoy has a token for each provider that needs one, or gets none for now. */
+  async #firstTokens(next: GatewayConfig): Promise<void> {
+    const deadlineMs = performance.now() + FIRST_TOKEN_WITHIN_MS;
+    const waiting = usedProviders(next).filter(({ auth }) => auth?.kind === 'oauth2');
+    for (const provider of waiting) {
+      while (!(await this.#tokens.isSettled(provider)) && performance.now() < deadlineMs) await wait(POLL_MS);
     }
   }
 
@@ -156,6 +176,7 @@ export class ClusterPublisher {
     const done = this.#inTurn(async () => {
       if (!this.#leaving.delete(name) || this.#closed) return;
       await replaceFile(this.#path, clusterFile(this.#everything()).text);
+      await deleteCredentialsExcept(this.#everything(), this.#credentials);
     });
     done.catch((error: unknown) => this.#options.onFault(`cluster ${name} cannot be taken out: ${String(error)}`));
   }

@@ -5,12 +5,12 @@ import { dirname } from 'node:path';
  * Replaces a file whole: a reader, or a crash at any moment, sees the old content or the new. Envoy
  * reloads on the rename.
  */
-export async function replaceFile(path: string, content: string | Buffer): Promise<void> {
+export async function replaceFile(path: string, content: string | Buffer, mode = 0o644): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
   try {
     {
-      await using file = await open(temporary, 'w', 0o644);
+      await using file = await open(temporary, 'w', mode);
       await file.writeFile(content);
       await file.sync();
     }

@@ -8,6 +8,7 @@ import { createTokenCounter, type TokenCounter } from '../chat/tokens/count-toke
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
 import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
+import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
 import { keepDeletingExpired } from '../idempotency/expiry.ts';
 import { watchActivity } from '../process-reports/process-report-activity.ts';
 import { openRequestLogs } from '../request-log/open-request-logs.ts';
@@ -144,6 +145,7 @@ function openDelivery(
   return createDeliveryService({
     ...{ clock, countTokens, estimateTokens, identify },
     egressSocketPath: paths.egressSocket,
+    tokens: new EnvoyTokens(paths.envoyAdminSocket),
     onMemoryRefused: metrics.memoryRefused('answers'),
   });
 }

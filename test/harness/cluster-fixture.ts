@@ -22,15 +22,24 @@ export async function configOf(
   urls: Readonly<Record<string, string>>,
   caPath?: string,
 ): Promise<GatewayConfig> {
+  const entries = Object.entries(urls).map(([name, url]) => [name, { base_url: url, api_key: PROVIDER_SECRET }]);
+  return configFrom(envoy, Object.fromEntries(entries), { caPath });
+}
+
+/** The same with providers as they stand in the file, and other sections of it. */
+export async function configFrom(
+  envoy: EnvoyProcess,
+  providers: Readonly<Record<string, object>>,
+  { caPath, more = {} }: { readonly caPath?: string | undefined; readonly more?: object },
+): Promise<GatewayConfig> {
   const entry = { context_window: 100, max_output_tokens: 10, usd_per_million_tokens: { input: 1, output: 1 } };
   const file = {
     timeouts: { total: '100ms' },
-    providers: Object.fromEntries(
-      Object.entries(urls).map(([name, url]) => [name, { base_url: url, api_key: PROVIDER_SECRET }]),
-    ),
+    providers,
     models: Object.fromEntries(
-      Object.keys(urls).map((name) => [name, { ...entry, targets: [{ provider: name, model: name }] }]),
+      Object.keys(providers).map((name) => [name, { ...entry, targets: [{ provider: name, model: name }] }]),
     ),
+    ...more,
   };
   const path = join(envoy.paths.dataDir, 'gateway.yaml');
   await writeFile(path, JSON.stringify(file));
@@ -58,6 +67,21 @@ export interface EgressAnswer {
 }
 
 export function call(envoy: EnvoyProcess, cluster: string, host: string, stream = false): Promise<EgressAnswer> {
+  const body = JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'hello' }] });
+  return callWith(envoy, { cluster, headers: { host }, body });
+}
+
+export interface EgressCall {
+  readonly cluster: string;
+  readonly path?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export function callWith(
+  envoy: EnvoyProcess,
+  { cluster, path = '/v1/chat/completions', headers, body = '{"model":"m"}' }: EgressCall,
+): Promise<EgressAnswer> {
   return new Promise((resolve, reject) => {
     const sent = request({
       socketPath: envoy.paths.egressSocket,
@@ -65,8 +89,8 @@ export function call(envoy: EnvoyProcess, cluster: string, host: string, stream 
       // Envoy closes the connection soon after.
       agent: false,
       method: 'POST',
-      path: '/v1/chat/completions',
-      headers: { host, 'x-gw-cluster': cluster, 'content-type': 'application/json' },
+      path,
+      headers: { ...headers, 'x-gw-cluster': cluster, 'content-type': 'application/json' },
       timeout: 10_000,
     });
     sent.on('response', (answer) => {
@@ -79,7 +103,7 @@ export function call(envoy: EnvoyProcess, cluster: string, host: string, stream 
     });
     sent.on('timeout', () => sent.destroy(new Error('no answer')));
     sent.on('error', reject);
-    sent.end(JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'hello' }] }));
+    sent.end(body);
   });
 }
 

@@ -9,6 +9,7 @@ import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { Identify } from '../provider/identities.ts';
 import type { ProviderClient } from '../provider/provider-client.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
+import type { ProviderTokens } from '../provider/provider-tokens.ts';
 import type { ResponseReader } from '../response/response-reader.ts';
 import type { RequestMemory } from './request-memory.ts';
 import type { RestingTargets } from './resting-targets.ts';
@@ -22,6 +23,7 @@ export interface ActiveDelivery {
   readonly hold: DeliveryHold;
   readonly clock: Clock;
   readonly providers: ProviderClient;
+  readonly tokens: ProviderTokens;
   readonly identify: Identify;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;

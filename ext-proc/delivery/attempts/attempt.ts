@@ -1,4 +1,4 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Provider, Target } from '../../../core/config/gateway-config.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/request-trace.ts';
@@ -15,6 +15,7 @@ import {
 } from '../provider/provider-failure.ts';
 import { providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
+import { NO_TOKEN, WITHOUT_TOKEN } from '../provider/provider-tokens.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
 
 import { hasError } from '../response/completion.ts';
@@ -25,6 +26,7 @@ import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
+import { waitForToken } from './wait-for-token.ts';
 
 /**
  * Response that can be delivered: a whole JSON response, or a stream whose first event has arrived.
@@ -56,6 +58,7 @@ export interface OpenedStream {
 /** Makes one attempt. Every wait is bounded by the limits of the call. */
 export async function attempt(delivery: ActiveDelivery, target: Target): Promise<Opened | FailedAttempt> {
   const { admitted, exchange } = delivery;
+  if (target.provider.auth?.kind === 'oauth2') await waitForToken(delivery, target);
   const drained = isDrained(delivery, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
   if (admitted.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
@@ -137,12 +140,23 @@ async function failureOf(
   // Read even if unused: a connection is reusable only after the end of its response.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');
-  const failure = local === undefined ? undefined : envoyFailure(local);
+  const failure = local === undefined ? undefined : await localFailure(delivery, provider, local, body);
   if (failure && workFor(failure, true) === 'none') delivery.unreachable.add(provider);
   else delivery.unreachable.delete(provider);
   if (failure) return failure;
   const value = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), delivery.clock.nowMs()));
+}
+
+/** Describes a response that Envoy made itself. `flags`: its response flags. */
+async function localFailure(
+  { tokens }: ActiveDelivery,
+  provider: Provider,
+  flags: string,
+  body: Buffer | ProviderFailure,
+): Promise<ProviderFailure> {
+  const hasNoToken = Buffer.isBuffer(body) && body.toString().includes(NO_TOKEN);
+  return hasNoToken ? WITHOUT_TOKEN[await tokens.whyNone(provider)] : envoyFailure(flags);
 }
 
 async function openJson(

@@ -95,6 +95,11 @@ export const FAILURES = {
   noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
   encoded: failure('encoded', UPSTREAM_ERROR_RETRY_NEXT),
   malformed: failure('malformed', UPSTREAM_ERROR_RETRY_NEXT),
+  /** Envoy has no token for the provider yet. */
+  tokenPending: failure('no_token', NO_CAPACITY_RETRY_SAME),
+  /** Envoy gets no token for the provider. */
+  noToken: failure('no_token', NO_CAPACITY_RETRY_NEXT),
+  tokenRefused: { ...failure('token_refused', CONFIG_ERROR_RETRY_NEXT), account: 'credentials' },
   /** A stream that ended before every choice was finished. */
   incomplete: failure('incomplete', UPSTREAM_ERROR_RETRY_NEXT),
   /** The process ends, and this request was still running at the end of the drain. */
@@ -107,6 +112,8 @@ export const FAILURES = {
 const NOT_SENT = new Set([
   FAILURES.egressUnreachable.result,
   FAILURES.unsendable.result,
+  FAILURES.noToken.result,
+  FAILURES.tokenRefused.result,
   ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== TIMEOUT_RETRY_SAME).map(([, result]) => result),
 ]);
 

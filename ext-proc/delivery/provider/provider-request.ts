@@ -80,7 +80,7 @@ function constantHeaders({ baseUrl, cluster, ...provider }: Provider, accept: st
 
 function keyHeader({ apiKey, auth }: Pick<Provider, 'apiKey' | 'auth'>): string[] {
   if (apiKey === undefined) return [];
-  return auth === undefined ? ['authorization', `Bearer ${apiKey}`] : [auth.name, apiKey];
+  return auth?.kind === 'header' ? [auth.name, apiKey] : ['authorization', `Bearer ${apiKey}`];
 }
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -1,0 +1,39 @@
+-- Corrects what Envoy 1.39.3 sends to the token endpoint of a provider, and what it makes of the
+-- answer (docs/design.md, "Authorization by Envoy").
+
+local SECONDS_WITHOUT_EXPIRY = 300
+local LEAST_SECONDS = 2
+local MOST_SECONDS = 86400
+
+-- Envoy leaves "+" and " " of a form as they are, and adds headers with addresses of this machine.
+function envoy_on_request(handle)
+  local body = handle:body(true)
+  local form = body:getBytes(0, body:length()):gsub("%+", "%%2B"):gsub(" ", "+")
+  local length = body:setBytes(form)
+  local headers = handle:headers()
+  headers:replace("content-length", tostring(length))
+  headers:remove("x-forwarded-for")
+  headers:remove("x-envoy-internal")
+  headers:remove("x-envoy-expected-rq-timeout-ms")
+end
+
+-- Envoy never asks again after a 200 that it cannot read, asks without a pause for a token that is
+-- valid for a second, and logs the body of an answer that it does not like.
+function envoy_on_response(handle)
+  local body = handle:body(true)
+  local text = body:getBytes(0, body:length())
+  local headers = handle:headers()
+  local answer = ""
+  if headers:get(":status") == "200" then
+    local token = text:gsub("\\/", "/"):match('"access_token"%s*:%s*"([%w%-%._~+/=]+)"')
+    local seconds = tonumber(text:match('"expires_in"%s*:%s*"?(%d+)')) or SECONDS_WITHOUT_EXPIRY
+    if token then
+      local bounded = math.min(math.max(seconds, LEAST_SECONDS), MOST_SECONDS)
+      answer = string.format('{"access_token":"%s","expires_in":%d}', token, bounded)
+    else
+      headers:replace(":status", "502")
+    end
+  end
+  headers:remove("content-length")
+  body:setBytes(answer)
+end

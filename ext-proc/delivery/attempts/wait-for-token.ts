@@ -1,0 +1,21 @@
+import type { Target } from '../../../core/config/gateway-config.ts';
+import { pause } from '../waits/wait.ts';
+import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
+
+/**
+ * Envoy fetches the first token of a provider one second after it learned of the provider, and
+ * gives a token endpoint 5 s.
+ */
+const LONGEST_WAIT_MS = 6000;
+const POLL_MS = 50;
+
+/** Waits for the first token of a provider, for which Envoy would send the request back. */
+export async function waitForToken(delivery: ActiveDelivery, { provider }: Target): Promise<void> {
+  const { admitted, exchange, tokens } = delivery;
+  const begunMs = elapsedMs(delivery);
+  while (!(await tokens.isSettled(provider))) {
+    const leftMs = Math.min(remainingMs(delivery), begunMs + LONGEST_WAIT_MS - elapsedMs(delivery));
+    if (leftMs <= 0 || admitted.mustEnd.aborted || exchange.gone.aborted) return;
+    await pause(Math.min(POLL_MS, leftMs), [admitted.mustEnd, exchange.gone]);
+  }
+}

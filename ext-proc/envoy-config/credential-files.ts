@@ -1,0 +1,30 @@
+import { chmod, mkdir, readdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { type Clusters, credentialFiles } from './clusters.ts';
+import { replaceFile } from './replace-file.ts';
+
+/**
+ * Files with the credentials that Envoy itself uses, one for each cluster and named like it. Only
+ * this user can read them, and Envoy's admin shows none.
+ */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** Call it before the clusters are written. */
+export async function writeCredentials(config: GatewayConfig, folder: string): Promise<void> {
+  const files = credentialFiles(config, folder);
+  if (files.size === 0) return;
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+  // The folder may be of a release or a person that was less strict.
+  await chmod(folder, FOLDER_MODE);
+  for (const [path, text] of files) await replaceFile(path, text, FILE_MODE);
+}
+
+/** Deletes those of clusters that Envoy does not have any more. */
+export async function deleteCredentialsExcept(clusters: Clusters, folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!clusters.has(name)) await unlink(join(folder, name));
+  }
+}
