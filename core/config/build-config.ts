@@ -12,6 +12,7 @@ import type {
 } from './gateway-config.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
+import { compileShaping } from './request-shaping.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
 import type { TrustedCa } from './trusted-ca.ts';
@@ -58,7 +59,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   }
   const models = new Map<string, Model>();
   for (const [id, entry] of Object.entries(file.models)) {
-    const { targets, problems } = targetsOf(entry, providers, unusable);
+    const { targets, problems } = targetsOf(file, entry, providers, unusable);
     for (const { index, message, unknown } of problems) {
       if (unknown) warnings.push({ path: ['models', id, 'targets', index, 'provider'], message });
     }
@@ -164,6 +165,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
     ...(entry.query === undefined ? {} : { query: entry.query }),
     ...(entry.headers === undefined ? {} : { headers: inLowerCase(entry.headers) }),
     outputLimitField: entry.output_limit_field,
+    ...(entry.stream_options ? {} : { streamOptions: false }),
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
@@ -188,6 +190,7 @@ interface TargetProblem {
 
 /** Targets that can work, in their order. A model without any of them cannot work. */
 function targetsOf(
+  file: ConfigFile,
   entry: ModelEntry,
   providers: ReadonlyMap<string, Provider>,
   unusable: ReadonlyMap<string, string>,
@@ -197,7 +200,7 @@ function targetsOf(
   for (const [index, target] of entry.targets.entries()) {
     const found = providers.get(target.provider);
     const reason = unusable.get(target.provider);
-    if (found && reason === undefined) targets.push({ ...targetOf(target, found), ...drawOf(entry, index) });
+    if (found && reason === undefined) targets.push({ ...targetOf(target, found, file), ...drawOf(entry, index) });
     else if (found) problems.push({ index, unknown: false, message: `provider ${found.name}: ${reason}` });
     else {
       const declared = [...providers.keys()].join(', ') || 'none';
@@ -232,12 +235,18 @@ function modelTimeouts({ timeouts, reasoning_efforts }: ModelEntry, file: Config
   };
 }
 
-function targetOf({ model, api, reasoning_budgets }: TargetEntry, provider: Provider): Target {
+function targetOf(
+  { model, api, reasoning_budgets, request }: TargetEntry,
+  provider: Provider,
+  file: ConfigFile,
+): Target {
+  const shaping = compileShaping(file.providers[provider.name]?.request, request);
   return {
     provider,
     model,
     api: api ?? provider.api,
     ...(reasoning_budgets === undefined ? {} : { reasoningBudgets: new Map(Object.entries(reasoning_budgets)) }),
+    ...(shaping.length === 0 ? {} : { shaping }),
   };
 }
 

@@ -116,6 +116,8 @@ export interface KeylessProvider {
   /** Absent: `Authorization: Bearer …` with the key. */
   readonly auth?: ProviderAuth;
   readonly outputLimitField: string;
+  /** `stream_options` is never sent. Usage is counted if the provider reports none. */
+  readonly streamOptions?: false;
   readonly onDisconnect?: 'abort' | 'drain';
   /**
    * False: the provider bills nothing for a stream that is cancelled before its first event, so the
@@ -209,9 +211,20 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
 
 export type Capability = 'tools' | 'vision' | 'json_mode' | 'files';
 
+/** Changes of the body of a request, in this order. Values are JSON text. */
+export interface RequestShaping {
+  readonly drop: ReadonlySet<string>;
+  readonly rename: ReadonlyMap<string, string>;
+  readonly set: ReadonlyMap<string, string>;
+  readonly setWithTools: ReadonlyMap<string, string>;
+  readonly roles: ReadonlyMap<string, string>;
+}
+
 export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly provider: OfProvider;
   readonly model: string;
+  /** The provider's, then the target's own. Absent: the request is sent as it is. */
+  readonly shaping?: readonly RequestShaping[];
   /** Present: drawn by weight among the targets of its step, which are neighbours. */
   readonly draw?: { readonly step: number; readonly weight: number };
   /** API that this target speaks. */

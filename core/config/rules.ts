@@ -2,6 +2,7 @@ import { formatAddress, overlap } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
 import { checkCallFields } from './provider-fields.ts';
+import { checkShaping } from './request-shaping.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
@@ -14,6 +15,7 @@ export function checkRules(file: RightParts): RuleProblem[] {
     ...Object.entries(file.providers).flatMap(([name, provider]) => checkProvider(['providers', name], provider)),
     ...Object.entries(file.models).flatMap(([id, model]) => [
       ...checkModel(['models', id], model),
+      ...checkTargetShaping(['models', id], model, file.providers),
       ...checkBudgets(['models', id], model, file.providers),
     ]),
   ];
@@ -51,7 +53,10 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
  */
 function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
   const { api, base_url } = provider;
-  const problems = checkCallFields(path, provider);
+  const problems = [
+    ...checkCallFields(path, provider),
+    ...checkShaping([...path, 'request'], provider.request, provider.output_limit_field),
+  ];
   const endpoint = [API_PATHS.chat, API_PATHS[api]].find((known) => base_url.pathname.endsWith(known));
   if (endpoint !== undefined) {
     const message = `must end before ${endpoint}, which is put behind it`;
@@ -71,6 +76,12 @@ function checkBudgets(path: Path, { targets }: ModelEntry, providers: RightParts
             message: 'is for targets with api: anthropic; others take reasoning_effort',
           },
         ],
+  );
+}
+
+function checkTargetShaping(path: Path, { targets }: ModelEntry, providers: RightParts['providers']): RuleProblem[] {
+  return targets.flatMap(({ provider, request }, index) =>
+    checkShaping([...path, 'targets', index, 'request'], request, providers[provider]?.output_limit_field),
   );
 }
 

@@ -4,6 +4,7 @@ import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parsePrice, parseShare } from './quantities.ts';
+import { requestShaping } from './request-shaping.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
 /**
@@ -117,6 +118,8 @@ export const PROVIDER = section({
   auth: auth.optional(),
   headers: headers.optional(),
   output_limit_field: outputLimitField.prefault('max_tokens'),
+  stream_options: flag.prefault(true),
+  request: requestShaping.optional(),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
   bill_prompt_on_disconnect: flag.prefault(true),
   send_traceparent: flag.prefault(false),
@@ -134,6 +137,7 @@ const target = section({
   weight: whole(1, 1000).optional(),
   api: oneOf(PROVIDER_APIS).optional(),
   reasoning_budgets: named(effort, whole(LEAST_BUDGET_TOKENS, MAX_TOKENS), EFFORT).optional(),
+  request: requestShaping.optional(),
 });
 
 export const MODEL = section({

@@ -10,6 +10,8 @@ import {
   type YAMLSeq,
 } from 'yaml';
 
+import { exactNumber } from './exact-number.ts';
+
 /** Converts a parsed YAML document to plain data with the position of each value. */
 
 /** Both count from 1. */
@@ -91,6 +93,7 @@ export class YamlTree {
     if (isSeq(node)) return this.#readList(node, path);
     if (!isScalar(node)) return node === null ? null : undefined;
     if (typeof node.value === 'string') return this.#resolve(node.value, path, position ?? this.positionOf(path));
+    if (typeof node.value === 'number' && isSetValue(path)) return exactNumber(node.value, node.source) as Data;
     return typeof node.value === 'number' || typeof node.value === 'boolean' ? node.value : null;
   }
 
@@ -145,4 +148,11 @@ export class YamlTree {
   #refuse(position: Position | undefined, message: string): undefined {
     this.problems.push({ line: position?.line ?? 1, column: position?.column ?? 1, message });
   }
+}
+
+/** True at a value of `set` or `set_with_tools`, whose numbers are sent as they are written. */
+function isSetValue(path: Path): boolean {
+  const at = path[0] === 'providers' ? 2 : path[0] === 'models' && path[2] === 'targets' ? 4 : undefined;
+  if (at === undefined || path[at] !== 'request') return false;
+  return path[at + 1] === 'set' || path[at + 1] === 'set_with_tools';
 }

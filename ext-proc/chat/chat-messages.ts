@@ -51,6 +51,7 @@ class MessageReader {
     const kind = cursor.kind();
     switch (name) {
       case 'role':
+        this.#facts.prompt.addRole(cursor);
         this.#role = kind === 'string' ? cursor.word() : '';
         return ROLES.has(this.#role) ? undefined : this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
       case 'content':

@@ -1,3 +1,4 @@
+import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 
@@ -65,6 +66,10 @@ export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
   readonly outputLimit: number;
+  /** False: never sent. */
+  readonly streamOptions?: false | undefined;
+  /** Changes of the members, in this order. Absent: none. */
+  readonly shaping?: readonly RequestShaping[] | undefined;
   /**
    * Replaces the value of a field that identifies an end user of the customer
    * (delivery/provider/identities.ts).

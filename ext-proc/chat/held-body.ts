@@ -53,8 +53,8 @@ export class HeldBody {
   }
 
   encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
-    const { bytes, fields } = this.#whole();
-    return providerBody(bytes, fields, facts, provider);
+    const { bytes, fields, prompt } = this.#whole();
+    return providerBody({ bytes, fields, roles: prompt.roles }, facts, provider);
   }
 
   /** As ChatRequest.keepText(). `estimate` is that of the whole prompt. */

@@ -1,6 +1,9 @@
+import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import type { ChatFacts } from './chat-facts.ts';
 import type { ProviderFields } from './chat-request.ts';
+import { editedPieces, imageEdits, roleEdits } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
+import { shapeMembers } from './request-shaping.ts';
 
 /**
  * A top-level member of the client's body: `"key": value` from the key's quote to the value's end.
@@ -8,6 +11,7 @@ import type { Span } from './json/json-cursor.ts';
 export interface BodyField {
   readonly name: string;
   readonly start: number;
+  readonly valueStart: number;
   readonly end: number;
 }
 
@@ -20,61 +24,77 @@ const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_compl
 /** Fields that are for the gateway alone. */
 const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
 
-export interface SentFacts extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'bareImages'> {
+export interface SentFacts
+  extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'bareImages' | 'hasTools'> {
   readonly serviceTier: string | undefined;
+}
+
+/** Members of an accepted body. */
+export interface SentBody {
+  readonly bytes: Buffer;
+  /** Without null ones, which count as absent. */
+  readonly fields: readonly BodyField[];
+  /** Start and end of the role of each message, quotes included. */
+  readonly roles: Int32Array;
 }
 
 /**
  * Makes the body for a provider from the client's. Members are copied byte for byte, so that large
  * integers, `1.0` and escapes arrive as they were sent. Only `model`, the output limit, identities,
- * `service_tier`, the frame of an image that was a plain string and, in a stream,
- * `stream_options.include_usage` are new. `fields` has no null ones: they count
- * as absent. Most pieces are parts of `bytes`, so a long prompt is not copied.
+ * `service_tier`, the frame of an image that was a plain string, in a stream
+ * `stream_options.include_usage`, and what the provider's shaping changes are new. Most pieces are
+ * parts of `bytes`, so a long prompt is not copied.
  */
-export function providerBody(
-  bytes: Buffer,
-  fields: readonly BodyField[],
-  { stream, otherStreamOptions, identities, bareImages, serviceTier }: SentFacts,
-  provider: ProviderFields,
-): readonly Buffer[] {
+export function providerBody(body: SentBody, facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
+  const { shaping = [], streamOptions } = provider;
   const head = `{"model":${JSON.stringify(provider.model)},${JSON.stringify(provider.outputLimitField)}:${provider.outputLimit}`;
   const pieces: Buffer[] = [Buffer.from(head)];
-  for (const field of fields) {
-    if (REPLACED.has(field.name) || NOT_SENT.has(field.name) || field.name === provider.outputLimitField) continue;
-    if (stream && field.name === 'stream_options') continue;
-    pieces.push(SEPARATOR);
-    const identity = identities.get(field.name);
-    if (identity !== undefined) pieces.push(hashed(field.name, identity, provider));
-    else if (field.name === 'service_tier') pieces.push(Buffer.from(`"service_tier":${JSON.stringify(serviceTier)}`));
-    else if (field.name === 'messages') pushFramed(pieces, bytes, field, bareImages);
-    else pieces.push(bytes.subarray(field.start, field.end));
+  const members = new Map<string, BodyField | string>();
+  for (const field of body.fields) {
+    if (isSent(field, facts, provider)) members.set(field.name, newValue(field, facts, provider) ?? field);
   }
-  if (stream) pieces.push(...streamOptions(bytes, otherStreamOptions));
+  for (const [name, value] of shapeMembers(members, shaping, facts.hasTools, (json) => json)) {
+    pieces.push(SEPARATOR);
+    if (typeof value === 'string') pieces.push(Buffer.from(`${JSON.stringify(name)}:${value}`));
+    else if (value.name === 'messages') pieces.push(...messagePieces(body, value, facts, shaping));
+    else if (value.name === name) pieces.push(body.bytes.subarray(value.start, value.end));
+    else pieces.push(Buffer.from(`${JSON.stringify(name)}:`), body.bytes.subarray(value.valueStart, value.end));
+  }
+  if (facts.stream && streamOptions !== false) pieces.push(...usageOptions(body.bytes, facts.otherStreamOptions));
   pieces.push(Buffer.from('}'));
   return pieces;
 }
 
-/** Hides end users from the provider. An empty text is hashed like any other. */
-function hashed(name: string, identity: string, provider: ProviderFields): Buffer {
-  return Buffer.from(`"${name}":"${provider.identify(name, identity)}"`);
+function isSent({ name }: BodyField, { stream }: SentFacts, provider: ProviderFields): boolean {
+  if (name === 'stream_options') return !stream && provider.streamOptions !== false;
+  return !REPLACED.has(name) && !NOT_SENT.has(name) && name !== provider.outputLimitField;
 }
 
-/** Gives images that are plain strings the official form. */
-function pushFramed(pieces: Buffer[], bytes: Buffer, field: BodyField, bareImages: readonly Span[]): void {
-  let sent = field.start;
-  for (const { start, end } of bareImages) {
-    pieces.push(bytes.subarray(sent, start), URL_OPEN, bytes.subarray(start, end), URL_CLOSE);
-    sent = end;
-  }
-  pieces.push(bytes.subarray(sent, field.end));
+/**
+ * JSON text instead of the client's. Hides end users from the provider: an empty text is hashed
+ * like any other.
+ */
+function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderFields): string | undefined {
+  const identity = facts.identities.get(name);
+  if (identity !== undefined) return JSON.stringify(provider.identify(name, identity));
+  return name === 'service_tier' ? JSON.stringify(facts.serviceTier) : undefined;
 }
 
-const URL_OPEN = Buffer.from('{"url":');
-const URL_CLOSE = Buffer.from('}');
+/** `messages` is never renamed. */
+function messagePieces(
+  { bytes, roles }: SentBody,
+  field: BodyField,
+  { bareImages }: SentFacts,
+  shaping: readonly RequestShaping[],
+): readonly Buffer[] {
+  const edits = [...imageEdits(bytes, bareImages), ...roleEdits(bytes, roles, shaping)];
+  return editedPieces(bytes, field, edits);
+}
+
 const SEPARATOR = Buffer.from(',');
 
 /** The options of the client, with usage, which is always asked of the provider. */
-function streamOptions(bytes: Buffer, others: readonly Span[]): Buffer[] {
+function usageOptions(bytes: Buffer, others: readonly Span[]): Buffer[] {
   const pieces = others.flatMap(({ start, end }) => [SEPARATOR, bytes.subarray(start, end)]);
   return [Buffer.from(',"stream_options":{"include_usage":true'), ...pieces, Buffer.from('}')];
 }

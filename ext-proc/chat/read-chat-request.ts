@@ -35,7 +35,7 @@ export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefi
   const refusal = checkFields(present, facts);
   // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
-  const fields = [...present.values()].map(({ name, start, end }) => ({ name, start, end }));
+  const fields = [...present.values()].map(({ name, start, valueStart, end }) => ({ name, start, valueStart, end }));
   const hasMedia = prompt.images.length + prompt.files.length > 0;
   const media = hasMedia ? yield* readMedia(body.bytes, prompt) : NO_MEDIA;
   // These images and files stand before the refused field.
@@ -74,8 +74,8 @@ function presentFields(body: ScannedObject): PresentFields {
   const present = new Map<string, BodyField & { readonly cursor: JsonCursor }>();
   const cursor = new JsonCursor(body);
   cursor.eachMember((name) => {
-    const { keyStart, end } = cursor;
-    if (cursor.kind() !== 'null') present.set(name, { name, start: keyStart, end, cursor: cursor.copy() });
+    const { keyStart: start, start: valueStart, end } = cursor;
+    if (cursor.kind() !== 'null') present.set(name, { name, start, valueStart, end, cursor: cursor.copy() });
     return void cursor.skip();
   });
   return present;
@@ -150,8 +150,8 @@ function chatRequest(
   inputTokens: InputTokens,
   remoteImageParam: string | undefined,
 ): ChatRequest {
-  const { stream, otherStreamOptions, identities, bareImages, serviceTier } = facts;
-  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, serviceTier };
+  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier } = facts;
+  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier };
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
     model,

@@ -16,6 +16,8 @@ export interface PromptRecord {
   readonly pieces: Int32Array;
   readonly images: readonly MediaPlace[];
   readonly files: readonly MediaPlace[];
+  /** Start and end of the role of each message, quotes included. */
+  readonly roles: Int32Array;
 }
 
 /** An image's `url` or a file's `file_data`, between its quotes. */
@@ -39,6 +41,11 @@ export class PromptRecorder {
   readonly images: MediaPlace[] = [];
   readonly files: MediaPlace[] = [];
   readonly #pieces: number[] = [];
+  readonly #roles: number[] = [];
+
+  addRole({ start, end }: Span): void {
+    this.#roles.push(start, end);
+  }
 
   addText({ start, end }: Span): void {
     this.#pieces.push(TEXT, start, end);
@@ -56,6 +63,7 @@ export class PromptRecorder {
 
   record(): PromptRecord {
     const { messages, parts, toolCalls, tools, images, files } = this;
-    return { messages, parts, toolCalls, tools, images, files, pieces: new Int32Array(this.#pieces) };
+    const places = { pieces: new Int32Array(this.#pieces), roles: new Int32Array(this.#roles) };
+    return { messages, parts, toolCalls, tools, images, files, ...places };
   }
 }

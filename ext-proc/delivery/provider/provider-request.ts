@@ -19,14 +19,14 @@ export interface ProviderRequest {
  */
 export function providerRequest(
   admitted: AdmittedRequest,
-  { provider, model }: Target,
+  { provider, model, shaping }: Target,
   span: Span | undefined,
   identify: Identify,
 ): ProviderRequest {
-  const { outputLimitField } = provider;
+  const { outputLimitField, streamOptions } = provider;
   const { organizationId, outputLimit } = admitted;
   const body = admitted.chat.encodeFor({
-    ...{ model, outputLimitField, outputLimit },
+    ...{ model, outputLimitField, outputLimit, streamOptions, shaping },
     identify: (field, value) => identify(organizationId, field, value),
   });
   let bodyBytes = 0;

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { RequestShaping } from './gateway-config.ts';
+import type { RuleProblem } from './problem.ts';
+import { list, matching, named, readText, section } from './schema-fields.ts';
+import type { Path } from './yaml-tree.ts';
+
+/** `request` of a provider and of a target: changes of the body that a provider is sent. */
+
+/**
+ * Fields that the gateway sets or counts, in the names of every API. A change of one would break
+ * the request, or make the hold too small.
+ */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'input', 'instructions', 'system', 'stream', 'stream_options', 'n', 'tools'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
+]);
+
+export const isOwnField = (name: string): boolean => OWN_FIELDS.has(name);
+
+const MAX_FIELDS = 64;
+const MAX_VALUE_BYTES = 65_536;
+const FIELD_NAME =
+  'the name of a request field, and none that the gateway sets or counts (model, messages, input, instructions, system, stream, stream_options, n, tools, the output limit)';
+const fieldName = readText(FIELD_NAME, (name) =>
+  /^[\x21-\x7e]{1,64}$/.test(name) && !isOwnField(name) ? name : undefined,
+);
+
+const VALUE = `a JSON value of at most ${MAX_VALUE_BYTES} bytes`;
+/** As JSON text. */
+const jsonValue = z.unknown().transform((value, context): string => {
+  const text = JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'number' && !Number.isFinite(part))
+      context.addIssue({ code: 'custom', message: `must be ${VALUE}` });
+    return part;
+  });
+  if (text !== undefined && Buffer.byteLength(text) <= MAX_VALUE_BYTES) return text;
+  context.addIssue({ code: 'custom', message: `must be ${VALUE}` });
+  return z.NEVER;
+});
+
+const role = matching(/^[a-z_]{1,32}$/, 'a role such as system: 1 to 32 of a-z and "_"');
+
+export const requestShaping = section({
+  drop: list(fieldName, 0, MAX_FIELDS, 'names of request fields').prefault([]),
+  rename: named(fieldName, fieldName, FIELD_NAME).prefault({}),
+  set: named(fieldName, jsonValue, FIELD_NAME).prefault({}),
+  set_with_tools: named(fieldName, jsonValue, FIELD_NAME).prefault({}),
+  roles: named(role, role, 'a role such as developer').prefault({}),
+});
+
+export type ShapingEntry = z.output<typeof requestShaping>;
+
+/**
+ * Rules between the fields of one `request`, for a provider with that name for the output limit.
+ */
+export function checkShaping(
+  path: Path,
+  shaping: ShapingEntry | undefined,
+  outputLimitField: string | undefined,
+): RuleProblem[] {
+  if (shaping === undefined) return [];
+  const { drop, rename, set, set_with_tools } = shaping;
+  const problems: RuleProblem[] = [];
+  const check = (name: string, ...place: Path) => {
+    if (name === outputLimitField) problems.push({ path: [...path, ...place], message: `must be ${FIELD_NAME}` });
+  };
+  for (const [index, name] of drop.entries()) check(name, 'drop', index);
+  const targets = Object.values(rename);
+  for (const [index, [from, to]] of Object.entries(rename).entries()) {
+    check(from, 'rename', from);
+    check(to, 'rename', from);
+    if (targets.indexOf(to) < index)
+      problems.push({ path: [...path, 'rename', from], message: 'names a field onto which another is renamed' });
+  }
+  for (const name of Object.keys(set)) check(name, 'set', name);
+  for (const name of Object.keys(set_with_tools)) check(name, 'set_with_tools', name);
+  for (const [field, { length }] of Object.entries({
+    rename: targets,
+    set: Object.keys(set),
+    set_with_tools: Object.keys(set_with_tools),
+  })) {
+    if (length > MAX_FIELDS)
+      problems.push({ path: [...path, field], message: `must have at most ${MAX_FIELDS} fields` });
+  }
+  return problems;
+}
+
+/** The shaping of a target: its provider's, then its own. Empty where both change nothing. */
+export function compileShaping(...entries: readonly (ShapingEntry | undefined)[]): readonly RequestShaping[] {
+  return entries.flatMap((entry) => {
+    if (entry === undefined) return [];
+    const { drop, rename, set, set_with_tools, roles } = entry;
+    const shaping = {
+      drop: new Set(drop),
+      rename: new Map(Object.entries(rename)),
+      set: new Map(Object.entries(set)),
+      setWithTools: new Map(Object.entries(set_with_tools)),
+      roles: new Map(Object.entries(roles)),
+    };
+    return Object.values(shaping).every(({ size }) => size === 0) ? [] : [shaping];
+  });
+}

@@ -1,0 +1,64 @@
+import { exactNumber } from '../../core/config/exact-number.ts';
+import type { RequestShaping } from '../../core/config/gateway-config.ts';
+
+/**
+ * Applies `request` of a provider and of a target to the members of a body: drop, rename, set, and
+ * set_with_tools. A member that is renamed onto another replaces it. `read` makes a value from
+ * JSON text.
+ */
+export function shapeMembers<Value>(
+  members: ReadonlyMap<string, Value>,
+  shaping: readonly RequestShaping[],
+  hasTools: boolean,
+  read: (json: string) => Value,
+): ReadonlyMap<string, Value> {
+  return shaping.reduce((before, { drop, rename, set, setWithTools }) => {
+    const shaped = new Map<string, Value>();
+    const renamed = new Map<string, Value>();
+    for (const [name, value] of before) {
+      if (drop.has(name)) continue;
+      const to = rename.get(name);
+      if (to === undefined) shaped.set(name, value);
+      else renamed.set(to, value);
+    }
+    for (const [name, value] of renamed) shaped.set(name, value);
+    for (const [name, json] of set) shaped.set(name, read(json));
+    for (const [name, json] of hasTools ? setWithTools : []) shaped.set(name, read(json));
+    return shaped;
+  }, members);
+}
+
+/** The role that a message is sent with. */
+export function shapedRole(role: string, shaping: readonly RequestShaping[]): string {
+  return shaping.reduce((before, { roles }) => roles.get(before) ?? before, role);
+}
+
+export function changesRoles(shaping: readonly RequestShaping[]): boolean {
+  return shaping.some(({ roles }) => roles.size > 0);
+}
+
+type Json = Record<string, unknown>;
+
+/** As the functions above, for a body that is an object. Messages are in `messages` or `input`. */
+export function shapeObject(body: Json, shaping: readonly RequestShaping[]): Json {
+  const hasTools = Array.isArray(body.tools) && body.tools.length > 0;
+  const members = new Map(Object.entries(body));
+  const shaped = Object.fromEntries(shapeMembers<unknown>(members, shaping, hasTools, parseExactly));
+  if (!changesRoles(shaping)) return shaped;
+  for (const name of ['messages', 'input']) {
+    const messages = shaped[name];
+    if (Array.isArray(messages)) shaped[name] = messages.map((message: Json) => withRole(message, shaping));
+  }
+  return shaped;
+}
+
+/** Numbers that JavaScript would write in another way are kept as they were written. */
+function parseExactly(json: string): unknown {
+  const revive = (_: string, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' ? exactNumber(value, context?.source) : value;
+  return JSON.parse(json, revive);
+}
+
+function withRole(message: Json, shaping: readonly RequestShaping[]): Json {
+  return typeof message.role === 'string' ? { ...message, role: shapedRole(message.role, shaping) } : message;
+}
