@@ -9,8 +9,8 @@ const blocks = [...PAGE.matchAll(/^```(?:js|python)\n([\s\S]*?)^```$/gm)].map(([
 describe('docs/clients.md', () => {
   test.for(CLIENTS)('has the snippet of $name, which the project `clients` runs', (client) => {
     expect(blocks).toContain(snippetOf(client));
-    const { name, at } = client.error;
-    expect(PAGE).toContain(`| ${client.name} | \`${name}\` | \`${at}\` |`);
+    const code = client.code === undefined ? 'none, its message' : `\`${client.code}\``;
+    expect(PAGE).toContain(`| ${client.name} | \`${client.error}\` | ${code} |`);
   });
 
   test('has no other code', () => {

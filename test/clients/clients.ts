@@ -9,23 +9,42 @@ export interface Client {
   readonly file: string;
   /** Python: the environment in `.cache/clients` (scripts/setup/clients.mjs). */
   readonly runtime: 'node' | 'openai-3' | 'openai-2' | 'pydantic-2.13';
-  /** Class of the error that its caller gets for a 402, and the gateway's code in it. */
-  readonly error: { readonly name: string; readonly at: string };
+  /** Class of the error that its caller gets for a 402. */
+  readonly error: string;
+  /** The gateway's code in that error. `undefined`: its message only. */
+  readonly code?: string;
+  /** Role of a message with a tool's result. Default: `tool`. */
+  readonly resultRole?: 'user';
 }
 
+const OF_OPENAI = { error: 'APIError', code: 'error.code' };
+const OF_OPENAI_PYTHON = { error: 'APIStatusError', code: 'error.code' };
+const OF_AI_SDK = { error: 'APICallError', code: 'error.data.error.code' };
+
 export const CLIENTS: readonly Client[] = [
+  { name: 'openai (Node)', file: 'openai', runtime: 'node', ...OF_OPENAI },
+  { name: 'openai (Python)', file: 'openai_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON },
+  { name: 'AI SDK, @ai-sdk/openai', file: 'ai-sdk-openai', runtime: 'node', ...OF_AI_SDK },
+  { name: 'AI SDK, @ai-sdk/openai-compatible', file: 'ai-sdk-openai-compatible', runtime: 'node', ...OF_AI_SDK },
+  { name: 'LangChain (JavaScript)', file: 'langchain', runtime: 'node', ...OF_OPENAI },
+  { name: 'LangChain (Python)', file: 'langchain_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON },
+  { name: 'LlamaIndex (TypeScript)', file: 'llamaindex', runtime: 'node', ...OF_OPENAI },
+  { name: 'LlamaIndex (Python)', file: 'llamaindex_client', runtime: 'openai-2', ...OF_OPENAI_PYTHON },
+  { name: 'OpenAI Agents SDK (JavaScript)', file: 'openai-agents', runtime: 'node', ...OF_OPENAI },
+  { name: 'OpenAI Agents SDK (Python)', file: 'openai_agents_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON },
   {
-    name: 'openai (Node)',
-    file: 'openai',
-    runtime: 'node',
-    error: { name: 'APIError', at: 'error.code' },
-  },
-  {
-    name: 'openai (Python)',
-    file: 'openai_client',
+    name: 'Pydantic AI',
+    file: 'pydantic_ai_client',
     runtime: 'openai-3',
-    error: { name: 'APIStatusError', at: 'error.code' },
+    error: 'ModelQuotaExceededError',
+    code: 'error.body["code"]',
   },
+  { name: 'Agno', file: 'agno_client', runtime: 'openai-3', error: 'status: RunStatus.error' },
+  { name: 'smolagents', file: 'smolagents_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON, resultRole: 'user' },
+  { name: 'Haystack', file: 'haystack_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON },
+  { name: 'LiteLLM', file: 'litellm_client', runtime: 'openai-2', error: 'APIError' },
+  { name: 'pi-ai', file: 'pi-ai', runtime: 'node', error: "stopReason: 'error'" },
+  { name: 'Continue', file: 'continue', runtime: 'node', ...OF_OPENAI },
 ];
 
 /** The model of a client, by which the provider knows whose request it has. */

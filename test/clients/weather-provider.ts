@@ -1,5 +1,6 @@
 import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
+import { DEFAULT_TEXT } from '../provider/chat-format.ts';
 
 /** Parts of a request that the answer depends on. */
 interface Conversation {
@@ -7,18 +8,25 @@ interface Conversation {
   readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>;
 }
 
-const TOOL_CALL = { id: 'call_kyiv', name: 'weather', arguments: '{"city":"Kyiv"}' };
+/** The tool's result for the city that the provider asks for. */
+const WEATHER = '21 degrees and sunny in Kyiv';
+const CALL = { id: 'call_kyiv', name: 'weather', arguments: '{"city":"Kyiv"}' };
+/** The tool that ends a run of smolagents. */
+const FINAL = { id: 'call_final', name: 'final_answer', arguments: JSON.stringify({ answer: DEFAULT_TEXT }) };
 
-export const conversationOf = ({ json }: SeenRequest) => json as unknown as Conversation;
+const conversationOf = ({ json }: SeenRequest) => json as unknown as Conversation;
 
-export const toolResults = (seen: SeenRequest): readonly unknown[] =>
-  conversationOf(seen)
-    .messages.filter(({ role }) => role === 'tool')
-    .map(({ content }) => content);
+export const toolsOf = (seen: SeenRequest): readonly string[] =>
+  (conversationOf(seen).tools ?? []).map((tool) => tool.function.name);
+
+/** Role of the message that has the tool's result; `undefined` before there is one. */
+export const roleOfWeather = (seen: SeenRequest): string | undefined =>
+  conversationOf(seen).messages.find(({ content }) => JSON.stringify(content)?.includes(WEATHER))?.role;
 
 /** Calls the tool when there is one and it was not called yet, else says hello. */
 export const weatherProvider: Act = (call) => {
-  const { tools = [] } = conversationOf(call.seen);
-  const content = tools.length > 0 && toolResults(call.seen).length === 0 ? { toolCalls: [TOOL_CALL] } : {};
+  const tools = toolsOf(call.seen);
+  const wanted = roleOfWeather(call.seen) === undefined ? CALL : FINAL;
+  const content = tools.includes(wanted.name) ? { toolCalls: [wanted] } : {};
   return (call.seen.stream ? streamAnswer(content) : jsonAnswer(content))(call);
 };

@@ -3,6 +3,8 @@
  * exports. Standard output gets a line of JSON for each: what the act's caller got, or its error.
  */
 
+import { NotThrown } from './not-thrown.mjs';
+
 const PROMPTS = {
   chat: 'Say hello.',
   stream: 'Say hello piece by piece.',
@@ -16,7 +18,7 @@ const BODIES = ['', 'error', 'cause', 'lastError', 'data.error', 'cause.data.err
 function described(thrown) {
   const at = BODIES.find((path) => typeof memberOf(thrown, path)?.code === 'string');
   return {
-    name: thrown?.constructor?.name ?? typeof thrown,
+    name: thrown instanceof NotThrown ? thrown.name : (thrown?.constructor?.name ?? typeof thrown),
     message: String(thrown?.message ?? thrown),
     at: at === undefined ? null : ['error', ...at.split('.'), 'code'].filter((part) => part !== '').join('.'),
     code: at === undefined ? null : memberOf(thrown, at).code,
@@ -37,9 +39,11 @@ async function perform(name, act, prompt) {
   process.stdout.write(`${JSON.stringify({ act: name, ...outcome })}\n`);
 }
 
+// Some clients print: standard output is for the results alone.
+console.log = console.error;
 const file = new URL(`${process.argv[2]}.mjs`, import.meta.url).href;
 const client = await import(file);
-for (const act of ['chat', 'stream', 'tool']) await perform(act, client[act], PROMPTS[act]);
+for (const act of ['chat', 'stream', 'tool']) if (client[act]) await perform(act, client[act], PROMPTS[act]);
 process.env.GATEWAY_KEY = process.env.POOR_KEY;
 // With a query it is another module, which makes its client with the other key.
 const poor = await import(`${file}?poor`);

@@ -8,6 +8,8 @@ import json
 import os
 import sys
 
+from shared import NotThrown
+
 PROMPTS = {
     "chat": "Say hello.",
     "stream": "Say hello piece by piece.",
@@ -15,29 +17,22 @@ PROMPTS = {
     "poor": "Say hello on credit.",
 }
 
-WEATHER = {
-    "name": "weather",
-    "description": "Weather of a city.",
-    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-}
-
-
-def weather_in(city):
-    """The only tool: what it answers depends on the argument that the model sent."""
-    return f"21 degrees and sunny in {city}"
-
-
 def described(error):
-    """An error as its catcher sees it. Its code is its own, or that of an error which caused it."""
-    path, cause = "error", error
-    while cause is not None:
-        if isinstance(getattr(cause, "code", None), str):
-            return {"name": type(error).__name__, "message": str(error), "at": path + ".code", "code": cause.code}
-        body = getattr(cause, "body", None)
-        if isinstance(body, dict) and isinstance(body.get("code"), str):
-            return {"name": type(error).__name__, "message": str(error), "at": path + '.body["code"]', "code": body["code"]}
-        path, cause = path + ".__cause__", cause.__cause__
-    return {"name": type(error).__name__, "message": str(error), "at": None, "code": None}
+    at, code = code_of("error", error)
+    name = error.name if isinstance(error, NotThrown) else type(error).__name__
+    return {"name": name, "message": str(error), "at": at, "code": code}
+
+
+def code_of(path, error):
+    """The code of an error, or of one that caused it, and how its catcher gets it."""
+    if error is None:
+        return None, None
+    if isinstance(getattr(error, "code", None), str):
+        return path + ".code", error.code
+    body = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(body.get("code"), str):
+        return path + '.body["code"]', body["code"]
+    return code_of(path + ".__cause__", error.__cause__)
 
 
 async def perform(name, act, prompt, output):
@@ -54,7 +49,8 @@ async def main(name):
     output, sys.stdout = sys.stdout, sys.stderr
     client = importlib.import_module(name)
     for act in ["chat", "stream", "tool"]:
-        await perform(act, getattr(client, act), PROMPTS[act], output)
+        if hasattr(client, act):
+            await perform(act, getattr(client, act), PROMPTS[act], output)
     os.environ["GATEWAY_KEY"] = os.environ["POOR_KEY"]
     await perform("poor", importlib.reload(client).chat, PROMPTS["poor"], output)
     # Some clients leave threads behind.

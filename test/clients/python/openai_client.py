@@ -8,7 +8,7 @@ model = os.environ["GATEWAY_MODEL"]
 
 import json
 
-from acts import WEATHER, weather_in
+from shared import WEATHER, weather_in
 
 
 def user_says(content):
