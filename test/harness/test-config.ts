@@ -34,6 +34,8 @@ export interface TestConfig {
 export interface TestProvider {
   readonly base_url: string;
   readonly api_key?: string;
+  /** Default: the key as `Authorization`. Without a key if Envoy authorizes. */
+  readonly auth?: { readonly aws: object } | { readonly oauth2: object };
   readonly output_limit_field?: string;
   readonly on_disconnect?: 'abort' | 'drain';
   readonly bill_prompt_on_disconnect?: boolean;
@@ -87,7 +89,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
   ]);
   const providers = Object.entries(config.providers).map(([name, provider]) => [
     name,
-    { api_key: PROVIDER_SECRET, ...provider },
+    provider.auth === undefined ? { api_key: PROVIDER_SECRET, ...provider } : provider,
   ]);
   const { top_up_url, trusted_proxies, tls, tracing } = config;
   const file = {

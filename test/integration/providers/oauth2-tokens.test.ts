@@ -1,0 +1,170 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
+import type { TestConfig } from '../../harness/test-config.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { type AwsIdentity, expectedAuthorization } from '../../provider/aws-signature.ts';
+import { startTokenServer, type TokenServer, token, tokenText } from '../../provider/token-server.ts';
+
+/** Providers whose requests Envoy authorizes, behind the whole gateway. */
+
+/** Every visible character of ASCII, and a space. */
+const SECRET = String.fromCharCode(...Array.from({ length: 95 }, (_, at) => 0x20 + ((at + 60) % 95)));
+const AWS: AwsIdentity = {
+  ...{ region: 'eu-central-1', service: 'bedrock', accessKeyId: 'AKIDENVIRONMENT' },
+  ...{ secretAccessKey: 'environmentsentinel', sessionToken: 'environment-token-sentinel' },
+};
+const NAMES = ['fine', 'short', 'refused', 'broken', 'odd', 'silent', 'away', 'rotated'];
+
+let tokens: TokenServer;
+let client: GatewayClient;
+
+const gateway = withGateway(async (provider) => {
+  tokens = await startTokenServer();
+  tokens.script('short', token('short', { expires_in: 3 }));
+  tokens.script('refused', tokenText('{"error":"invalid_client","secret":"client-sentinel"}', 401));
+  tokens.script('broken', tokenText('out of order, client-sentinel', 503));
+  tokens.script('silent', () => undefined);
+  tokens.script('odd', tokenText('<html>client-sentinel</html>'));
+  return { config: configFor(provider.baseUrl), env: { ROTATED: 'client-sentinel-1', SECRET } };
+});
+
+function configFor(baseUrl: string, rotated = '${ROTATED}'): TestConfig {
+  const secrets: Readonly<Record<string, string>> = { fine: '${SECRET}', rotated };
+  const oauth2 = (name: string) => {
+    const client_secret = secrets[name] ?? 'client-sentinel';
+    // No server listens on port 1.
+    const token_url = name === 'away' ? 'http://127.0.0.1:1/' : tokens.url(name);
+    const client = { token_url, client_id: `id of ${name}`, client_secret };
+    return { base_url: baseUrl, auth: { oauth2: { ...client, scopes: ['a/.default', 'b:c'] } } };
+  };
+  const { region, service, accessKeyId, secretAccessKey, sessionToken } = AWS;
+  const aws = { region, service, access_key_id: accessKeyId, secret_access_key: secretAccessKey };
+  const target = (name: string) => ({ provider: name, model: `at-${name}` });
+  return {
+    providers: {
+      plain: { base_url: baseUrl },
+      ...Object.fromEntries(NAMES.map((name) => [name, oauth2(name)])),
+      signed: { base_url: baseUrl, auth: { aws: { ...aws, session_token: sessionToken } } },
+    },
+    models: {
+      ...Object.fromEntries([...NAMES, 'signed'].map((name) => [name, { targets: [target(name)] }])),
+      rescued: { targets: [target('refused'), target('broken'), target('plain')] },
+    },
+  };
+}
+
+beforeAll(async () => {
+  client = await gateway.openClient();
+});
+afterAll(() => tokens?.close());
+
+/** The token or key with which the newest request for the provider's model came. */
+function authorizationAt(name: string): string | undefined {
+  return gateway.provider.requests(`at-${name}`).at(-1)?.headers.authorization;
+}
+
+test('the first requests have a token, JSON and streams, and the endpoint was asked in a form', async () => {
+  const [json, stream] = await Promise.all([
+    client.chat({ model: 'fine' }),
+    client.chat({ model: 'fine', stream: true }),
+  ]);
+  expect([outcome(json), stream.status]).toEqual(['200', 200]);
+  expect(stream.text).toContain('[DONE]');
+  expect(gateway.provider.requests('at-fine').map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer fine-1',
+    'Bearer fine-1',
+  ]);
+  const [asked] = tokens.requests('fine');
+  expect(Object.fromEntries(asked?.form ?? [])).toEqual({
+    ...{ grant_type: 'client_credentials', client_id: 'id of fine', client_secret: SECRET },
+    scope: 'a/.default b:c',
+  });
+  const names = Object.keys(asked?.headers ?? {}).filter((name) => /^x-|forwarded/.test(name));
+  expect(names).toEqual([]);
+});
+
+test('a token is renewed before it expires', async () => {
+  await expect.poll(() => tokens.requests('short').length, { timeout: 20_000 }).toBeGreaterThan(2);
+  expect(outcome(await client.chat({ model: 'short' }))).toBe('200');
+  expect(authorizationAt('short')).toMatch(/^Bearer short-[2-9]/);
+});
+
+test('without a token no request is made, the next target is asked, and nothing is charged', async () => {
+  const customer = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, customer.key);
+  expect(outcome(await client.chat({ model: 'refused' }))).toBe('500 upstream_config_error');
+  expect(outcome(await client.chat({ model: 'refused', stream: true }))).toBe('500 upstream_config_error');
+  const withoutToken = ['broken', 'odd', 'silent', 'away'];
+  const outcomes = await Promise.all(withoutToken.map(async (model) => outcome(await client.chat({ model }))));
+  expect(outcomes).toEqual(withoutToken.map(() => '503 no_capacity'));
+  expect(await gateway.stack.operator.balance(customer.organizationId)).toBe(1);
+  expect(outcome(await client.chat({ model: 'rescued' }))).toBe('200');
+  for (const name of ['refused', ...withoutToken]) expect(gateway.provider.requests(`at-${name}`)).toEqual([]);
+  client.close();
+  const labels = { provider: 'refused', kind: 'credentials' };
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_provider_account_errors_total', labels)).toBe(3);
+});
+
+test('an endpoint that recovers is found within seconds, whatever it answered before', async () => {
+  for (const name of ['refused', 'broken', 'odd']) {
+    // No lifetime and a text in several lines: as RFC 6749 allows.
+    tokens.script(name, tokenText(`{\n "token_type": "Bearer",\n "access_token": "${name}\\/+=~._-"\n}`));
+    const answer = async () => outcome(await client.chat({ model: name }));
+    await expect.poll(answer, { timeout: 20_000, interval: 200 }).toBe('200');
+    expect(authorizationAt(name)).toBe(`Bearer ${name}/+=~._-`);
+  }
+});
+
+test('a token that is valid for no time does not make the endpoint busy', async () => {
+  tokens.script('short', token('short', { expires_in: 0 }));
+  const before = tokens.requests('short').length;
+  await expect.poll(() => tokens.requests('short').length, { timeout: 20_000 }).toBeGreaterThan(before + 2);
+  const pausesMs = tokens
+    .requests('short')
+    .slice(before + 1)
+    .map(({ atMs }, at) => atMs - (tokens.requests('short')[before + at]?.atMs ?? 0));
+  expect(Math.min(...pausesMs)).toBeGreaterThan(900);
+});
+
+test('another secret is active after a reload, and no request fails meanwhile', async () => {
+  expect(outcome(await client.chat({ model: 'rotated' }))).toBe('200');
+  const path = join(gateway.stack.paths.dataDir, 'rotated');
+  writeFileSync(`${path}.new`, 'client-sentinel-2\n');
+  renameSync(`${path}.new`, path);
+  gateway.stack.writeConfig(configFor(gateway.provider.baseUrl, '${file:rotated}'));
+  const secrets = () => tokens.requests('rotated').map(({ form }) => form.get('client_secret'));
+  const outcomes = new Set<string>();
+  await expect
+    .poll(
+      async () => {
+        outcomes.add(outcome(await client.chat({ model: 'rotated' })));
+        return authorizationAt('rotated');
+      },
+      { timeout: 20_000, interval: 20 },
+    )
+    .toBe('Bearer rotated-2');
+  expect([...outcomes]).toEqual(['200']);
+  expect(secrets()).toEqual(['client-sentinel-1', 'client-sentinel-2']);
+  writeFileSync(`${path}.new`, 'client-sentinel-3\n');
+  renameSync(`${path}.new`, path);
+  await expect.poll(() => secrets().at(-1), { timeout: 20_000 }).toBe('client-sentinel-3');
+});
+
+test('a request to AWS is signed, a stream too', async () => {
+  for (const stream of [false, true]) {
+    expect((await client.chat({ model: 'signed', stream })).status).toBe(200);
+    const seen = gateway.provider.requests('at-signed').at(-1);
+    if (seen === undefined) throw new Error('the provider saw no request');
+    expect(seen.headers.authorization).toBe(await expectedAuthorization(seen, AWS));
+  }
+});
+
+test('no process has written a credential or a token', () => {
+  const written = gateway.stack.logs();
+  expect(written).not.toMatch(/sentinel|Bearer|fine-1|short-\d/);
+  expect(written).not.toContain(SECRET);
+});
