@@ -71,7 +71,9 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   }
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
-  const config = { ...sharedSettings(input), stores: stores(file), providers, models };
+  const extra = Object.entries(file.extra_request_fields);
+  const extraRequestFields = extra.length === 0 ? {} : { extraRequestFields: new Map(extra) };
+  const config = { ...sharedSettings(input), stores: stores(file), providers, models, ...extraRequestFields };
   const traced = input.secrets === 'all' ? file.tracing : undefined;
   return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
 }
@@ -165,6 +167,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
     ...(entry.query === undefined ? {} : { query: entry.query }),
     ...(entry.headers === undefined ? {} : { headers: inLowerCase(entry.headers) }),
     outputLimitField: entry.output_limit_field,
+    ...(entry.extra_fields.length === 0 ? {} : { extraFields: new Set(entry.extra_fields) }),
     ...(entry.stream_options ? {} : { streamOptions: false }),
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),

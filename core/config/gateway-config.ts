@@ -37,8 +37,12 @@ export interface CheckedConfig extends SharedConfig {
   readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
 }
 
+export type ExtraFieldType = 'integer' | 'number' | 'boolean' | 'string' | 'object' | 'array';
+
 /** Configuration of the gateway process: immutable; a request keeps the one it began with. */
 export interface GatewayConfig extends CheckedConfig {
+  /** Request fields beside the official ones. */
+  readonly extraRequestFields?: ReadonlyMap<string, ExtraFieldType>;
   /** Absent: tracing is off. */
   readonly tracing?: TracingConfig;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -116,6 +120,8 @@ export interface KeylessProvider {
   /** Absent: `Authorization: Bearer …` with the key. */
   readonly auth?: ProviderAuth;
   readonly outputLimitField: string;
+  /** Names of `extra_request_fields` that this provider takes. */
+  readonly extraFields?: ReadonlySet<string>;
   /** `stream_options` is never sent. Usage is counted if the provider reports none. */
   readonly streamOptions?: false;
   readonly onDisconnect?: 'abort' | 'drain';

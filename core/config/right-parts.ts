@@ -11,6 +11,7 @@ export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
   readonly stores: ConfigFile['stores'] | undefined;
   readonly workers: ConfigFile['workers'] | undefined;
+  readonly extra_request_fields: ConfigFile['extra_request_fields'] | undefined;
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly models: Readonly<Record<string, ModelEntry>>;
 }
@@ -25,11 +26,12 @@ export function rightParts(value: unknown, missing: readonly Missing[]): RightPa
   const incomplete = new Set(missing.map(({ path }) => path[0]));
   const part = <Part>(name: string, schema: z.ZodType<Part>): Part | undefined =>
     incomplete.has(name) ? undefined : schema.safeParse(file[name]).data;
-  const { listen, stores, workers } = CONFIG_FILE.shape;
+  const { listen, stores, workers, extra_request_fields } = CONFIG_FILE.shape;
   return {
     listen: part('listen', listen),
     stores: part('stores', stores),
     workers: part('workers', workers),
+    extra_request_fields: part('extra_request_fields', extra_request_fields),
     providers: rightEntries(file.providers, PROVIDER),
     models: rightEntries(file.models, MODEL),
   };

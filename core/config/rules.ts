@@ -1,3 +1,4 @@
+import { checkExtraFields } from './extra-fields.ts';
 import { formatAddress, overlap } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
@@ -9,10 +10,14 @@ import type { Path } from './yaml-tree.ts';
 
 /** Rules between fields that are each valid by themselves. */
 export function checkRules(file: RightParts): RuleProblem[] {
+  const declared = file.extra_request_fields && new Set(Object.keys(file.extra_request_fields));
   return [
     ...checkPorts(file),
     ...checkWorkers(file),
-    ...Object.entries(file.providers).flatMap(([name, provider]) => checkProvider(['providers', name], provider)),
+    ...Object.entries(file.providers).flatMap(([name, provider]) => [
+      ...checkProvider(['providers', name], provider),
+      ...checkExtraFields(['providers', name], provider, declared),
+    ]),
     ...Object.entries(file.models).flatMap(([id, model]) => [
       ...checkModel(['models', id], model),
       ...checkTargetShaping(['models', id], model, file.providers),

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
+import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
@@ -88,20 +89,14 @@ const modelTimeouts = section({
   stream_idle: duration(100, HOUR_MS).optional(),
 });
 
-/**
- * Request fields with another meaning: an output limit in one of them would break the request or
- * have no effect.
- */
-const OTHER_REQUEST_FIELDS = new Set(
-  `model messages n stream stream_options response_format reasoning_effort tools tool_choice parallel_tool_calls temperature top_p stop
-  seed presence_penalty frequency_penalty logit_bias logprobs top_logprobs user safety_identifier prompt_cache_key verbosity`.split(
-    /\s+/,
-  ),
-);
+/** An output limit in another official field would break the request or have no effect. */
+function hasOtherMeaning(field: string): boolean {
+  return OFFICIAL_FIELDS.has(field) && field !== 'max_tokens' && field !== 'max_completion_tokens';
+}
 
 const outputLimitField = readText(
   'the name of a request field such as max_tokens or max_completion_tokens, and none that means something else',
-  (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !OTHER_REQUEST_FIELDS.has(text) ? text : undefined),
+  (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !hasOtherMeaning(text) ? text : undefined),
 );
 
 export const PROVIDER = section({
@@ -120,6 +115,7 @@ export const PROVIDER = section({
   output_limit_field: outputLimitField.prefault('max_tokens'),
   stream_options: flag.prefault(true),
   request: requestShaping.optional(),
+  extra_fields: extraFields.prefault([]),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
   bill_prompt_on_disconnect: flag.prefault(true),
   send_traceparent: flag.prefault(false),
@@ -201,6 +197,7 @@ export const CONFIG_FILE = section({
   }).prefault({}),
   tracing: tracing.optional(),
   demo: flag.prefault(false),
+  extra_request_fields: extraRequestFields.prefault({}),
   providers: named(providerName, PROVIDER, PROVIDER_NAME).prefault({}),
   models: named(modelId, MODEL, MODEL_ID).prefault({}),
 });

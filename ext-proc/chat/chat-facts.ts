@@ -24,6 +24,8 @@ export interface ChatFacts {
   metadata?: string;
   /** Values of `user` and similar fields, by field. Providers get hashes of them. */
   readonly identities: Map<string, string>;
+  /** Fields beside the official ones, in order. */
+  readonly extraFields: string[];
   /** Members of `stream_options` except `include_usage`. */
   otherStreamOptions: readonly Span[];
   /** Images that are given as a string, with its quotes. */
@@ -40,6 +42,7 @@ export function newChatFacts(): ChatFacts {
     hasTools: false,
     hasImages: false,
     identities: new Map(),
+    extraFields: [],
     otherStreamOptions: [],
     bareImages: [],
     prompt: new PromptRecorder(),

@@ -27,6 +27,8 @@ export interface ChatRequest {
   /** Images or files, whose tokens only a provider counts. */
   readonly hasMedia: boolean;
   readonly reasoningEffort?: string;
+  /** Fields beside the official ones that only some targets take. */
+  readonly extraFields?: readonly string[];
   /** `service_tier` as it is sent: `default` for `auto`. */
   readonly serviceTier?: string;
   /** First field that makes the provider write its cache. */

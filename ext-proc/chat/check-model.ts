@@ -1,7 +1,8 @@
 import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { Organization, Principal } from '../../core/principal.ts';
 import type { ChatRequest } from './chat-request.ts';
+import { withTargetsFor } from './extra-fields.ts';
 
 export interface ModelChoice {
   readonly model: Model;
@@ -33,12 +34,14 @@ export function checkModel(
   if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
   const incapable = checkCapabilities(chat, model);
   if (incapable) return incapable;
+  const able = withTargetsFor(model, chat.extraFields ?? []);
+  if (isRefusal(able)) return able;
   const cap = Math.min(principal.organization.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
   const outputLimit = outputLimitFor(chat, model, cap, inputTokens);
   if (typeof outputLimit !== 'number') return outputLimit;
   if (model.problem !== undefined || model.targets.length === 0)
     return refuse('upstream_config_error', { model: name });
-  return { model, outputLimit };
+  return { model: able, outputLimit };
 }
 
 function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {

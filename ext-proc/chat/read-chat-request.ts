@@ -3,6 +3,7 @@ import type { Steps } from '../turns/steps.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
+import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
 import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
 import { JsonCursor, type Span } from './json/json-cursor.ts';
 import { JsonScan, type ScannedObject } from './json/json-scan.ts';
@@ -14,25 +15,30 @@ import type { PromptRecord } from './tokens/prompt-record.ts';
 
 /**
  * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of
- * checks", from a compressed body to a field of the wrong type. Pure: the same bytes always have
- * the same result. Work that grows with the length of the body is done in steps of some ms. The
- * rules for the fields take one step, which the bound on the number of values limits.
+ * checks", from a compressed body to a field of the wrong type. Pure: the same bytes and extra
+ * fields always have the same result. Work that grows with the length of the body is done in steps
+ * of some ms. The rules for the fields take one step, which the bound on the number of values
+ * limits.
  */
-export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefined): Steps<ChatRequest | Refusal> {
+export function* readChatRequest(
+  bytes: Buffer,
+  contentEncoding: string | undefined,
+  extraFields = NO_EXTRA_FIELDS,
+): Steps<ChatRequest | Refusal> {
   if (!isIdentity(contentEncoding)) return COMPRESSED;
   const scan = new JsonScan(bytes);
   while (!scan.step()) yield;
   const body = scan.result();
   if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });
-  const unknown = firstUnknownField(body);
+  const unknown = firstUnknownField(body, extraFields);
   if (unknown !== undefined) return refuse('unknown_parameter', { name: unknown }, { param: unknown });
   if (body.hasReplaced) body.tape.blankReplaced(bytes);
-  const present = presentFields(body);
+  const present = presentFields(body, extraFields);
   const model = modelOf(present);
   if (model === undefined) return refuse('missing_model');
   if (!hasMessages(present)) return refuse('missing_messages');
   const facts = newChatFacts();
-  const refusal = checkFields(present, facts);
+  const refusal = checkFields(present, facts, extraFields);
   // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, valueStart, end }) => ({ name, start, valueStart, end }));
@@ -61,19 +67,24 @@ function isIdentity(contentEncoding = ''): boolean {
 /**
  * In the order of the body as it was sent: a field that is given twice stands where it stood first.
  */
-function firstUnknownField(body: ScannedObject): string | undefined {
+function firstUnknownField(body: ScannedObject, extraFields: ExtraFields): string | undefined {
   const cursor = new JsonCursor(body);
-  return cursor.eachKey((name) => (CHAT_FIELDS.has(name) ? undefined : cursor.keyText(LONGEST_ECHO)));
+  return cursor.eachKey((name) => {
+    if (CHAT_FIELDS.has(name)) return undefined;
+    const text = cursor.keyText(LONGEST_ECHO);
+    return extraFields.has(text) ? undefined : text;
+  });
 }
 
 /** A top-level member, and a cursor at its value. */
 type PresentFields = ReadonlyMap<string, BodyField & { readonly cursor: JsonCursor }>;
 
 /** Fields that are neither null nor replaced by a later field of the same name. */
-function presentFields(body: ScannedObject): PresentFields {
+function presentFields(body: ScannedObject, extraFields: ExtraFields): PresentFields {
   const present = new Map<string, BodyField & { readonly cursor: JsonCursor }>();
   const cursor = new JsonCursor(body);
-  cursor.eachMember((name) => {
+  cursor.eachMember((word) => {
+    const name = extraFields.size > 0 && !CHAT_FIELDS.has(word) ? cursor.keyText(LONGEST_ECHO) : word;
     const { keyStart: start, start: valueStart, end } = cursor;
     if (cursor.kind() !== 'null') present.set(name, { name, start, valueStart, end, cursor: cursor.copy() });
     return void cursor.skip();
@@ -95,9 +106,11 @@ function hasMessages(present: PresentFields): boolean {
   return cursor?.kind() === 'array' && cursor.copy().eachElement(() => true) === true;
 }
 
-function checkFields(present: PresentFields, facts: ChatFacts): Refusal | undefined {
+function checkFields(present: PresentFields, facts: ChatFacts, extraFields: ExtraFields): Refusal | undefined {
   for (const { name, cursor } of present.values()) {
-    const refusal = CHAT_FIELDS.get(name)?.(cursor, facts, name);
+    const type = extraFields.get(name);
+    const rule = type === undefined ? CHAT_FIELDS.get(name) : extraFieldRule(type);
+    const refusal = rule?.(cursor, facts, name);
     if (refusal) return refusal;
   }
   return undefined;
@@ -176,6 +189,7 @@ function chatRequest(
   if (remoteImageParam !== undefined) request.remoteImageParam = remoteImageParam;
   if (facts.reasoningEffort !== undefined) request.reasoningEffort = facts.reasoningEffort;
   if (facts.fileParam !== undefined) request.fileParam = facts.fileParam;
+  if (facts.extraFields.length > 0) request.extraFields = facts.extraFields;
   if (serviceTier !== undefined) request.serviceTier = serviceTier;
   if (facts.cacheField !== undefined) request.cacheField = facts.cacheField;
   if (facts.metadata !== undefined) request.metadata = facts.metadata;

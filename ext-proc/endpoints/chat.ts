@@ -28,7 +28,8 @@ export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): 
   if (!Buffer.isBuffer(body)) return body;
   request.trace?.step('validate');
   const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
-  const chat = await inTurns(readChatRequest(body, request.exchange.header('content-encoding')));
+  const encoding = request.exchange.header('content-encoding');
+  const chat = await inTurns(readChatRequest(body, encoding, request.config.extraRequestFields));
   if (chat === undefined) return clientGone(request);
   if (isRefusal(chat)) return chat;
   const idempotencyKey = readIdempotencyKey(request.exchange.header('idempotency-key'));

@@ -59,13 +59,15 @@ const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages']);
 const UNPRICED: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
 const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
-function supportedParameters({ capabilities, reasoningEfforts }: Model): readonly string[] {
-  return [...CHAT_FIELDS.keys()].filter((name) => {
+function supportedParameters({ capabilities, reasoningEfforts, targets }: Model): readonly string[] {
+  const extra = new Set(targets.flatMap(({ provider }) => [...(provider.extraFields ?? [])]));
+  const official = [...CHAT_FIELDS.keys()].filter((name) => {
     if (REQUIRED.has(name) || UNPRICED.has(name) || NOT_OFFERED.has(name)) return false;
     if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');
     if (name === 'response_format') return capabilities.has('json_mode');
     return name !== 'reasoning_effort' || reasoningEfforts.length > 0;
   });
+  return [...official, ...extra];
 }
 
 /** Names of the prices in the response. */
