@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configWith } from '../test/fixtures/gateway-config.ts';
-import { envoyThreads } from './envoy-child.ts';
+import { envoyEnvironment, envoyThreads } from './envoy-child.ts';
 
 const TLS = { certificatePath: 'a', privateKeyPath: 'b' };
 
@@ -13,4 +13,9 @@ test.each([
 ])('$workers gateway processes on $cores cores, TLS $tls: $threads', ({ workers, tls, cores, threads }) => {
   const listen = { ...configWith().listen, ...(tls ? { tls: TLS } : {}) };
   expect(envoyThreads({ workers, listen }, cores)).toBe(threads);
+});
+
+test("Envoy has AWS's variables of the environment, and no key of a provider", () => {
+  const env = { PATH: '/bin', AWS_ACCESS_KEY_ID: 'a', AWS_ROLE_ARN: 'b', OPENAI_API_KEY: 'c', DATABASE_URL: 'd' };
+  expect(envoyEnvironment(env)).toEqual({ PATH: '/bin', AWS_ACCESS_KEY_ID: 'a', AWS_ROLE_ARN: 'b' });
 });

@@ -3,7 +3,7 @@ import { adminGet } from './envoy-admin.ts';
 /**
  * Envoy's own figures for operators, under their own names: its admin is a private
  * socket, which nobody can scrape. Envoy has about 700 series for one provider; these are 61, and
- * 18 for each provider more.
+ * 18 for each provider more, and 25 for one with tokens.
  */
 const WANTED: readonly string[] = [
   // Clients.
@@ -20,9 +20,13 @@ const WANTED: readonly string[] = [
   'cluster\\..*\\.upstream_cx_(active|total|connect_fail|connect_timeout|none_healthy)',
   'cluster\\..*\\.upstream_rq_(active|total|retry|rx_reset|pending_overflow)',
   'cluster\\..*\\.(outlier_detection\\.ejections_(active|enforced_total)|ssl\\.(connection_error|fail_verify_error|fail_verify_san)|update_failure)',
+  // Tokens of providers, fetched by Envoy.
+  'cluster\\..*credential_injector\\.oauth2\\.token_(requested|fetched|fetch_failed_.*)',
   'cluster_manager\\.(active_clusters|warming_clusters|cds\\.update_(success|rejected|failure))',
   'server\\.(live|uptime|concurrency|memory_allocated|memory_heap_size|memory_physical_size)',
 ];
+/** Envoy 1.39.3 takes the name of the filter for a part of the cluster's name. */
+const FILTER_IN_NAME = /(-[0-9a-f]{12})credential_injector"/g;
 const PATH = `/stats/prometheus?filter=${encodeURIComponent(`^(${WANTED.join('|')})$`)}`;
 
 /** A part of the metrics page; it also says whether Envoy answered. */
@@ -33,5 +37,5 @@ export async function envoyStats(adminSocket: string): Promise<string> {
     '# TYPE gateway_envoy_up gauge',
     `gateway_envoy_up ${stats === undefined ? 0 : 1}`,
   ];
-  return `${up.join('\n')}\n${stats ?? ''}`;
+  return `${up.join('\n')}\n${stats?.replace(FILTER_IN_NAME, '$1"') ?? ''}`;
 }

@@ -79,12 +79,12 @@ function describeModel(model: Model): ReportedModel {
   };
 }
 
-function describeProvider({ name, baseUrl, apiKey, onDisconnect }: Provider): ReportedProvider {
+function describeProvider({ name, baseUrl, apiKey, auth, onDisconnect }: Provider): ReportedProvider {
   return {
     name,
     host: baseUrl.host,
     scheme: baseUrl.protocol === 'https:' ? 'https' : 'http',
-    hasKey: apiKey !== undefined,
+    hasKey: apiKey !== undefined || auth?.kind === 'aws' || auth?.kind === 'oauth2',
     onDisconnect: onDisconnect ?? null,
   };
 }

@@ -97,4 +97,14 @@ describe("a provider's key", () => {
     const said = `chat: ${KEY}, aGVhZGVyLXNlY3JldA, ?code=a%2Bb%2Fc%3Dsecret%20of%20query and a+b/c=secret of query`;
     expect(redactSecrets(said, secrets)).toBe('chat: [redacted], [redacted], ?code=[redacted] and [redacted]');
   });
+
+  test.each([
+    { kind: 'aws', accessKeyId: 'ASIAIDENTITY', secretAccessKey: 'SecretOfAws', sessionToken: 'SessionOfAws' } as const,
+    { kind: 'oauth2', id: 'client', secret: 'SecretOfClient' } as const,
+  ])('of $kind', (credentials) => {
+    const { kind: _, ...values } = credentials;
+    const said = Object.values(values).join(' ');
+    const shown = redactSecrets(said, secretsOf({ ...provider('alpha'), credentials }));
+    expect(shown.replaceAll('[redacted]', '').trim()).toBe(credentials.kind === 'aws' ? '' : 'client');
+  });
 });

@@ -1,4 +1,4 @@
-import type { Provider } from '../../../core/config/gateway-config.ts';
+import type { Provider, ProviderCredentials } from '../../../core/config/gateway-config.ts';
 
 /** Replacement of a secret. */
 const REDACTED = '[redacted]';
@@ -28,14 +28,25 @@ const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
  * Secrets that a call to a provider carries. Values of headers and of the query that are shorter
  * than a piece of a key are ordinary words.
  */
-export function secretsOf({ apiKey, headers = {}, query = {} }: Provider): readonly string[] {
+export function secretsOf({ apiKey, headers = {}, query = {}, credentials }: Provider): readonly string[] {
   const values = Object.values(query);
-  const configured = [...Object.values(headers), ...values, ...values.map(encodeURIComponent)];
+  const configured = [
+    ...Object.values(headers),
+    ...values,
+    ...values.map(encodeURIComponent),
+    ...(credentials === undefined ? [] : secretsIn(credentials)),
+  ];
   // A header may have a scheme before its secret.
   const words = configured.flatMap((value) => [value, ...value.split(' ')]);
   const secrets = words.filter((value) => value.length >= PIECE_CHARACTERS);
   if (apiKey !== undefined && apiKey !== '') secrets.push(apiKey);
   return [...new Set(secrets)];
+}
+
+function secretsIn(credentials: ProviderCredentials): readonly string[] {
+  if (credentials.kind === 'oauth2') return [credentials.secret];
+  const { accessKeyId, secretAccessKey, sessionToken = '' } = credentials;
+  return [accessKeyId, secretAccessKey, sessionToken];
 }
 
 /**

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { metric } from '../../harness/metrics-page.ts';
+import { metric, readMetrics } from '../../harness/metrics-page.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { type AwsIdentity, expectedAuthorization } from '../../provider/aws-signature.ts';
@@ -105,8 +105,14 @@ test('without a token no request is made, the next target is asked, and nothing 
   expect(outcome(await client.chat({ model: 'rescued' }))).toBe('200');
   for (const name of ['refused', ...withoutToken]) expect(gateway.provider.requests(`at-${name}`)).toEqual([]);
   client.close();
+  const { metricsOrigin } = gateway.stack;
   const labels = { provider: 'refused', kind: 'credentials' };
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_provider_account_errors_total', labels)).toBe(3);
+  await expect.poll(() => metric(metricsOrigin, 'gateway_provider_account_errors_total', labels)).toBe(3);
+  const { samples } = await readMetrics(metricsOrigin);
+  const failed = samples.filter(({ name }) => name === 'envoy_cluster_oauth2_token_fetch_failed_on_bad_response_code');
+  expect(failed.map(({ labels: { envoy_cluster_name = '' } }) => envoy_cluster_name)).toContainEqual(
+    expect.stringMatching(/^refused-[0-9a-f]{12}$/),
+  );
 });
 
 test('an endpoint that recovers is found within seconds, whatever it answered before', async () => {
