@@ -28,6 +28,10 @@ export interface RequestDetail extends RequestView {
   readonly replayed: boolean;
   readonly clientGone: boolean;
   readonly keyLast4?: string;
+  /** `user` of the request, as the client named it. */
+  readonly user?: string;
+  /** `metadata` of the request, as JSON. */
+  readonly metadata?: string;
 }
 
 /**

@@ -32,6 +32,25 @@ const KEY_SPEND = `
   ) u using (key_id, day)
   where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
 
+/** Usage of users against the generations that name one, by the entries of the organization. */
+const USER_USAGE = `
+  select concat_ws(' ', $1::text, day, key_id, model, encode(user_hash, 'hex')) as subject,
+    coalesce(g.sums, 'nothing') as expected, coalesce(u.sums, 'nothing') as found
+  from (
+    select day, key_id, model, user_hash, concat_ws(' ', requests, ${tokenList()}, cost_nano_usd) as sums
+    from user_usage where organization_id = $1 and ($2 = '' or day >= nullif($2, '')::date)
+  ) u
+  full join (
+    select g.day, g.key_id, g.model, sha256(convert_to(t.end_user, 'UTF8')) as user_hash,
+      concat_ws(' ', count(*), ${tokenList((column) => `sum(g.${column})`)}, sum(g.cost_nano_usd)) as sums
+    from ledger_entries e
+    join generation_users t on t.generation_id = e.generation_id
+    join generations g on g.id = e.generation_id
+    where e.organization_id = $1 and ($2 = '' or g.day >= nullif($2, '')::date)
+    group by 1, 2, 3, 4
+  ) g using (day, key_id, model, user_hash)
+  where u.sums is distinct from g.sums limit 100`;
+
 /**
  * Compares daily usage with `generations`, the sums of all generations of these days. Called within
  * one snapshot of the database.
@@ -56,6 +75,7 @@ export async function compareUsage(
   for (const [rule, sql] of [
     ["an organization's daily spend is the sum of its daily usage", ORGANIZATION_SPEND],
     ["a key's daily spend is the sum of its daily usage", KEY_SPEND],
+    ['usage of users is the sum of their generations', USER_USAGE],
   ] as const) {
     const rows = await session.read<{ subject: string; expected: string; found: string }>(sql, values);
     for (const { subject, expected, found } of rows) findings.add(rule, subject, expected, found);

@@ -16,7 +16,7 @@ function wholeMs(value: number): number {
 }
 
 /** Columns of the record type `held_charge` (0016_charges_within_holds.sql), in its order. */
-export const CHARGE_COLUMNS: RecordColumns<Settlement> = {
+export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, 'user'>> = {
   generationId: ['id', (s) => s.generationId],
   organizationId: ['organization_id', (s) => s.organizationId],
   keyId: ['key_id', (s) => s.keyId],
@@ -45,3 +45,9 @@ export const CHARGE_COLUMNS: RecordColumns<Settlement> = {
 
 /** Writes settlements as `held_charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
+
+/** User of each charge, in its order. PostgreSQL cannot store NUL. `undefined`: none has one. */
+export function usersOf(batch: readonly Settlement[]): readonly (string | null)[] | undefined {
+  if (batch.every(({ user }) => user === undefined)) return undefined;
+  return batch.map(({ user }) => user?.replaceAll('\0', '\ufffd') ?? null);
+}

@@ -63,6 +63,8 @@ export interface Settlement {
   readonly providerModel?: string;
   /** The provider's id of the response, if it sent one. At most 200 characters. */
   readonly upstreamId?: string;
+  /** `user` of the request, as the client named it. Never logged. */
+  readonly user?: string;
   readonly createdAtMs: number;
   readonly streamed: boolean;
   /** True if the client left before the end. */
@@ -105,7 +107,7 @@ export interface ClaimEnd {
   readonly takenOver?: boolean;
 }
 
-export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd'> {
+export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd' | 'user'> {
   /** Charged amount. */
   readonly costNanoUsd: NanoUsd;
 }
@@ -123,7 +125,7 @@ export interface Credits {
   readonly totalUsageNanoUsd: NanoUsd;
 }
 
-export type UsageGroup = 'day' | 'model' | 'key';
+export type UsageGroup = 'day' | 'model' | 'key' | 'user';
 
 export interface UsageQuery {
   readonly organizationId: string;
@@ -137,6 +139,8 @@ export interface UsageRow {
   readonly day?: UtcDay;
   readonly model?: string;
   readonly keyId?: string;
+  /** `null`: the requests named none. */
+  readonly user?: string | null;
   readonly requests: number;
   readonly usage: TokenUsage;
   readonly costNanoUsd: NanoUsd;

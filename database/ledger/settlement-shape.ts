@@ -64,6 +64,7 @@ const SETTLEMENT: Shape<Settlement> = {
   provider: 'text',
   providerModel: ['text'],
   upstreamId: ['text'],
+  user: ['text'],
   createdAtMs: 'measured',
   streamed: 'flag',
   cancelled: 'flag',

@@ -6,7 +6,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { LossReason, OnLoss } from '../costs/losses.ts';
-import { chargeRecords } from './charge-records.ts';
+import { chargeRecords, usersOf } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
 
@@ -42,6 +42,17 @@ const MAX_TRIES = 3;
 const CHARGE: Statement = {
   name: 'charge_generations',
   text: 'select charge_generations($1::held_charge[]) as charged',
+};
+
+/** Charges of which some have a user (0034_users.sql). */
+const CHARGE_WITH_USERS: Statement = {
+  name: 'charge_with_users',
+  text: 'select charge_generations($1::held_charge[], $2::text[]) as charged',
+};
+
+const CHARGE_STORED_WITH_USERS: Statement = {
+  name: 'charge_stored_with_users',
+  text: 'select charged, evicted::int from charge_stored_answers($1::held_charge[], $2::text[], $3, $4, $5)',
 };
 
 const CHARGE_STORED: Statement = {
@@ -175,7 +186,10 @@ export async function chargeOne(client: pg.PoolClient, settlement: Settlement): 
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
-  const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)]);
+  const users = usersOf(batch);
+  const [row] = await (users === undefined
+    ? run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)])
+    : run<{ charged: Charged }>(on, CHARGE_WITH_USERS, [chargeRecords(batch), users]));
   if (!row) throw new Error('charge_generations() returned nothing');
   return row.charged;
 }
@@ -195,8 +209,11 @@ async function chargeStored(
     return bytes > 0 ? [{ organizationId, bytes }] : [];
   });
   if (stored.length === 0) return { charged: await charge(client, batch), evicted: 0 };
-  const [row] = await run<{ charged: Charged; evicted: number }>(client, CHARGE_STORED, [
+  const users = usersOf(batch);
+  const statement = users === undefined ? CHARGE_STORED : CHARGE_STORED_WITH_USERS;
+  const [row] = await run<{ charged: Charged; evicted: number }>(client, statement, [
     chargeRecords(batch),
+    ...(users === undefined ? [] : [users]),
     stored.map(({ organizationId }) => organizationId),
     stored.map(({ bytes }) => bytes),
     boundBytes,

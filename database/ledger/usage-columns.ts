@@ -1,6 +1,6 @@
 import { PRICED_TOKENS, type Prices, type TokenUsage } from '../../core/pricing.ts';
 
-/** The column of each kind of tokens, in `generations` and in `daily_usage`. */
+/** The column of each kind of tokens, in `generations`, `daily_usage` and `user_usage`. */
 const TOKEN_COLUMNS = {
   promptTokens: 'prompt_tokens',
   completionTokens: 'completion_tokens',

@@ -28,6 +28,8 @@ const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'key_name' | 'key_last4
   cost_nano_usd: true,
   first_event_ms: true,
   duration_ms: true,
+  end_user: true,
+  metadata: true,
 };
 export const REQUEST_COLUMNS = Object.keys(COLUMNS).join(', ');
 
@@ -56,6 +58,8 @@ export interface RequestRow {
   readonly cost_nano_usd: string | null;
   readonly first_event_ms: number | null;
   readonly duration_ms: number;
+  readonly end_user: string | null;
+  readonly metadata: string | null;
 }
 
 /** Every field of a view, so that one without its value does not compile. */
@@ -79,6 +83,8 @@ export function requestDetail(row: RequestRow): RequestDetail {
     clientGone: row.client_gone,
     cachedTokens: numberOf(row.cached_tokens),
     reasoningTokens: numberOf(row.reasoning_tokens),
+    user: row.end_user ?? undefined,
+    metadata: row.metadata ?? undefined,
   };
   return present(detail);
 }

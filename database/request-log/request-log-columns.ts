@@ -9,7 +9,7 @@ function wholeMs(value: number | undefined): number | undefined {
   return Math.min(MAX_INTEGER, Math.max(0, Math.round(value)));
 }
 
-/** The columns of `logged_request` (0015_cheaper_log_lines.sql). */
+/** The columns of `tagged_request` (0034_users.sql). */
 export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   id: ['id', (row) => row.id],
   arrivedAtMs: ['arrived_ms', (row) => row.arrivedAtMs],
@@ -35,7 +35,9 @@ export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   costNanoUsd: ['cost_nano_usd', (row) => row.costNanoUsd],
   firstEventMs: ['first_event_ms', (row) => wholeMs(row.firstEventMs)],
   durationMs: ['duration_ms', (row) => wholeMs(row.durationMs)],
+  user: ['end_user', (row) => row.user?.replaceAll('\0', '\ufffd')],
+  metadata: ['metadata', (row) => row.metadata],
 };
 
-/** A `logged_request[]`. */
+/** A `tagged_request[]`. */
 export const requestLogRecords = recordWriter(LOGGED_COLUMNS);

@@ -73,4 +73,8 @@ export interface RequestLogRow {
   readonly costNanoUsd: NanoUsd | undefined;
   readonly firstEventMs: number | undefined;
   readonly durationMs: number;
+  /** `user` of the request, as the client named it. */
+  readonly user: string | undefined;
+  /** `metadata` of the request, as JSON. */
+  readonly metadata: string | undefined;
 }

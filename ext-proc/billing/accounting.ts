@@ -220,6 +220,7 @@ function settlementOf(
   const settlement = {
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd },
+    ...(terms.user === undefined ? {} : { user: terms.user }),
     costNanoUsd: chargeNanoUsd(prices, produced.usage),
   };
   if (claim === undefined) return settlement;

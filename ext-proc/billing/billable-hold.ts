@@ -13,6 +13,8 @@ export interface HoldTerms {
   /** The day that the admission assigned. */
   readonly day: UtcDay;
   readonly model: string;
+  /** `user` of the request. Never logged. */
+  readonly user?: string;
   readonly prices: Prices;
   readonly streamed: boolean;
   readonly createdAtMs: number;

@@ -87,6 +87,7 @@ function settlementOf(left: LeftIntent): Settlement {
     provider: asked.provider,
     providerModel: asked.providerModel,
     ...(upstreamId === undefined ? {} : { upstreamId }),
+    ...(left.user === undefined ? {} : { user: left.user }),
     cancelled: false,
     finishReason: 'error',
     usageCounted: ended?.usageCounted ?? true,

@@ -81,6 +81,7 @@ export async function admitAndDeliver(
       keyId: principal.key.id,
       day: admission.day,
       model: choice.model.id,
+      ...(chat.user === undefined ? {} : { user: chat.user }),
       prices: choice.model.prices,
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,

@@ -40,6 +40,9 @@ export interface RequestNotes {
   timeToFirstEventMs?: number;
   clientGone?: boolean;
   replayed?: boolean;
+  /** `user` and `metadata` of the request. For the request log alone. */
+  user?: string;
+  metadata?: string;
 }
 
 export type EndpointResult =

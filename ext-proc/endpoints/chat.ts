@@ -36,6 +36,8 @@ export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): 
   if (isRefusal(idempotencyKey)) return idempotencyKey;
   request.notes.model = chat.model;
   request.notes.streamed = chat.stream;
+  if (chat.user !== undefined) request.notes.user = chat.user;
+  if (chat.metadata !== undefined) request.notes.metadata = chat.metadata;
   const chosen = await chooseModel(chat, request.principal, request.config, deps.boundTokens, inTurns);
   if (chosen === undefined) return clientGone(request);
   if (isRefusal(chosen)) return chosen;

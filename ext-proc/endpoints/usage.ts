@@ -13,13 +13,19 @@ const DEFAULT_DAYS = 30;
  * Longest period of one request, both ends included. The table has a row per day, key and model.
  */
 const MOST_DAYS = 3660;
-const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
+const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key', 'user'];
 
-/** Bound on the rows of a response: 25 MB, and 200 ms of work. */
+/**
+ * Bounds of a response: 25 MB without users, and 200 ms of work. Names of users may be longer than
+ * all else in a row.
+ */
 const MOST_ROWS = 100_000;
+const MOST_BYTES = 64 * 1024 * 1024;
 const TOO_MANY = refuse(
   'invalid_request',
-  { problem: `The response would have more than ${MOST_ROWS} rows: narrow start_date and end_date, or group by less.` },
+  {
+    problem: `The response would have more than ${MOST_ROWS} rows or 64 MiB: narrow start_date and end_date, or group by less.`,
+  },
   { param: 'group_by' },
 );
 
@@ -29,7 +35,7 @@ export interface UsageDeps {
 }
 
 /**
- * `GET /v1/usage`: usage and charges by UTC day, model and key. All rows are read before the
+ * `GET /v1/usage`: usage and charges by UTC day, model, key and user. All rows are read before the
  * response begins, so that no slow client keeps a connection to PostgreSQL.
  */
 export async function showUsage(request: AuthorizedRequest, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
@@ -40,14 +46,18 @@ export async function showUsage(request: AuthorizedRequest, { ledger, delivery }
   if (limited) return limited;
   const total = new UsageTotal();
   const pieces: Buffer[] = [Buffer.from('{"data":[')];
+  let bytes = 0;
+  const isTooMuch = () => total.rows > MOST_ROWS || bytes > MOST_BYTES;
   await ledger.usage(query, (rows) => {
     const separator = total.rows > 0 && rows.length > 0 ? ',' : '';
     for (const row of rows) total.add(row);
-    if (total.rows > MOST_ROWS || exchange.gone.aborted) return false;
-    pieces.push(Buffer.from(separator + rows.map((row) => JSON.stringify(usageRecord(row))).join(',')));
+    if (isTooMuch() || exchange.gone.aborted) return false;
+    const piece = Buffer.from(separator + rows.map((row) => JSON.stringify(usageRecord(row))).join(','));
+    bytes += piece.length;
+    pieces.push(piece);
     return true;
   });
-  if (total.rows > MOST_ROWS) return TOO_MANY;
+  if (isTooMuch()) return TOO_MANY;
   pieces.push(Buffer.from(`],"total":${JSON.stringify(total.figures())}}`));
   const refused = await delivery.sendRead(
     {
@@ -104,6 +114,7 @@ function usageRecord(row: UsageRow) {
     ...(row.day === undefined ? {} : { date: utcDayText(row.day) }),
     ...(row.model === undefined ? {} : { model: row.model }),
     ...(row.keyId === undefined ? {} : { api_key_id: row.keyId }),
+    ...(row.user === undefined ? {} : { user: row.user }),
     ...figures(row),
   };
 }

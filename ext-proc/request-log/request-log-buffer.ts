@@ -25,7 +25,10 @@ export interface RequestLogOptions {
   readonly bounds?: BufferBounds;
 }
 
-/** A row takes about 1 KB. */
+/** With so many rows waiting, later ones are written without `metadata`, which may have 40 KB. */
+const MOST_WITH_METADATA = 1_000;
+
+/** A row without metadata takes about 1 KB. */
 const BOUNDS: BufferBounds = {
   capacity: 20_000,
   batch: 500,
@@ -61,7 +64,10 @@ export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: Reque
     () => rows.stalledMs(),
   );
   return {
-    add: (row) => rows.add(row),
+    add: (row) =>
+      rows.add(
+        row.metadata !== undefined && rows.waiting() > MOST_WITH_METADATA ? { ...row, metadata: undefined } : row,
+      ),
     waiting: () => rows.waiting(),
     dropped: () => dropped,
     async close(withinMs) {

@@ -109,6 +109,8 @@ export function requestLogRow(
     costNanoUsd: notes.costNanoUsd,
     firstEventMs: notes.timeToFirstEventMs,
     durationMs,
+    user: notes.user,
+    metadata: notes.metadata,
   };
 }
 

@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 
 let url = '';
 let store: TestStore;
@@ -41,6 +49,31 @@ const charge = (...charges: object[]) =>
        select jsonb_populate_record(null::held_charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
   );
 const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+
+it('charges whatever the user is named', async () => {
+  const model = 'é'.repeat(500);
+  for (const user of ['\0', '😀'.repeat(512), "'; drop table keys; --", '\ud800', '{"a"}']) {
+    await store.ledger.settle(settlementOf(customer, { user, model, costNanoUsd: 1n }));
+  }
+  const rows = await sql<{ end_user: string }>(
+    url,
+    `select end_user from user_usage where organization_id = '${customer.organizationId}' order by 1`,
+  );
+  expect(rows.map(({ end_user }) => end_user)).toEqual(
+    expect.arrayContaining(['\ufffd', '😀'.repeat(512), "'; drop table keys; --", '{"a"}']),
+  );
+});
+
+it('has usage of users verified', async () => {
+  const stranger = await addCustomer(store, 1_000n);
+  await store.ledger.settle(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
+  const change = (by: string) =>
+    sql(url, `update user_usage set requests = requests ${by} where organization_id = '${stranger.organizationId}'`);
+  await change('+ 1');
+  const { differences } = await store.administration.verifyLedger();
+  await change('- 1');
+  expect(JSON.stringify(differences)).toContain('usage of users is the sum of their generations');
+});
 
 describe('charge_generations()', () => {
   const CHECK = '23514';

@@ -212,6 +212,8 @@ describe('the request log by pages', () => {
       provider: 'openai',
       address: '192.0.2.1',
       userAgent: 'OpenAI/Python 2.8.0',
+      user: 'ada',
+      metadata: '{"team":"blue"}',
       status: entry?.status,
       streamed: true,
       replayed: false,

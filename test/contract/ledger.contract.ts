@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
-import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
+import type { Ledger, Settlement, UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { type Customer, DAY, settlementOf } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
@@ -138,6 +140,51 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
         [DAY, 'a', 1, 30n],
         [DAY - 1, 'b', 1, 12n],
       ]);
+    });
+
+    it('sums up by user, exactly, in any grouping, also what is charged again', async () => {
+      const users = [undefined, '', 'ada', 'Ada', '😀'.repeat(512)];
+      const request = fc.record({
+        user: fc.constantFrom(...users),
+        model: fc.constantFrom('a', 'b'),
+        day: fc.constantFrom(DAY, DAY - 1),
+        costNanoUsd: fc.bigInt({ min: 0n, max: 5n }),
+        isRepeated: fc.boolean(),
+      });
+      const groups = fc.subarray<UsageGroup>(['day', 'model', 'key']);
+      await fc.assert(
+        fc.asyncProperty(fc.array(request, { maxLength: 12 }), groups, async (requests, more) => {
+          const customer = await on.addCustomer(1_000n);
+          const { organizationId } = customer;
+          const charges = requests.map(({ user, isRepeated, ...rest }) => ({
+            settlement: settlementOf(customer, { ...rest, ...(user === undefined ? {} : { user }) }),
+            isRepeated,
+          }));
+          await Promise.all(charges.map(({ settlement }) => on.ledger.settle(settlement)));
+          for (const { settlement, isRepeated } of charges) if (isRepeated) await on.ledger.settle(settlement);
+          const groupBy = new Set<UsageGroup>([...more, 'user']);
+          const rows = await usageOf(on.ledger, { organizationId, firstDay: DAY - 1, lastDay: DAY, groupBy });
+          const placeOf = ({ day, model, keyId, user = null }: Partial<UsageRow>) =>
+            JSON.stringify([
+              more.includes('day') && day,
+              more.includes('model') && model,
+              more.includes('key') && keyId,
+              user,
+            ]);
+          const expected = Map.groupBy(charges, ({ settlement }) => placeOf(settlement));
+          expect(new Map(rows.map((row) => [placeOf(row), row.requests]))).toEqual(
+            new Map([...expected].map(([place, of]) => [place, of.length])),
+          );
+          for (const row of rows) {
+            const of = expected.get(placeOf(row)) ?? [];
+            expect(row.costNanoUsd).toBe(of.reduce((sum, { settlement }) => sum + settlement.costNanoUsd, 0n));
+            expect(row.usage.promptTokens).toBe(
+              of.reduce((sum, { settlement }) => sum + settlement.usage.promptTokens, 0),
+            );
+          }
+        }),
+        { numRuns: propertyRuns(20) },
+      );
     });
   });
 }

@@ -104,7 +104,7 @@ export function createMemoryLedger(): MemoryLedger {
     findGeneration: async (organizationId, generationId) => {
       const found = find(generationId);
       if (found?.organizationId !== organizationId) return undefined;
-      const { organizationId: _, day: __, prices: ___, holdNanoUsd: ____, ...generation } = found;
+      const { organizationId: _, day: __, prices: ___, holdNanoUsd: ____, user: _____, ...generation } = found;
       return generation;
     },
     credits: async (organizationId) => {
@@ -120,11 +120,12 @@ export function createMemoryLedger(): MemoryLedger {
     },
     usage: async ({ organizationId, firstDay, lastDay, groupBy }, onPage) => {
       const asked = chargesOf(organizationId).filter(({ day }) => day >= firstDay && day <= lastDay);
-      const groups = Map.groupBy(asked, ({ day, model, keyId }) =>
+      const groups = Map.groupBy(asked, ({ day, model, keyId, user = null }) =>
         JSON.stringify([
           groupBy.has('day') ? day : null,
           groupBy.has('model') ? model : null,
           groupBy.has('key') ? keyId : null,
+          groupBy.has('user') ? user : null,
         ]),
       );
       onPage(
@@ -141,6 +142,7 @@ function usageRow(group: readonly Settlement[], groupBy: ReadonlySet<string>): U
     ...(first && groupBy.has('day') ? { day: first.day } : {}),
     ...(first && groupBy.has('model') ? { model: first.model } : {}),
     ...(first && groupBy.has('key') ? { keyId: first.keyId } : {}),
+    ...(first && groupBy.has('user') ? { user: first.user ?? null } : {}),
     requests: group.length,
     usage: {
       promptTokens: tokens('promptTokens'),

@@ -16,7 +16,7 @@ afterAll(() => close());
 
 it.each([
   ['held_charge', CHARGE_COLUMNS],
-  ['logged_request', LOGGED_COLUMNS],
+  ['tagged_request', LOGGED_COLUMNS],
   ['left_out_count', OMITTED_COLUMNS],
   ['provider_attempt', ATTEMPT_COLUMNS],
 ])('a %s is written with the columns that PostgreSQL has, in its order', async (type, columns) => {

@@ -52,7 +52,7 @@ const DRAW = `
     case when charged then prompt end, case when charged then completion end, case when charged then prompt / 3 end,
     case when charged then completion / 5 end, case when charged then prompt * 250 + completion * 2000 end,
     case when charged then first_event end, case when admitted then first_event + completion * 9 else 4 + (r_size * 20)::integer end,
-    arrived_ms
+    null, null, arrived_ms
   from (
     select *, admitted and code is null and not replayed as charged, ${TIME_PART} as time
     from (

@@ -38,6 +38,8 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLas
   durationMs: ['duration_ms', ({ durationMs }) => durationMs],
   address: ['address', ({ address }) => address],
   userAgent: ['user_agent', ({ userAgent }) => userAgent],
+  user: ['user', ({ user }) => user],
+  metadata: ['metadata', ({ metadata }) => metadata],
 };
 export const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
 

@@ -57,6 +57,16 @@ describe('the journal of intents', () => {
     await expect.poll(left).toEqual([]);
   });
 
+  it('has the user of a request, whatever its name is', async () => {
+    for (const user of ['', 'ada', 'a\tb\nE1 "\u0000', '😀'.repeat(512)]) {
+      const request = journal.open(intent('gen-1', { user }));
+      request.asked(TARGET);
+      await expect.poll(async () => (await left()).map((one) => one.user)).toEqual([user]);
+      request.settled();
+      await expect.poll(left).toEqual([]);
+    }
+  });
+
   it('has the target that was asked last', async () => {
     const request = journal.open(intent('gen-1'));
     request.asked({ provider: 'zero', providerModel: 'm' });

@@ -25,9 +25,11 @@ export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   }
   const ids = `"${intent.generationId}","${intent.organizationId}","${intent.keyId}"`;
   const claimed = claim ? `,"${claim.keyHash.toString('base64')}","${claim.bodyHash.toString('base64')}"` : '';
+  // An entry of its own, which the former release passes over.
+  const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
     `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${prices},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]`
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${user}`
   );
 }
 
@@ -146,6 +148,8 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
     }
     case 'U':
       return delivered ? { ...known, delivered: { ...delivered, upstreamId: JSON.parse(rest) as string } } : known;
+    case 'N':
+      return { ...known, user: JSON.parse(rest) as string };
     case 'C':
       return delivered ? { ...known, delivered: { ...delivered, ended: ended(rest) } } : known;
     default:

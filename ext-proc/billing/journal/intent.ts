@@ -12,6 +12,8 @@ export interface Intent {
   readonly keyId: string;
   readonly day: UtcDay;
   readonly model: string;
+  /** `user` of the request. */
+  readonly user?: string;
   readonly prices: Prices;
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;

@@ -40,7 +40,7 @@ describe('CSV', () => {
     });
     const [names, ...lines] = text.trimEnd().split('\r\n');
     expect(names).toBe(
-      'time,request_id,generation_id,key_id,key_name,route,model,provider,status,code,streamed,replayed,client_gone,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd,first_event_ms,duration_ms,address,user_agent',
+      'time,request_id,generation_id,key_id,key_name,route,model,provider,status,code,streamed,replayed,client_gone,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd,first_event_ms,duration_ms,address,user_agent,user,metadata',
     );
     const [counted] = await sql<{ count: number }>(
       dashboard.databaseUrl,

@@ -131,6 +131,25 @@ test('usage: what was used, by day and model', async () => {
   });
 });
 
+test('usage: by user, null for requests without one', async () => {
+  const client = await gateway.openClient();
+  await client.chat({ model: 'full', user: 'ada' });
+  await client.chat({ model: 'full', user: 'ada' }, { headers: { 'idempotency-key': 'by-user' } });
+  await client.chat({ model: 'full', user: '' });
+  await client.chat({ model: 'full' });
+  const body = jsonOf<{ data: Array<Record<string, unknown>>; total: { requests: number; cost: number } }>(
+    await client.get('/v1/usage?group_by=user'),
+  );
+  expect(body.data.map(({ user, requests, cost }) => [user, requests, cost])).toEqual([
+    ['', 1, 0.0000125],
+    ['ada', 2, 0.000025],
+    [null, 1, 0.0000125],
+  ]);
+  expect(body.total).toMatchObject({ requests: 4, cost: 0.00005 });
+  const byDay = jsonOf<{ data: object[] }>(await client.get('/v1/usage?group_by=day,user,key,model'));
+  expect(Object.keys(byDay.data[0] ?? {}).slice(0, 4)).toEqual(['date', 'model', 'api_key_id', 'user']);
+});
+
 test('usage: a year at most, and the refusal names the longest span that is answered', async () => {
   const spanning = (days: number) => {
     const start = new Date(Date.UTC(2026, 10, 21) - days * 86_400_000).toISOString().slice(0, 10);

@@ -68,6 +68,7 @@ describe('what went well', () => {
   test.each([
     ['JSON', {}, () => jsonAnswer({ usage: USAGE })],
     ['a stream', { stream: true }, () => streamAnswer({ usage: USAGE })],
+    ['with a user', { user: 'ada\0', metadata: { team: 'a"\0' } }, () => jsonAnswer({ usage: USAGE })],
   ])('is there with all that is known of it: %s', async (_, body, act) => {
     const customer = await customerWith();
     gateway.provider.script('one', act());
@@ -98,6 +99,8 @@ describe('what went well', () => {
       cost_nano_usd: COST_NANO_USD,
       first_event_ms: expect.any(Number),
       duration_ms: expect.any(Number),
+      end_user: 'user' in body ? 'ada\ufffd' : null,
+      metadata: 'user' in body ? '{"team":"a\\"\\u0000"}' : null,
     });
     // The time of arrival is in both ids.
     expect(String(line?.id).slice(4, 14)).toBe(String(line?.generation_id).slice(4, 14));

@@ -79,6 +79,8 @@ function Origin({ detail }: Pick<RequestDetailsProps, 'detail'>): ReactNode {
         )}
       </Fact>
       <Fact label="Address">{detail ? <code>{detail.address}</code> : <Skeleton width="120px" />}</Fact>
+      <Fact label="User">{detail ? (detail.user ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
+      <Fact label="Metadata">{detail ? (detail.metadata ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
       <Fact label="User agent">{detail ? (detail.userAgent ?? <Muted>None</Muted>) : <Skeleton />}</Fact>
     </>
   );
