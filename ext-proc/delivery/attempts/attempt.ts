@@ -1,8 +1,8 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
+import { parseError, parseObject } from '../../../core/json-object.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/request-trace.ts';
-import { parseError, parseObject } from '../provider/json-object.ts';
 import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
 import {
   bodyFailure,

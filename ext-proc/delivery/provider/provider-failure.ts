@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
+import { isObject } from '../../../core/json-object.ts';
 import type { AccountErrorKind, ProviderWork } from '../../delivery-contract/provider-attempt.ts';
 import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
-import { isObject } from './json-object.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
 

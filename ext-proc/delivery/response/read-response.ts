@@ -1,4 +1,4 @@
-import { parseObject } from '../provider/json-object.ts';
+import { parseObject } from '../../../core/json-object.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { editObject, membersOf } from './json-members.ts';

@@ -1,6 +1,6 @@
+import { isObject } from '../../../core/json-object.ts';
 import type { TokenUsage } from '../../../core/pricing.ts';
 import type { TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
-import { isObject } from '../provider/json-object.ts';
 import { editObject, type Member, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseObject } from '../provider/json-object.ts';
+import { parseObject } from '../../../core/json-object.ts';
 import { asCompletion, textOf } from '../response/completion.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';

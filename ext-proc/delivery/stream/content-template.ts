@@ -1,4 +1,4 @@
-import { isObject } from '../provider/json-object.ts';
+import { isObject } from '../../../core/json-object.ts';
 import { type Completion, textOf } from '../response/completion.ts';
 import type { EventSequence } from '../response/sse-splitter.ts';
 

@@ -1,8 +1,8 @@
+import { isObject } from '../../../core/json-object.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
-import { isObject } from '../provider/json-object.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from '../response/completion.ts';

@@ -1,0 +1,16 @@
+import type { Dialect } from '../dialect.ts';
+import { chatCompletion } from './completion.ts';
+import { chatErrorBody } from './errors.ts';
+import { MessageStream } from './message-stream.ts';
+import { messagesRequest } from './request.ts';
+
+/** Anthropic's Messages API. */
+export const ANTHROPIC: Dialect = {
+  path: '/messages',
+  headers: { 'anthropic-version': '2023-06-01' },
+  leastOutputTokens: 1,
+  request: messagesRequest,
+  response: chatCompletion,
+  error: chatErrorBody,
+  stream: () => new MessageStream(),
+};

@@ -1,0 +1,212 @@
+import fc from 'fast-check';
+import type { ChatCompletion } from 'openai/resources/chat/completions';
+import { describe, expect, test } from 'vitest';
+import { isObject, parseObject } from '../../../core/json-object.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { FAILURES } from '../../delivery/provider/provider-failure.ts';
+import { readResponse } from '../../delivery/response/read-response.ts';
+import { ANTHROPIC } from './anthropic.ts';
+import * as scenarios from './scenarios.fixture.ts';
+
+const NAMES = { generationId: 'gen-1', model: 'public-model' };
+
+function completionOf(message: object): ChatCompletion {
+  return ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {}) as object as ChatCompletion;
+}
+
+describe('a whole message', () => {
+  test('of text is a chat completion', () => {
+    const before = Math.floor(Date.now() / 1000);
+    const { created, ...completion } = completionOf(scenarios.TEXT);
+    expect(created).toBeGreaterThanOrEqual(before);
+    expect(created).toBeLessThanOrEqual(Date.now() / 1000);
+    expect(completion).toEqual({
+      id: 'msg_01XFDUDYJgAACzvnptvVoYEL',
+      object: 'chat.completion',
+      model: 'claude-sonnet-5-5',
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: 'In a peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.',
+            refusal: null,
+          },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: {
+        prompt_tokens: 2400,
+        completion_tokens: 52,
+        total_tokens: 2452,
+        prompt_tokens_details: { cached_tokens: 2000, cache_write_tokens: 300 } as object,
+        completion_tokens_details: { reasoning_tokens: 32 },
+        cache_creation: { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 100 },
+      } as object as ChatCompletion['usage'] & object,
+      service_tier: 'default',
+    } satisfies Omit<ChatCompletion, 'created'>);
+  });
+
+  const messageOf = (message: object) => completionOf(message).choices[0]?.message;
+
+  test('has its calls and its thinking, with the signatures, in the one message', () => {
+    expect(messageOf(scenarios.INTERLEAVED)).toEqual({
+      role: 'assistant',
+      content: 'I look it up.',
+      refusal: null,
+      reasoning_content: 'First thoughts.\n\nWhich tool?',
+      tool_calls: [
+        {
+          id: 'toolu_01',
+          type: 'function',
+          function: { name: 'search', arguments: '{"query":"a \\"b\\"","limit":3}' },
+        },
+      ],
+      reasoning_details: [
+        { ...entry(0), type: 'reasoning.text', text: 'First thoughts.', signature: 'sig-one' },
+        { ...entry(1), type: 'reasoning.encrypted', data: 'EmwKAhgBEgy3va3pzix' },
+        { ...entry(3), type: 'reasoning.text', text: 'Which tool?', signature: 'sig-two' },
+      ],
+    });
+  });
+
+  const entry = (index: number) => ({ format: 'anthropic-claude-v1', index });
+
+  test.each<[string, object, object]>([
+    ['that is cited', scenarios.CITED, { content: 'According to the paper, grass is green.' }],
+    ['that thinking divides', scenarios.TWO_TEXTS, { content: 'First.\n\nSecond.', reasoning_content: 'Hm.' }],
+    ['that a tool of the server divides', scenarios.WITH_SERVER_TOOL, { content: 'I search.\n\nFound.' }],
+    [
+      'after thinking that is not shown',
+      scenarios.OMITTED_THINKING,
+      { content: 'Hello.', reasoning_details: [{ text: '', signature: 'sig-only' }] },
+    ],
+    ['that was refused', scenarios.REFUSED, { content: 'In a', refusal: 'This could enable cyber harm.' }],
+    ['that is missing', scenarios.EMPTY, { content: null, refusal: null }],
+  ])('has text %s', (_, message, expected) => {
+    expect(messageOf(message)).toMatchObject(expected);
+  });
+
+  test('has no entry for thinking without a signature, which could not come back', () => {
+    expect(messageOf(scenarios.CUT_THINKING)).toEqual({
+      ...{ role: 'assistant', content: null, refusal: null, reasoning_content: 'Long thoughts' },
+    });
+  });
+
+  test.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['tool_use', 'tool_calls'],
+    ['refusal', 'content_filter'],
+    ['pause_turn', 'stop'],
+    ['something_new', 'stop'],
+    [null, 'tool_calls'],
+  ])('that ended for %s ended for %s', (stop_reason, reason) => {
+    const message = { ...scenarios.PARALLEL_CALLS, stop_reason };
+    expect(completionOf(message).choices[0]?.finish_reason).toBe(reason);
+  });
+
+  test('of a server that says no reason ended by itself', () => {
+    expect(completionOf({ content: [] }).choices[0]?.finish_reason).toBe('stop');
+  });
+});
+
+describe('usage', () => {
+  const usageOf = (usage: unknown) => completionOf({ ...scenarios.TEXT, usage }).usage;
+
+  test.each<[string, object, object]>([
+    [
+      'without caching',
+      { input_tokens: 7, output_tokens: 5, cache_read_input_tokens: null, cache_creation: null },
+      { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12, prompt_tokens_details: {} },
+    ],
+    [
+      'with writes of five minutes',
+      { input_tokens: 7, output_tokens: 5, cache_creation_input_tokens: 3 },
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, prompt_tokens_details: { cache_write_tokens: 3 } },
+    ],
+    [
+      'with an impossible count, which is not hidden in a sum',
+      { input_tokens: 7, output_tokens: 5, cache_read_input_tokens: -3 },
+      { completion_tokens: 5, prompt_tokens_details: { cached_tokens: -3 } },
+    ],
+    ['without counts', { input_tokens: '7' }, { prompt_tokens_details: {} }],
+  ])('%s', (_, usage, expected) => {
+    expect(usageOf(usage)).toEqual(expected);
+  });
+
+  test('that is missing is not there', () => {
+    expect(completionOf({ ...scenarios.TEXT, usage: null })).not.toHaveProperty('usage');
+  });
+
+  test.each([
+    [{ service_tier: 'standard' }, 'default'],
+    [{ service_tier: 'priority' }, 'priority'],
+    [{ service_tier: 'batch', speed: 'standard' }, 'batch'],
+    [{ service_tier: 'standard', speed: 'fast' }, 'fast'],
+    [{ service_tier: null }, undefined],
+  ])('of %o names the tier %s', (usage, tier) => {
+    expect(completionOf({ ...scenarios.TEXT, usage }).service_tier).toBe(tier);
+  });
+});
+
+describe('a message as the rest of the gateway reads it', () => {
+  const read = (body: object) => readResponse(JSON.stringify(completionOf(body)), NAMES);
+
+  test('is one with its usage', () => {
+    expect(read(scenarios.TEXT)).toMatchObject({
+      kind: 'response',
+      usage: expect.stringContaining('"cache_write_tokens":300'),
+      open: expect.stringContaining('"id":"gen-1"'),
+    });
+  });
+
+  test.each<[string, object, object]>([
+    [
+      'an error',
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+      { code: 'no_capacity', retry: 'same', result: 'error_body' },
+    ],
+    [
+      'an error in chat’s form',
+      { error: { message: 'No.', code: 429, type: 'x' } },
+      { code: 'no_capacity', result: 'error_body' },
+    ],
+    ['an error that is a text', { error: 'No.' }, { code: 'upstream_error', result: 'error_body' }],
+    ['something else', { detail: 'Not found' }, FAILURES.malformed],
+    ['a chat completion', { object: 'chat.completion', choices: [{ index: 0 }] }, FAILURES.malformed],
+  ])('fails for %s', (_, body, failure) => {
+    expect(read(body)).toMatchObject({ kind: 'failure', ...failure });
+  });
+
+  test('is an error or a completion, and nothing is thrown, whatever the provider sends', () => {
+    const types = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 7];
+    const block = fc.record(
+      {
+        ...{ type: fc.constantFrom(...types), text: fc.jsonValue(), thinking: fc.jsonValue(), input: fc.jsonValue() },
+        ...{ signature: fc.jsonValue(), data: fc.jsonValue(), id: fc.jsonValue(), name: fc.jsonValue() },
+      },
+      { requiredKeys: ['type'] },
+    );
+    const message = fc.record(
+      {
+        content: fc.array(fc.oneof(block, fc.jsonValue()), { maxLength: 4 }),
+        ...{ usage: fc.jsonValue(), stop_reason: fc.jsonValue(), stop_details: fc.jsonValue(), id: fc.jsonValue() },
+        ...{ error: fc.jsonValue(), type: fc.oneof(fc.constant('error'), fc.jsonValue()), model: fc.jsonValue() },
+      },
+      { requiredKeys: ['content'] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(message, fc.dictionary(fc.string(), fc.jsonValue())), (body) => {
+        const completion = ANTHROPIC.response(body);
+        const { error, choices } = parseObject(JSON.stringify(completion)) ?? {};
+        if (choices === undefined) expect(isObject(error) || Object.keys(completion).length === 0).toBe(true);
+        expect(['response', 'failure']).toContain(readResponse(JSON.stringify(completion), NAMES).kind);
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+  });
+});

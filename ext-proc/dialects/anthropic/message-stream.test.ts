@@ -1,0 +1,210 @@
+import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
+import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
+import fc from 'fast-check';
+import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
+import { describe, expect, test, vi } from 'vitest';
+import { parseObject } from '../../../core/json-object.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { arbitraryPlaces, cutAt } from '../responses/arbitrary-response.fixture.ts';
+import { gather } from '../responses/gathered-stream.fixture.ts';
+import { ANTHROPIC } from './anthropic.ts';
+import { arbitraryMessage } from './arbitrary-message.fixture.ts';
+import {
+  CALL_WITHOUT_INPUT,
+  CITED,
+  INTERLEAVED,
+  messageWith,
+  PARALLEL_CALLS,
+  SCENARIOS,
+  TEXT,
+  TWO_TEXTS,
+  text,
+  thinking,
+} from './scenarios.fixture.ts';
+import { scripted, translated } from './scripted-stream.fixture.ts';
+
+/** Message as JSON gives it, in the form in which a stream is gathered. */
+function whole(message: object) {
+  const { choices, usage } = ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {});
+  const [choice] = Array.isArray(choices) ? choices : [];
+  const { message: read, finish_reason: finishReason } = choice;
+  return { message: read, finishReason, usage, logprobs: [], isDone: true, error: undefined };
+}
+
+describe('a stream gives what the whole message gives', () => {
+  test.each(Object.entries(SCENARIOS))('%s', (_, message) => {
+    expect(gather(translated(scripted(message)))).toEqual(whole(message));
+    expect(gather(translated(scripted(message), false))).toEqual(whole(message));
+  });
+
+  test('of any message, however its texts are cut', () => {
+    fc.assert(
+      fc.property(arbitraryMessage, arbitraryPlaces, (message, places) => {
+        expect(gather(translated(scripted(message, cutAt(places))))).toEqual(whole(message));
+      }),
+      { numRuns: propertyRuns(500) },
+    );
+  });
+
+  test('whatever white space, pings and events of later versions stand in it', () => {
+    const spaces = fc.array(fc.nat({ max: 12 }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(arbitraryMessage, arbitraryPlaces, spaces, (message, places, widths) => {
+        const translator = ANTHROPIC.stream();
+        const events = scripted(message, cutAt(places)).flatMap((event, at) => {
+          const data = JSON.stringify(event).replace(/\}$/, `${' '.repeat(widths[at % widths.length] ?? 0)}}`);
+          return [
+            ...translator.take(event.type, data),
+            ...translator.take('ping', '{"type": "ping"}'),
+            ...translator.take('', '{"type":"something_new","index":0,"delta":{"type":"text_delta","text":"x"}}'),
+          ];
+        });
+        expect(gather(events)).toEqual(whole(message));
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  test('also without the ends of its blocks', () => {
+    fc.assert(
+      fc.property(arbitraryMessage, arbitraryPlaces, (message, places) => {
+        const events = scripted(message, cutAt(places)).filter(({ type }) => type !== 'content_block_stop');
+        const { content, tool_calls: calls, reasoning_content: reasoning } = whole(message).message;
+        const gathered = gather(translated(events)).message;
+        expect(gathered).toMatchObject({
+          content,
+          ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+        });
+        expect(gathered.tool_calls).toEqual(calls);
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+
+  const isOpening = (event: object) =>
+    'content_block' in event && /^\{"type":"(text|thinking)"/.test(JSON.stringify(event.content_block));
+
+  test.each<[string, (event: RawMessageStreamEvent) => boolean]>([
+    ['indices', () => true],
+    ['indices and ends of blocks', ({ type }) => type !== 'content_block_stop'],
+    ['indices and beginnings of texts and thoughts', (event) => !isOpening(event)],
+    ['indices, ends and beginnings', (event) => event.type !== 'content_block_stop' && !isOpening(event)],
+  ])('also without %s', (_, isKept) => {
+    for (const message of [PARALLEL_CALLS, CALL_WITHOUT_INPUT, INTERLEAVED, TWO_TEXTS]) {
+      const events = scripted(message).filter(isKept);
+      expect(gather(translated(events.map((event) => ({ ...event, index: undefined }))))).toEqual(whole(message));
+    }
+  });
+
+  test('also with blocks that come in turn', () => {
+    const [start, ...rest] = scripted(messageWith([text('One two three.'), thinking('Hm. Well. So.', 'sig')]));
+    const of = (index: number) => rest.filter((event) => 'index' in event && event.index === index);
+    const mixed = of(1).flatMap((event, at) => [event, ...of(0).slice(at + 2, at + 3)]);
+    const events = [start ?? {}, ...of(0).slice(0, 2), ...mixed, ...rest.slice(-2)];
+    expect(gather(translated(events)).message).toMatchObject({
+      ...{ content: 'One two three.', reasoning_content: 'Hm. Well. So.' },
+      reasoning_details: [{ text: 'Hm. Well. So.', signature: 'sig' }],
+    });
+  });
+
+  test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
+    const events = scripted(PARALLEL_CALLS);
+    const { message } = whole(PARALLEL_CALLS);
+    for (let length = 0; length < events.length; length++) {
+      const cut = gather(translated(events.slice(0, length)));
+      expect(cut).toMatchObject({ finishReason: undefined, usage: undefined, isDone: false, error: undefined });
+      expect(message.reasoning_content).toContain(cut.message.reasoning_content ?? '');
+      expect(message.content).toContain(cut.message.content ?? '');
+      const calls = (cut.message.tool_calls ?? []) as { id: string; function: { arguments: string } }[];
+      for (const [index, call] of calls.entries()) {
+        expect(message.tool_calls[index]).toMatchObject({ id: call.id });
+        expect(message.tool_calls[index].function.arguments.startsWith(call.function.arguments)).toBe(true);
+      }
+    }
+  });
+});
+
+describe('scripted streams are read by the official client', () => {
+  test.each(Object.entries(SCENARIOS))('%s', async (_, message) => {
+    const lines = scripted(message).map((event) => `${JSON.stringify(event)}\n`);
+    const stream = MessageStream.fromReadableStream(new Blob(lines).stream());
+    const { parsed_output: _parsed, ...read } = (await stream.finalMessage()) as object as Record<string, unknown>;
+    expect(JSON.parse(JSON.stringify(read))).toMatchObject(JSON.parse(JSON.stringify(message)));
+  });
+});
+
+const HEAD =
+  /^\{"id":"msg_01XFDUDYJgAACzvnptvVoYEL","object":"chat.completion.chunk","created":\d{10},"model":"claude-sonnet-5-5",/;
+
+describe('chunks', () => {
+  test('of a text, as they are written', () => {
+    const events = translated(scripted(TEXT, (text) => [text.slice(0, 3), text.slice(3, 5), text.slice(5)]));
+    const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
+    expect(events.map((data) => data.replace(HEAD, '{'))).toEqual([
+      '{"choices":[{"index":0,"delta":{"role":"assistant","content":"In "},"logprobs":null,"finish_reason":null}]}',
+      '{"choices":[{"index":0,"delta":{"content":"a "},"logprobs":null,"finish_reason":null}]}',
+      `{"choices":[{"index":0,"delta":{"content":${rest}},"logprobs":null,"finish_reason":null}]}`,
+      '{"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"service_tier":"default"}',
+      '{"choices":[],"usage":{"prompt_tokens":2400,"completion_tokens":52,"total_tokens":2452,"prompt_tokens_details":{"cached_tokens":2000,"cache_write_tokens":300},"completion_tokens_details":{"reasoning_tokens":32},"cache_creation":{"ephemeral_5m_input_tokens":200,"ephemeral_1h_input_tokens":100}},"service_tier":"default"}',
+      '[DONE]',
+    ]);
+  });
+
+  test('none before the first output', () => {
+    const translator = ANTHROPIC.stream();
+    const [start, begun, delta] = scripted(CITED);
+    expect(translator.take('message_start', JSON.stringify(start))).toEqual([]);
+    expect(translator.take('content_block_start', JSON.stringify(begun))).toEqual([]);
+    expect(translator.take('content_block_delta', JSON.stringify(delta))).toHaveLength(1);
+  });
+
+  test('of calls name the call once, and then its number', () => {
+    const deltas = translated(scripted(PARALLEL_CALLS))
+      .map((data) => parseObject(data)?.choices)
+      .flatMap((choices) => (Array.isArray(choices) ? choices : []))
+      .flatMap(({ delta }) => delta.tool_calls ?? []);
+    expect(deltas.slice(0, 4)).toEqual([
+      { index: 0, id: 'toolu_01paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
+      { index: 0, function: { arguments: '{"location":"Paris,' } },
+      { index: 0, function: { arguments: ' France"}' } },
+      { index: 1, id: 'toolu_02bogota', type: 'function', function: { name: 'get_weather', arguments: '' } },
+    ]);
+  });
+
+  test('bring signed thinking whole, once, before the calls that it led to', () => {
+    const events = translated(scripted(PARALLEL_CALLS));
+    const withDetails = events.filter((data) => data.includes('reasoning_details'));
+    expect(withDetails).toHaveLength(1);
+    expect(withDetails[0]).toContain('"text":"Both cities.\\n\\nOne call for each.","signature":"EqQBCgIYAhIM1gbcDa9G');
+    expect(events.indexOf(withDetails[0] ?? '')).toBeLessThan(events.findIndex((data) => data.includes('tool_calls')));
+  });
+
+  test.each([
+    [{ type: 'text', text: '' }, 'text_delta', 'text'],
+    [{ type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', 'thinking'],
+    [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }, 'input_json_delta', 'partial_json'],
+  ])('of %o that goes on are made without parsing', (content_block, type, name) => {
+    const translator = ANTHROPIC.stream();
+    translator.take('', JSON.stringify({ type: 'content_block_start', index: 1, content_block }));
+    const parse = vi.spyOn(JSON, 'parse');
+    for (let at = 0; at < 100; at++) {
+      const event = { type: 'content_block_delta', index: 1, delta: { type, [name]: `"${at}"\n` } };
+      const data = JSON.stringify(event).replace(/\}$/, `${' '.repeat(at % 9)}}`);
+      expect(translator.take('content_block_delta', data)).toEqual([expect.stringContaining(`\\"${at}\\"\\n`)]);
+    }
+    const parsed = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(parsed).toBeLessThan(10);
+  });
+
+  test.each(Object.entries(SCENARIOS))('are gathered by the client of chat completions: %s', async (_, message) => {
+    const lines = translated(scripted(message)).filter((data) => data !== '[DONE]');
+    const stream = ChatCompletionStream.fromReadableStream(new Blob(lines.map((line) => `${line}\n`)).stream());
+    const { message: read, finishReason, usage } = whole(message);
+    const gathered = await stream.finalChatCompletion();
+    expect(gathered).toMatchObject({ choices: [{ finish_reason: finishReason }], usage });
+    if (finishReason === 'length' || finishReason === 'content_filter') return;
+    expect(gathered.choices[0]?.message).toMatchObject({ content: read.content, refusal: read.refusal });
+    expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(read.tool_calls ?? []);
+  });
+});

@@ -1,0 +1,93 @@
+import type { JsonObject } from '../../../core/json-object.ts';
+
+/** A block of a streamed message that has begun and not ended. */
+export class OpenBlock {
+  /** Block as it began; a block of which only deltas are known has only its type. */
+  readonly begun: JsonObject;
+  /** Number of the call among the calls; absent: it is none. */
+  call?: number;
+  /** Some of it was passed on. */
+  isSent = false;
+  signature: unknown;
+  /** Thinking so far, for the entry that repeats all of it. */
+  readonly kept = new KeptText();
+
+  constructor(begun: JsonObject) {
+    this.begun = begun;
+  }
+}
+
+/** Blocks come one after the other. Servers that open more than these at once are broken. */
+const MOST_OPEN = 64;
+/** Thinking that is kept of one stream at a time, in characters of JSON. */
+const MOST_KEPT = 4 * 1024 * 1024;
+
+export class OpenBlocks {
+  readonly #blocks = new Map<unknown, OpenBlock>();
+  #keptCharacters = 0;
+
+  /** True after more than is followed: the stream must end with an error. */
+  get isTooMuch(): boolean {
+    return this.#blocks.size > MOST_OPEN || this.#keptCharacters > MOST_KEPT;
+  }
+
+  /** Keeps thinking of a block, written as in JSON. */
+  keep(block: OpenBlock, json: string): void {
+    block.kept.add(json);
+    this.#keptCharacters += json.length;
+  }
+
+  begin(index: unknown, begun: JsonObject): OpenBlock {
+    const block = new OpenBlock(begun);
+    this.#blocks.set(keyOf(index), block);
+    return block;
+  }
+
+  at(index: unknown): OpenBlock | undefined {
+    return this.#blocks.get(keyOf(index));
+  }
+
+  end(index: unknown): OpenBlock | undefined {
+    const block = this.at(index);
+    if (block !== undefined) this.#keptCharacters -= block.kept.length;
+    this.#blocks.delete(keyOf(index));
+    return block;
+  }
+
+  /** Ends all, in the order in which they began. */
+  endAll(): OpenBlock[] {
+    const all = [...this.#blocks.values()];
+    this.#blocks.clear();
+    this.#keptCharacters = 0;
+    return all;
+  }
+}
+
+/** Events without an index are about the one block that is open. */
+const ONLY_BLOCK = 0;
+
+function keyOf(index: unknown): number {
+  return typeof index === 'number' ? index : ONLY_BLOCK;
+}
+
+const MOST_PIECES = 256;
+
+/**
+ * Text that grows by small pieces. They are joined from time to time: a piece holds the event that
+ * it was cut out of.
+ */
+class KeptText {
+  length = 0;
+  readonly #joined: string[] = [];
+  readonly #pieces: string[] = [];
+
+  add(json: string): void {
+    this.length += json.length;
+    this.#pieces.push(json);
+    if (this.#pieces.length === MOST_PIECES) this.#joined.push(this.#pieces.splice(0).join(''));
+  }
+
+  text(): string {
+    return JSON.parse(`"${this.#joined.join('')}${this.#pieces.join('')}"`);
+  }
+}

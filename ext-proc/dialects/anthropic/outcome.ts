@@ -1,0 +1,32 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { headOf as namedHead, type ResponseHead } from '../responses/output-item.ts';
+import { chatError } from './errors.ts';
+
+/** The error of a body or an event that is one. */
+export function failureOf({ type, error }: JsonObject): JsonObject | undefined {
+  return type === 'error' || isObject(error) || typeof error === 'string' ? chatError(error) : undefined;
+}
+
+const FINISH_REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['tool_use', 'tool_calls'],
+  ['refusal', 'content_filter'],
+]);
+
+/** Why a message ended. Some servers do not say. */
+export function finishReason(stopReason: unknown, hasCalls: boolean): string {
+  if (typeof stopReason !== 'string') return hasCalls ? 'tool_calls' : 'stop';
+  return FINISH_REASONS.get(stopReason) ?? 'stop';
+}
+
+/** Why the provider stopped the model; `undefined`: it does not say, or did not. */
+export function refusalOf(details: unknown): string | undefined {
+  const explanation = isObject(details) ? details.explanation : undefined;
+  return typeof explanation === 'string' && explanation !== '' ? explanation : undefined;
+}
+
+/** Anthropic does not say when a message was made: it was made now. */
+export function headOf(message: JsonObject): ResponseHead {
+  return namedHead({ ...message, created_at: Date.now() / 1000 });
+}

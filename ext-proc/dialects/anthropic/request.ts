@@ -1,0 +1,104 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import type { SentFields, TranslatedRequest, Unsayable } from '../dialect.ts';
+import { conversationOf } from './conversation.ts';
+import { closedSchema } from './output-schema.ts';
+import { thinkingSettings } from './thinking.ts';
+import { toolSettings } from './tools.ts';
+
+/**
+ * The body of `POST /messages`. Without counterpart, and left out: `seed`, `logit_bias`,
+ * `presence_penalty`, `frequency_penalty`, `logprobs`, `verbosity`, `prediction`, `metadata`,
+ * `modalities`, `prompt_cache_key`, `prompt_cache_options`, `prompt_cache_retention`.
+ */
+export function messagesRequest(chat: JsonObject, sent: SentFields): TranslatedRequest {
+  if (typeof chat.n === 'number' && chat.n > 1) return MANY_COMPLETIONS;
+  const tier = tierSettings(sent.serviceTier);
+  if (tier === undefined) return UNKNOWN_TIER;
+  const tools = toolSettings(chat);
+  if (tools.kind === 'unsayable') return tools;
+  const { system, turns } = conversationOf(chat.messages);
+  const { thinking, effort } = thinkingSettings(chat, sent, turns, tools.isForced);
+  const isThinking = thinking !== undefined && thinking.type !== 'disabled';
+  const output = outputSettings(chat, effort);
+  const stops = stopSequences(chat.stop);
+  const user = sent.identities.get('safety_identifier') ?? sent.identities.get('user');
+  const body: JsonObject = {
+    model: sent.model,
+    max_tokens: sent.outputLimit,
+    ...(system.length > 0 ? { system } : {}),
+    messages: turns,
+    ...(sent.stream ? { stream: true } : {}),
+    ...tools.members,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(output === undefined ? {} : { output_config: output }),
+    ...(stops.length > 0 ? { stop_sequences: stops } : {}),
+    ...(isThinking ? {} : samplingSettings(chat)),
+    ...(user === undefined ? {} : { metadata: { user_id: user } }),
+    ...tier,
+  };
+  for (const name of sent.extraFields) {
+    if (Object.hasOwn(chat, name) && !(isThinking && name === 'top_k')) body[name] = chat[name];
+  }
+  return { kind: 'body', body };
+}
+
+const MANY_COMPLETIONS: Unsayable = {
+  kind: 'unsayable',
+  param: 'n',
+  problem: 'n must be 1: this model gives one completion at a time.',
+};
+
+const UNKNOWN_TIER: Unsayable = {
+  kind: 'unsayable',
+  param: 'service_tier',
+  problem: 'service_tier is not known to this model.',
+};
+
+/** `default` must not be served, and billed, as priority: `standard_only` says so. */
+function tierSettings(tier: string | undefined): JsonObject | undefined {
+  switch (tier) {
+    case undefined:
+      return {};
+    case 'default':
+      return { service_tier: 'standard_only' };
+    case 'priority':
+      return { service_tier: 'auto' };
+    case 'fast':
+      return { speed: 'fast' };
+    default:
+      return undefined;
+  }
+}
+
+const MOST_TEMPERATURE = 1;
+
+/** Some models refuse both together, and the newest refuse either: shaping drops them there. */
+function samplingSettings({ temperature, top_p }: JsonObject): JsonObject {
+  return {
+    ...(typeof temperature === 'number' ? { temperature: Math.min(temperature, MOST_TEMPERATURE) } : {}),
+    ...(top_p === undefined ? {} : { top_p }),
+  };
+}
+
+/** Anthropic refuses a sequence of nothing but white space. */
+function stopSequences(stop: unknown): unknown[] {
+  const all = Array.isArray(stop) ? stop : [stop];
+  return all.filter((text) => typeof text === 'string' && /\S/.test(text));
+}
+
+function outputSettings({ response_format: format }: JsonObject, effort: string | undefined): JsonObject | undefined {
+  const schema = isObject(format) ? schemaOf(format) : undefined;
+  if (schema === undefined && effort === undefined) return undefined;
+  return {
+    ...(effort === undefined ? {} : { effort }),
+    ...(schema === undefined ? {} : { format: { type: 'json_schema', schema } }),
+  };
+}
+
+const ANY_OBJECT: JsonObject = { type: 'object' };
+
+function schemaOf({ type, json_schema: described }: JsonObject): JsonObject | undefined {
+  if (type === 'json_object') return ANY_OBJECT;
+  if (type !== 'json_schema' || !isObject(described)) return undefined;
+  return isObject(described.schema) ? closedSchema(described.schema) : ANY_OBJECT;
+}

@@ -1,0 +1,66 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+
+/**
+ * Thinking blocks as entries of `reasoning_details` of an assistant's message, in the form that
+ * OpenRouter has introduced. A client that returns its messages returns them, and the model goes on
+ * with its thinking after a tool call. Only entries of this format come back to a provider: those
+ * of another API cannot be read there.
+ */
+const FORMAT = 'anthropic-claude-v1';
+
+/**
+ * The entry for thinking; `undefined` for thinking without a signature, which could not be sent
+ * back. `index`: its place among the items of the message, which are thinking blocks, one for text,
+ * and one for each tool call. Models that leave out their thinking sign an empty text.
+ */
+export function thinkingDetail(text: unknown, signature: unknown, index: number): JsonObject | undefined {
+  if (typeof text !== 'string' || typeof signature !== 'string' || signature === '') return undefined;
+  return { type: 'reasoning.text', text, signature, format: FORMAT, index };
+}
+
+/** The entry for thinking that was redacted. */
+export function redactedDetail(data: unknown, index: number): JsonObject | undefined {
+  if (typeof data !== 'string' || data === '') return undefined;
+  return { type: 'reasoning.encrypted', data, format: FORMAT, index };
+}
+
+/**
+ * Puts thinking blocks back where they stood among the items of a message, each of some blocks.
+ * Anthropic refuses one at the end of a message, so a message without other items has none.
+ */
+export function withThinking(items: readonly JsonObject[][], details: unknown): JsonObject[] {
+  const thinking = Array.isArray(details) ? details.flatMap(placedBlock) : [];
+  thinking.sort((one, other) => one.index - other.index);
+  const merged: JsonObject[] = [];
+  let [next, place] = [0, 0];
+  for (const [position, item] of items.entries()) {
+    const isLast = position === items.length - 1;
+    for (let one = thinking[next]; one && (isLast || one.index <= place); one = thinking[++next]) {
+      merged.push(one.block);
+      place++;
+    }
+    for (const block of item) merged.push(block);
+    place++;
+  }
+  return merged;
+}
+
+export function isThinking(block: JsonObject | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
+}
+
+interface PlacedBlock {
+  readonly index: number;
+  readonly block: JsonObject;
+}
+
+function placedBlock(detail: unknown): PlacedBlock[] {
+  if (!isObject(detail) || detail.format !== FORMAT) return [];
+  const { type, text, signature, data } = detail;
+  const index = typeof detail.index === 'number' && Number.isFinite(detail.index) ? detail.index : 0;
+  if (type === 'reasoning.encrypted' && typeof data === 'string') {
+    return [{ index, block: { type: 'redacted_thinking', data } }];
+  }
+  if (type !== 'reasoning.text' || typeof text !== 'string' || typeof signature !== 'string') return [];
+  return [{ index, block: { type: 'thinking', thinking: text, signature } }];
+}

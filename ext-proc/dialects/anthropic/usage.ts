@@ -1,0 +1,64 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+
+/**
+ * Usage in chat's form, where what was read from a cache or written to one is part of the prompt.
+ * An impossible count is left out: the readers of usage do not trust one that lacks it.
+ * `undefined`: there is none.
+ */
+export function chatUsage(usage: unknown): JsonObject | undefined {
+  if (!isObject(usage)) return undefined;
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
+  const prompt = sumOf([usage.input_tokens, read ?? 0, written ?? 0]);
+  const completion = sumOf([usage.output_tokens]);
+  const { output_tokens_details: output, cache_creation: writes } = usage;
+  return {
+    ...counts({
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: sumOf([prompt, completion]),
+    }),
+    prompt_tokens_details: counts({ cached_tokens: read, cache_write_tokens: written }),
+    ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.thinking_tokens }) } : {}),
+    ...(isObject(writes)
+      ? {
+          cache_creation: counts({
+            ephemeral_5m_input_tokens: writes.ephemeral_5m_input_tokens,
+            ephemeral_1h_input_tokens: writes.ephemeral_1h_input_tokens,
+          }),
+        }
+      : {}),
+  };
+}
+
+/**
+ * Usage of a stream so far. Later counts are of the whole message: they replace those before, and
+ * never add to them.
+ */
+export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
+  if (!isObject(more)) return before;
+  const known = Object.entries(more).filter(([, value]) => value !== null && value !== undefined);
+  return { ...before, ...Object.fromEntries(known) };
+}
+
+/** The tier that served the message, and that it is billed by, in chat's words. */
+export function servedTier(usage: unknown): JsonObject {
+  const { service_tier: tier, speed }: JsonObject = isObject(usage) ? usage : {};
+  if (speed === 'fast') return { service_tier: 'fast' };
+  if (typeof tier !== 'string') return {};
+  return { service_tier: tier === 'standard' ? 'default' : tier.slice(0, LONGEST_TIER) };
+}
+
+const LONGEST_TIER = 64;
+
+function sumOf(values: readonly unknown[]): number | undefined {
+  let sum = 0;
+  for (const value of values) {
+    if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) return undefined;
+    sum += value;
+  }
+  return sum;
+}
+
+function counts(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
+}

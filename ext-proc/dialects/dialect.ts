@@ -1,0 +1,83 @@
+import type { JsonObject } from '../../core/json-object.ts';
+
+/**
+ * Translation between chat completions and another API that a provider speaks. Limits, holds,
+ * retries, usage, relay, cut streams and replay know chat completions only: a dialect stands at
+ * both ends of the call. Everything in it is pure, and nothing throws: a provider's input is
+ * hostile, and what cannot be translated becomes an error in chat's form.
+ */
+export interface Dialect {
+  /** Path of the API below the provider's `base_url`. */
+  readonly path: string;
+  /** Further request headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Smallest output limit that the API accepts. A smaller one is raised to it, so the hold must
+   * have covered it.
+   */
+  readonly leastOutputTokens: number;
+  /**
+   * Body for the provider, before shaping. `chat`: the client's body after validation, as
+   * `parseExactly` gives it, without its null members. It is not changed, and the result shares
+   * parts of it.
+   */
+  request(chat: JsonObject, sent: SentFields): TranslatedRequest;
+  /**
+   * The chat completion for the JSON body of a 200, or `{error}` in chat's form. An object without
+   * choices stands for a body that is no response: readers of completions refuse it.
+   */
+  response(body: JsonObject): JsonObject;
+  /** The body of another status in chat's form. One of unknown form comes back as it is. */
+  error(body: unknown): unknown;
+  /** A translator for one stream. */
+  stream(): StreamTranslator;
+}
+
+/** Fields that the gateway sets, whatever the client's body says about them. */
+export interface SentFields {
+  /** The provider's name for the model. */
+  readonly model: string;
+  readonly outputLimit: number;
+  readonly stream: boolean;
+  /** `user`, `safety_identifier` and `prompt_cache_key`, by field, as the provider may see them. */
+  readonly identities: ReadonlyMap<string, string>;
+  /** Tier that is asked for; absent: the request names none. */
+  readonly serviceTier?: string;
+  /** The model has reasoning efforts: reasoning is asked back. */
+  readonly isReasoning: boolean;
+  /**
+   * Tokens to think with, by effort, where the target takes a budget instead of an effort. No
+   * thinking is asked for with an effort that has none.
+   */
+  readonly reasoningBudgets?: ReadonlyMap<string, number>;
+  /** Further top-level fields that this provider takes: copied as they are. */
+  readonly extraFields: readonly string[];
+}
+
+export type TranslatedRequest = { readonly kind: 'body'; readonly body: JsonObject } | Unsayable;
+
+/** A request that the API has no words for: the target is passed over. */
+export interface Unsayable {
+  readonly kind: 'unsayable';
+  /** Field of the client's body. */
+  readonly param: string;
+  /** A sentence for the client, if no other target is left. */
+  readonly problem: string;
+}
+
+/**
+ * Translates a provider's stream, event by event. A stream that ends without the event that ends
+ * it in its API has given no `finish_reason` and no `[DONE]` by then: the readers of chat streams
+ * find it cut, and nothing has to be said at its end.
+ */
+export interface StreamTranslator {
+  /**
+   * `type` and `data` of one server-sent event. Returns the data of the chat stream's events, in
+   * their order: chunks, `{error}` or `[DONE]`, each as text. Nothing follows an error or `[DONE]`.
+   */
+  take(type: string, data: string): readonly string[];
+}
+
+/** For an event that has no counterpart. */
+export const NO_EVENTS: readonly string[] = [];
+export const DONE_EVENTS: readonly string[] = ['[DONE]'];

@@ -1,0 +1,84 @@
+import type { JsonObject } from '../../../core/json-object.ts';
+import { type ResponseHead, UNKNOWN_HEAD } from './output-item.ts';
+
+/**
+ * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once: most of
+ * them differ in nothing but the text of their delta.
+ */
+export class ChunkText {
+  #head: ResponseHead = UNKNOWN_HEAD;
+  #open: string | undefined;
+  #isFirst = true;
+
+  /** Names the response. The first name counts. */
+  begin(head: ResponseHead): void {
+    if (this.#head === UNKNOWN_HEAD) this.#head = head;
+  }
+
+  /** Text that goes on. All of it is JSON already. */
+  content(text: string, padding: string, logprobs = 'null'): string {
+    return this.#chunk(`"content":${text}`, logprobs, 'null', padding);
+  }
+
+  /** Reasoning that goes on, as JSON. */
+  reasoning(text: string, padding: string): string {
+    return this.#chunk(this.#withContent(`"reasoning_content":${text}`), 'null', 'null', padding);
+  }
+
+  /** Arguments of a function, or the input of a custom tool, that go on, as JSON. */
+  callInput(call: number, type: 'function' | 'custom', text: string, padding: string): string {
+    const called = type === 'function' ? `"function":{"arguments":${text}}` : `"custom":{"input":${text}}`;
+    return this.#chunk(this.#withContent(`"tool_calls":[{"index":${call},${called}}]`), 'null', 'null', padding);
+  }
+
+  delta(delta: JsonObject, padding = ''): string {
+    return this.#chunk(this.#withContent(JSON.stringify(delta).slice(1, -1)), 'null', 'null', padding);
+  }
+
+  /** The last chunk with a choice. */
+  finish(reason: string, more: JsonObject): string {
+    const members = this.#isFirst ? '"content":null' : '';
+    return withMembers(this.#chunk(members, 'null', JSON.stringify(reason), ''), more);
+  }
+
+  /** The chunk without choices. */
+  usage(usage: JsonObject, more: JsonObject): string {
+    return withMembers(`${this.#prefix()}"choices":[]}`, { usage, ...more });
+  }
+
+  /** The first delta says who speaks, and has content in any case. */
+  #withContent(members: string): string {
+    return this.#isFirst ? `"content":null,${members}` : members;
+  }
+
+  #chunk(members: string, logprobs: string, reason: string, padding: string): string {
+    const open = this.#open ?? this.#prepared();
+    const role = this.#isFirst ? '"role":"assistant",' : '';
+    this.#isFirst = false;
+    return `${open}${role}${members}},"logprobs":${logprobs},"finish_reason":${reason}}]${padding}}`;
+  }
+
+  #prepared(): string {
+    this.#open = `${this.#prefix()}"choices":[{"index":0,"delta":{`;
+    return this.#open;
+  }
+
+  #prefix(): string {
+    const { id, created, model } = this.#head;
+    return `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)},`;
+  }
+}
+
+function withMembers(chunk: string, members: JsonObject): string {
+  const more = JSON.stringify(members).slice(1, -1);
+  return more === '' ? chunk : `${chunk.slice(0, -1)},${more}}`;
+}
+
+/** The padding of an event for its chunk, as JSON; empty: it has none. */
+export function paddingOf({ obfuscation }: JsonObject): string {
+  return typeof obfuscation === 'string' ? paddingWith(JSON.stringify(obfuscation)) : '';
+}
+
+export function paddingWith(text: string): string {
+  return `,"obfuscation":${text}`;
+}

@@ -1,0 +1,62 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+
+/** Parameters of Responses by the field of a chat completion that they came from. */
+const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [
+  [/^max_output_tokens$/, 'max_completion_tokens'],
+  [/^text\.format\.(name|schema|strict|description)/, 'response_format.json_schema.$1'],
+  [/^text\.format/, 'response_format'],
+  [/^text\.verbosity$/, 'verbosity'],
+  [/^reasoning\.effort$/, 'reasoning_effort'],
+  [/^(tools\[\d+\])\.(name|parameters|strict|description)/, '$1.function.$2'],
+  // The items are more than the messages, so an index would mislead.
+  [/^input\b.*$/, 'messages'],
+];
+
+/** An error body, which has OpenAI's envelope already: only its `param` is of another API. */
+export function chatErrorBody(body: unknown): unknown {
+  if (!isObject(body) || !isObject(body.error) || typeof body.error.param !== 'string') return body;
+  return { ...body, error: { ...body.error, param: chatParam(body.error.param) } };
+}
+
+function chatParam(param: string): string {
+  for (const [there, here] of PARAMS) if (there.test(param)) return param.replace(there, here);
+  return param;
+}
+
+/**
+ * Status that an error of this code has before a response begins. Without one it is an error of
+ * the provider. Another code is the request's own, as all of them are that name what is wrong with
+ * it.
+ */
+const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
+  ['server_error', 500],
+  ['vector_store_timeout', 500],
+  ['data_residency_mismatch', 403],
+  ['rate_limit_exceeded', 429],
+  ['insufficient_quota', 429],
+  ...[
+    ...['invalid_prompt', 'bio_policy', 'cyber_policy', 'misalignment_policy_violation', 'context_length_exceeded'],
+    ...['invalid_image', 'invalid_image_format', 'invalid_base64_image', 'invalid_image_url', 'invalid_image_mode'],
+    ...['image_too_large', 'image_too_small', 'image_parse_error', 'image_content_policy_violation'],
+    ...['image_file_too_large', 'unsupported_image_media_type', 'empty_image_file', 'failed_to_download_image'],
+    ...['image_file_not_found', 'invalid_encrypted_content'],
+  ].map((code): [string, number] => [code, 400]),
+]);
+
+/**
+ * An error inside a 200, of a failed response or of a stream, in chat's form. `status` is read as
+ * the status that it would have had, so that it is judged alike wherever it comes.
+ */
+export function chatError(error: unknown, fallback: string): JsonObject {
+  const { message, type, code, param, status: named } = isObject(error) ? error : { message: error };
+  const status = (typeof code === 'string' ? STATUS_OF_CODE.get(code) : undefined) ?? named;
+  return {
+    error: {
+      message: typeof message === 'string' && message !== '' ? message : fallback,
+      type: typeof type === 'string' && type !== 'error' ? type : 'server_error',
+      code: typeof code === 'string' || typeof code === 'number' ? code : null,
+      param: typeof param === 'string' ? chatParam(param) : null,
+      ...(typeof status === 'number' ? { status } : {}),
+    },
+  };
+}

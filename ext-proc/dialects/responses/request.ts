@@ -1,0 +1,76 @@
+import type { JsonObject } from '../../../core/json-object.ts';
+import type { SentFields, TranslatedRequest } from '../dialect.ts';
+import { inputItems } from './input-items.ts';
+import { responsesToolChoice, responsesTools, textFormat } from './tools.ts';
+
+/** OpenAI refuses a smaller `max_output_tokens`. */
+export const LEAST_OUTPUT_TOKENS = 16;
+
+/** Fields that are the same in both APIs. */
+const SAME = [
+  ...['temperature', 'top_p', 'parallel_tool_calls', 'top_logprobs'],
+  ...['prompt_cache_options', 'prompt_cache_retention'],
+] as const;
+
+/**
+ * The body of `POST /responses`. Without counterpart, and left out: `stop`, `seed`, `logit_bias`,
+ * `presence_penalty`, `frequency_penalty`, `prediction`, `metadata`, `modalities`. Nothing is
+ * stored at the provider.
+ */
+export function responsesRequest(chat: JsonObject, sent: SentFields): TranslatedRequest {
+  if (typeof chat.n === 'number' && chat.n > 1) return MANY_COMPLETIONS;
+  const include = [
+    ...(sent.isReasoning ? ['reasoning.encrypted_content'] : []),
+    ...(chat.logprobs === true ? ['message.output_text.logprobs'] : []),
+  ];
+  const tools = responsesTools(chat.tools);
+  const text = textSettings(chat);
+  const reasoning = reasoningSettings(chat, sent);
+  const body: JsonObject = {
+    model: sent.model,
+    input: inputItems(chat.messages),
+    store: false,
+    max_output_tokens: Math.max(sent.outputLimit, LEAST_OUTPUT_TOKENS),
+    ...(sent.stream ? streamSettings(chat) : {}),
+    ...(include.length > 0 ? { include } : {}),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(text === undefined ? {} : { text }),
+    ...(tools.length > 0 ? { tools } : {}),
+    ...(chat.tool_choice === undefined ? {} : { tool_choice: responsesToolChoice(chat.tool_choice) }),
+    ...(sent.serviceTier === undefined ? {} : { service_tier: sent.serviceTier }),
+    ...Object.fromEntries(sent.identities),
+  };
+  for (const name of [...SAME, ...sent.extraFields]) {
+    if (Object.hasOwn(chat, name)) body[name] = chat[name];
+  }
+  return { kind: 'body', body };
+}
+
+const MANY_COMPLETIONS: TranslatedRequest = {
+  kind: 'unsayable',
+  param: 'n',
+  problem: 'n must be 1: this model gives one completion at a time.',
+};
+
+function textSettings({ response_format, verbosity }: JsonObject): JsonObject | undefined {
+  const format = textFormat(response_format);
+  if (format === undefined && verbosity === undefined) return undefined;
+  return { ...(format === undefined ? {} : { format }), ...(verbosity === undefined ? {} : { verbosity }) };
+}
+
+/** A summary is the only part of the reasoning that a client can read. */
+function reasoningSettings(
+  { reasoning_effort: effort }: JsonObject,
+  { isReasoning }: SentFields,
+): JsonObject | undefined {
+  if (effort === 'none') return { effort };
+  if (effort === undefined) return isReasoning ? { summary: 'auto' } : undefined;
+  return { effort, summary: 'auto' };
+}
+
+/** The usage comes without being asked for. */
+function streamSettings({ stream_options: options }: JsonObject): JsonObject {
+  const hides = typeof options === 'object' && options !== null && 'include_obfuscation' in options;
+  if (!hides) return { stream: true };
+  return { stream: true, stream_options: { include_obfuscation: options.include_obfuscation } };
+}

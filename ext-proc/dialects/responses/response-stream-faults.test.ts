@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseObject } from '../../../core/json-object.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { FAILURES } from '../../delivery/provider/provider-failure.ts';
+import { SseSplitter } from '../../delivery/response/sse-splitter.ts';
+import { meaningOf } from '../../delivery/response/stream-event.ts';
+import { gather } from './gathered-stream.fixture.ts';
+import { RESPONSES } from './responses.ts';
+import { FAILED, message, PARALLEL_CALLS, responseWith, TEXT } from './scenarios.fixture.ts';
+import { scripted, translated } from './scripted-stream.fixture.ts';
+
+const BEGUN = scripted(TEXT).slice(0, 6);
+
+/** The verdict on the last event of a stream, as the rest of the gateway reads it. */
+function verdict(events: readonly string[]) {
+  return meaningOf({ type: '', data: events.at(-1) ?? '' });
+}
+
+describe('an error', () => {
+  test.each<[string, object, object]>([
+    [
+      'of a failed response',
+      { type: 'response.failed', sequence_number: 9, response: FAILED },
+      { code: 'rate_limit_exceeded', message: FAILED.error?.message, param: null },
+    ],
+    [
+      'of a failed response that does not say why',
+      { type: 'response.failed', response: { id: 'resp_1', status: 'failed', error: null } },
+      { code: 'server_error', message: 'The response ended with the status failed.' },
+    ],
+    [
+      'event as documented',
+      { type: 'error', code: 'server_error', message: 'Sorry.', param: null, sequence_number: 1 },
+      { code: 'server_error', message: 'Sorry.', type: 'server_error' },
+    ],
+    [
+      'event as OpenAI sends it',
+      {
+        type: 'error',
+        sequence_number: 2,
+        error: { type: 'insufficient_quota', code: 'insufficient_quota', message: 'You exceeded…', param: null },
+      },
+      { code: 'insufficient_quota', type: 'insufficient_quota', message: 'You exceeded…' },
+    ],
+    ['in chat’s form', { error: { message: 'No.', code: 503 } }, { code: 503, message: 'No.' }],
+  ])('%s ends the stream', (_, event, error) => {
+    const events = translated([...BEGUN, event, ...scripted(TEXT)]);
+    expect(gather(events)).toMatchObject({ error, finishReason: undefined, isDone: false });
+    expect(events.filter((data) => data.includes('"error"'))).toHaveLength(1);
+    expect(events.at(-1)).toContain('"error"');
+  });
+
+  test.each<[code: string, expected: object]>([
+    ['server_error', { code: 'upstream_error', retry: 'same' }],
+    ['rate_limit_exceeded', { code: 'no_capacity', retry: 'same' }],
+    ['insufficient_quota', { code: 'no_capacity', retry: 'next', account: 'funds' }],
+    ['invalid_prompt', { code: 'invalid_request', retry: 'none' }],
+    ['image_too_large', { code: 'invalid_request', retry: 'none' }],
+    ['context_length_exceeded', { code: 'context_length_exceeded', retry: 'none' }],
+    ['something_new', { code: 'upstream_error', retry: 'same' }],
+  ])('of the code %s is judged as its status', (code, expected) => {
+    const failed = responseWith([], { status: 'failed' });
+    const events = translated([
+      { type: 'response.failed', response: { ...failed, error: { code, message: 'It went wrong.' } } },
+    ]);
+    expect(verdict(events)).toMatchObject({ kind: 'failure', result: 'error_body', ...expected });
+  });
+});
+
+describe('other servers than OpenAI', () => {
+  test('give no output_index (llama.cpp)', () => {
+    const events = scripted(PARALLEL_CALLS).map((event) => {
+      const { output_index: _, content_index: __, ...rest } = event as unknown as Record<string, unknown>;
+      return rest;
+    });
+    expect(gather(translated(events)).message).toEqual(gather(translated(scripted(PARALLEL_CALLS))).message);
+  });
+
+  test('give another item id in each event', () => {
+    let count = 0;
+    const events = scripted(PARALLEL_CALLS).map((event) =>
+      'item_id' in event ? { ...event, item_id: `x${++count}` } : event,
+    );
+    expect(gather(translated(events)).message).toEqual(gather(translated(scripted(PARALLEL_CALLS))).message);
+  });
+
+  test('name the response anew, or at great length', () => {
+    const events = scripted(TEXT).map((event, at) =>
+      'response' in event ? { ...event, response: { ...event.response, id: `${at}${'x'.repeat(100_000)}` } } : event,
+    );
+    const chunks = translated(events)
+      .slice(0, -1)
+      .map((data) => parseObject(data));
+    expect(new Set(chunks.map((chunk) => chunk?.id))).toEqual(new Set([`0${'x'.repeat(199)}`]));
+  });
+
+  test('send [DONE] after the end, pings and events of their own', () => {
+    const translator = RESPONSES.stream();
+    const take = (event: object) => translator.take('', JSON.stringify(event));
+    expect(translator.take('ping', '')).toEqual([]);
+    expect(translator.take('', '[DONE]')).toEqual([]);
+    expect(take({ type: 'keepalive' })).toEqual([]);
+    expect(take({ type: 'response.something_new', delta: 'x', error: { message: 'of an item' } })).toEqual([]);
+    const events = scripted(TEXT).flatMap((event) => take(event));
+    expect(events.at(-1)).toBe('[DONE]');
+    expect(translator.take('', '[DONE]')).toEqual([]);
+    expect(take(BEGUN[5] ?? {})).toEqual([]);
+  });
+
+  test('end their response with an empty output', () => {
+    const [end] = scripted(responseWith([])).slice(-1);
+    const events = translated([...scripted(TEXT).slice(0, -1), ...(end === undefined ? [] : [end])]);
+    expect(gather(events)).toMatchObject({ finishReason: 'stop', isDone: true });
+    expect(gather(events).message).toEqual(gather(translated(scripted(TEXT))).message);
+  });
+});
+
+describe('a connection that is cut at any byte', () => {
+  const events = scripted(PARALLEL_CALLS, (text) => [text]);
+  const bytes = Buffer.from(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+  const all = translated(events);
+
+  /** Data of the chat events, for a clean end after so many bytes. */
+  function cutAfter(length: number): string[] {
+    const splitter = new SseSplitter(1e6);
+    const translator = RESPONSES.stream();
+    const out: string[] = [];
+    const takeAll = () => {
+      for (let event = splitter.next(); event !== undefined; event = splitter.next()) {
+        out.push(...translator.take(event.type, event.data));
+      }
+    };
+    splitter.push(bytes.subarray(0, length));
+    takeAll();
+    splitter.finish();
+    takeAll();
+    return out;
+  }
+
+  test('gives the events that came whole, and no end', () => {
+    for (let length = 0; length < bytes.length - 2; length += 1) {
+      const out = cutAfter(length);
+      const last = out.at(-1);
+      const isCutEvent = last !== undefined && meaningOf({ type: '', data: last }) === FAILURES.malformed;
+      const whole = isCutEvent ? out.slice(0, -1) : out;
+      expect(whole).toEqual(all.slice(0, whole.length));
+      expect(out).not.toContain('[DONE]');
+    }
+    expect(cutAfter(bytes.length - 2)).toEqual(all);
+  });
+});
+
+describe('input that is no stream of Responses', () => {
+  test('is left to the readers of chat streams where it is no JSON object', () => {
+    for (const data of ['{"type":"response.output_te', '[1]', 'oops']) {
+      expect(RESPONSES.stream().take('response.output_text.delta', data)).toEqual([data]);
+      expect(meaningOf({ type: '', data })).toBe(FAILURES.malformed);
+    }
+  });
+
+  test('with more items than are followed ends with an error', () => {
+    const translator = RESPONSES.stream();
+    const errors: string[] = [];
+    for (let index = 0; index < 10_000; index++) {
+      const item = { ...message('x'), id: `msg_${index}` };
+      errors.push(
+        ...translator.take('', JSON.stringify({ type: 'response.output_item.added', output_index: index, item })),
+      );
+    }
+    expect(errors).toHaveLength(1);
+    expect(verdict(errors)).toMatchObject({ kind: 'failure', result: 'error_body' });
+    const far = { type: 'response.output_text.delta', output_index: 0, content_index: 1e9, delta: 'x' };
+    expect(verdict([...RESPONSES.stream().take('', JSON.stringify(far))])).toMatchObject({ result: 'error_body' });
+  });
+
+  test('may be nested as deeply as a body can be', () => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+    const item = `{"type":"message","content":[{"type":"output_text","text":"x","logprobs":[{"token":${deep}}]}],"x":${deep}}`;
+    const whole = `{"status":"completed","output":[${item},${deep}],"usage":{"input_tokens":${deep}},"error":${deep}}`;
+    expect(() => JSON.stringify(RESPONSES.response(parseObject(whole) ?? {}))).not.toThrow();
+    const events = [
+      `{"type":"response.output_item.done","item":${item}}`,
+      `{"type":"response.completed","response":${whole}}`,
+    ];
+    const translator = RESPONSES.stream();
+    expect(events.flatMap((data) => translator.take('', data)).at(-1)).toBe('[DONE]');
+    expect(translator.take('', `{"type":"error","message":${deep},"code":${deep}}`)).toEqual([]);
+    expect(RESPONSES.stream().take('', `{"type":"error","message":${deep},"code":${deep}}`)).toHaveLength(1);
+  });
+
+  const types = [...new Set([...scripted(PARALLEL_CALLS), ...scripted(FAILED)].map(({ type }) => type))];
+  const names = [
+    'type',
+    'item',
+    'response',
+    'output',
+    'delta',
+    'output_index',
+    'content_index',
+    'item_id',
+    'id',
+    'summary',
+  ];
+  const more = [
+    'content',
+    'text',
+    'usage',
+    'error',
+    'status',
+    'name',
+    'call_id',
+    'arguments',
+    'logprobs',
+    'created_at',
+  ];
+  const hostile = fc.letrec((again) => ({
+    value: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom(null, true, -1, 1e300, 0, 1, 'message', 'function_call', 'reasoning', 'output_text', 'failed'),
+      fc.string(),
+      fc.array(again('value'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...names, ...more, '__proto__'), again('value'), { maxKeys: 6 }),
+    ),
+  })).value;
+
+  test('never throws, and gives chunks, an error or nothing', () => {
+    const event = fc.tuple(fc.constantFrom(...types, 'response.output_text.delta', 'error'), hostile);
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 12 }), (events) => {
+        const translator = RESPONSES.stream();
+        for (const [type, value] of events) {
+          const data = JSON.stringify(typeof value === 'object' && value !== null ? { ...value, type } : value);
+          for (const out of translator.take(type, data)) {
+            if (out === '[DONE]' || out === data) continue;
+            const chunk = parseObject(out);
+            expect(chunk?.error !== undefined || Array.isArray(chunk?.choices)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+  });
+});

@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
+import { describe, expect, test } from 'vitest';
+import { type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { arbitraryPlaces, arbitraryResponse, cutAt } from './arbitrary-response.fixture.ts';
+import { gather } from './gathered-stream.fixture.ts';
+import { RESPONSES } from './responses.ts';
+import { PARALLEL_CALLS, REFUSAL, SCENARIOS, TEXT, WITH_LOGPROBS } from './scenarios.fixture.ts';
+import { scripted, translated } from './scripted-stream.fixture.ts';
+
+/** Response as JSON gives it, in the form in which a stream is gathered. */
+function whole(response: object) {
+  const { choices, usage } = RESPONSES.response(parseObject(JSON.stringify(response)) ?? {});
+  const [choice] = Array.isArray(choices) ? choices : [];
+  const { message, finish_reason: finishReason } = choice;
+  return { message, finishReason, usage, isDone: true, error: undefined };
+}
+
+function withSortedCalls<Read extends { readonly message: JsonObject }>(read: Read): Read {
+  const { tool_calls: calls } = read.message;
+  if (!Array.isArray(calls)) return read;
+  const sorted = calls.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+  return { ...read, message: { ...read.message, tool_calls: sorted } };
+}
+
+describe('a stream gives what the whole response gives', () => {
+  test.each(Object.entries(SCENARIOS))('%s', (_name, response) => {
+    const { logprobs: _, ...gathered } = gather(translated(scripted(response)));
+    expect(gathered).toEqual(whole(response));
+    expect(gather(translated(scripted(response), false))).toMatchObject(gathered);
+  });
+
+  test('of any response, however its texts are cut', () => {
+    fc.assert(
+      fc.property(arbitraryResponse, arbitraryPlaces, (response, places) => {
+        const { logprobs: _, ...gathered } = gather(translated(scripted(response, cutAt(places))));
+        expect(gathered).toEqual(whole(response));
+      }),
+      { numRuns: propertyRuns(300) },
+    );
+  });
+
+  test.each<[string, RegExp]>([
+    ['deltas', /delta$/],
+    ['deltas and beginnings', /delta$|added$/],
+    ['deltas and ends of parts', /delta$|part|text\.done|arguments\.done/],
+    ['first events', /created|in_progress/],
+    ['events but the end', /^(?!response\.(?:completed|incomplete)$)/],
+  ])('also without its %s', (_, left) => {
+    fc.assert(
+      fc.property(arbitraryResponse, arbitraryPlaces, (response, places) => {
+        const events = scripted(response, cutAt(places)).filter(({ type }) => !left.test(type));
+        const { logprobs: _, ...gathered } = gather(translated(events));
+        // Without their beginnings, parallel calls stand in the order of their ends.
+        expect(withSortedCalls(gathered)).toEqual(withSortedCalls(whole(response)));
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+
+  test('and one that is cut anywhere gives no end, and nothing that the whole lacks', () => {
+    const events = scripted(PARALLEL_CALLS);
+    const { message } = whole(PARALLEL_CALLS);
+    for (let length = 0; length < events.length; length++) {
+      const cut = gather(translated(events.slice(0, length)));
+      expect(cut).toMatchObject({ finishReason: undefined, usage: undefined, isDone: false, error: undefined });
+      expect(message.reasoning_content).toContain(cut.message.reasoning_content ?? '');
+      const calls = (cut.message.tool_calls ?? []) as { id: string; function: { arguments: string } }[];
+      for (const [index, call] of calls.entries()) {
+        expect(message.tool_calls[index]).toMatchObject({ id: call.id });
+        expect(message.tool_calls[index].function.arguments.startsWith(call.function.arguments)).toBe(true);
+      }
+    }
+  });
+});
+
+const HEAD =
+  '{"id":"resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b","object":"chat.completion.chunk","created":1741476542,"model":"gpt-6-luna-2026-09-17",';
+
+describe('chunks', () => {
+  test('of a text, as they are written', () => {
+    const events = translated(scripted(TEXT, (text) => [text.slice(0, 3), text.slice(3, 5), text.slice(5)]));
+    const rest = JSON.stringify('peaceful grove beneath a silver moon, a "unicorn"\nnamed Lumina 🦄.');
+    const pad = '"obfuscation":"aB3"}';
+    expect(events).toEqual([
+      `${HEAD}"choices":[{"index":0,"delta":{"role":"assistant","content":"In "},"logprobs":null,"finish_reason":null}],${pad}`,
+      `${HEAD}"choices":[{"index":0,"delta":{"content":"a "},"logprobs":null,"finish_reason":null}],${pad}`,
+      `${HEAD}"choices":[{"index":0,"delta":{"content":${rest}},"logprobs":null,"finish_reason":null}],${pad}`,
+      `${HEAD}"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"service_tier":"default"}`,
+      `${HEAD}"choices":[],"usage":{"prompt_tokens":328,"completion_tokens":52,"total_tokens":380,"prompt_tokens_details":{"cached_tokens":128,"cache_write_tokens":64},"completion_tokens_details":{"reasoning_tokens":32}},"service_tier":"default"}`,
+      '[DONE]',
+    ]);
+  });
+
+  test('none before the first output', () => {
+    const translator = RESPONSES.stream();
+    const [created, started, added, part, delta] = scripted(TEXT);
+    for (const event of [created, started, added, part]) {
+      expect(translator.take(String(event?.type), JSON.stringify(event))).toEqual([]);
+    }
+    expect(translator.take('response.output_text.delta', JSON.stringify(delta))).toHaveLength(1);
+  });
+
+  test('of calls name the call once, and then its number', () => {
+    const deltas = translated(scripted(PARALLEL_CALLS))
+      .map((data) => parseObject(data)?.choices)
+      .flatMap((choices) => (Array.isArray(choices) ? choices : []))
+      .flatMap(({ delta }) => delta.tool_calls ?? []);
+    expect(deltas.slice(0, 4)).toEqual([
+      { index: 0, id: 'call_paris', type: 'function', function: { name: 'get_weather', arguments: '' } },
+      { index: 1, id: 'call_bogota', type: 'function', function: { name: 'get_weather', arguments: '' } },
+      { index: 0, function: { arguments: '{"location":"Paris,' } },
+      { index: 1, function: { arguments: '{"location":"Bogotá,' } },
+    ]);
+  });
+
+  test('bring an encrypted reasoning item whole, once, before the calls that it led to', () => {
+    const events = translated(scripted(PARALLEL_CALLS));
+    const withDetails = events.filter((data) => data.includes('reasoning_details'));
+    expect(withDetails).toHaveLength(1);
+    expect(withDetails[0]).toContain('"data":"gAAAAAB-first"');
+    expect(events.join('')).not.toContain('incomplete');
+    expect(events.indexOf(withDetails[0] ?? '')).toBeLessThan(events.findIndex((data) => data.includes('tool_calls')));
+  });
+
+  test('have the log probabilities of their text', () => {
+    const { logprobs } = gather(translated(scripted(WITH_LOGPROBS)));
+    expect(logprobs).toEqual([
+      { token: 'Hi', logprob: -0.25, bytes: null, top_logprobs: [{ token: 'Yo', logprob: -2.5, bytes: [89, 111] }] },
+    ]);
+  });
+
+  // The client's helper does not gather calls of custom tools.
+  const { CALL_AFTER_TEXT: _custom, ...gatherable } = SCENARIOS;
+
+  test.each(Object.entries(gatherable))('are gathered by the official client: %s', async (_, response) => {
+    const lines = translated(scripted(response)).filter((data) => data !== '[DONE]');
+    const stream = ChatCompletionStream.fromReadableStream(new Blob(lines.map((line) => `${line}\n`)).stream());
+    const { message, finishReason, usage } = whole(response);
+    if (finishReason === 'length' || finishReason === 'content_filter') {
+      await expect(stream.finalChatCompletion()).resolves.toMatchObject({ choices: [{ finish_reason: finishReason }] });
+      return;
+    }
+    const gathered = await stream.finalChatCompletion();
+    expect(gathered.usage).toEqual(usage);
+    expect(gathered.choices[0]).toMatchObject({ finish_reason: finishReason });
+    expect(gathered.choices[0]?.message).toMatchObject({ content: message.content, refusal: message.refusal });
+    expect(gathered.choices[0]?.message.tool_calls ?? []).toMatchObject(message.tool_calls ?? []);
+  });
+
+  test('of a refusal have it in its own member', () => {
+    const { message } = gather(translated(scripted(REFUSAL)));
+    expect(message).toMatchObject({ content: null, refusal: "I'm sorry, I cannot assist with that." });
+  });
+});

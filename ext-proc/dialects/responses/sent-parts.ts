@@ -1,0 +1,70 @@
+/**
+ * Most items and parts of one stream that are followed. A response has some hundred at most, and
+ * each keeps a bit here.
+ */
+const MOST_FOLLOWED = 4096;
+/** Characters of an id that count. */
+const LONGEST_ID = 200;
+/** Stands for the item of events that name none. */
+const ONLY_ITEM = 0;
+
+/** An item of a streamed response, as far as it was passed on. */
+export class SentItem {
+  /** For each part of its content, or the input of a call: true if some of it was passed on. */
+  readonly content: boolean[] = [];
+  /** The same of its summary. */
+  readonly summary: boolean[] = [];
+  /** Number of the call among the calls; absent: it is none, or has not begun. */
+  call?: number;
+  isWhole = false;
+  /** A message beside the answer (`isAside`). */
+  isAside = false;
+}
+
+/**
+ * The parts of a stream that have been passed on. The end of an item repeats all of it: parts that
+ * had no deltas are passed on then, and nothing is twice. Text itself is not kept.
+ */
+export class SentParts {
+  readonly #items = new Map<number | string, SentItem>();
+  #followed = 0;
+  #lastIndex: unknown;
+  #last: SentItem | undefined;
+
+  /** True after more than is followed: the stream must end with an error. */
+  get isTooMuch(): boolean {
+    return this.#followed > MOST_FOLLOWED;
+  }
+
+  /**
+   * The item of an event. Some servers give no `output_index` (llama.cpp), and others another id in
+   * each event.
+   */
+  item(index: unknown, id: unknown): SentItem {
+    if (this.#last !== undefined && typeof index === 'number' && index === this.#lastIndex) return this.#last;
+    const name = typeof id === 'string' ? id.slice(0, LONGEST_ID) : '';
+    const key = typeof index === 'number' ? index : name === '' ? ONLY_ITEM : name;
+    const item = this.#items.get(key) ?? this.#items.get(name) ?? this.#added(key, name);
+    this.#lastIndex = index;
+    this.#last = item;
+    return item;
+  }
+
+  #added(key: number | string, name: string): SentItem {
+    const item = new SentItem();
+    this.#followed++;
+    this.#items.set(key, item);
+    if (name !== '') this.#items.set(name, item);
+    return item;
+  }
+
+  /** Notes that some of a part is passed on. */
+  mark(parts: boolean[], part: unknown): void {
+    const index = typeof part === 'number' && Number.isInteger(part) && part >= 0 ? part : 0;
+    if (parts[index] === true) return;
+    this.#followed += Math.max(0, index + 1 - parts.length);
+    if (this.isTooMuch) return;
+    while (parts.length < index) parts.push(false);
+    parts[index] = true;
+  }
+}

@@ -1,0 +1,42 @@
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
+
+/**
+ * Usage in chat's form. Counts are copied as they came: whether they are plausible is judged where
+ * every provider's are. `undefined`: there is none.
+ */
+export function chatUsage(usage: unknown): JsonObject | undefined {
+  if (!isObject(usage)) return undefined;
+  const { input_tokens_details: input, output_tokens_details: output } = usage;
+  const lasting = lastingWrites(input);
+  return {
+    ...counts({
+      prompt_tokens: usage.input_tokens,
+      completion_tokens: usage.output_tokens,
+      total_tokens: usage.total_tokens,
+    }),
+    ...(isObject(input)
+      ? {
+          prompt_tokens_details: counts({
+            cached_tokens: input.cached_tokens,
+            cache_write_tokens: input.cache_write_tokens,
+          }),
+        }
+      : {}),
+    ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.reasoning_tokens }) } : {}),
+    ...(lasting === undefined ? {} : { cache_creation: { ephemeral_1h_input_tokens: lasting } }),
+  };
+}
+
+/**
+ * Cache writes that last for 12 hours, and cost more. They are shown in the place where long writes
+ * are read, which has Anthropic's name.
+ */
+function lastingWrites(input: unknown): number | undefined {
+  const details = isObject(input) ? input.cache_write_tokens_details : undefined;
+  const lasting = isObject(details) ? details.ttl_12h_tokens : undefined;
+  return typeof lasting === 'number' && lasting > 0 ? lasting : undefined;
+}
+
+function counts(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => typeof value === 'number'));
+}
