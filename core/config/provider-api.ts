@@ -1,10 +1,17 @@
-/** APIs that a provider may speak, with their paths below its `base_url`. */
-export const API_PATHS = {
+/** APIs that a provider may speak. */
+export const PROVIDER_APIS = ['chat', 'responses', 'anthropic'] as const;
+
+export type ProviderApi = (typeof PROVIDER_APIS)[number];
+
+/** Paths below the provider's `base_url`. */
+export const API_PATHS: Readonly<Record<ProviderApi, string>> = {
   chat: '/chat/completions',
   responses: '/responses',
   anthropic: '/messages',
-} as const;
+};
 
-export type ProviderApi = keyof typeof API_PATHS;
-
-export const PROVIDER_APIS = ['chat', 'responses', 'anthropic'] as const satisfies readonly ProviderApi[];
+/**
+ * Smallest output limit that the API accepts. A smaller one is raised to it, so the hold must cover
+ * it.
+ */
+export const LEAST_OUTPUT_TOKENS: Readonly<Record<ProviderApi, number>> = { chat: 1, responses: 16, anthropic: 1 };

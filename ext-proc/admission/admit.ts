@@ -82,7 +82,7 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
 function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: number): AdmissionRequest {
   const { chat, choice } = input;
   const { key, organization, account } = principal;
-  const outputTokens = chat.completions * choice.outputLimit;
+  const outputTokens = chat.completions * choice.heldOutputTokens;
   return {
     holdId: input.generationId,
     organizationId: organization.id,
@@ -110,7 +110,7 @@ function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTok
  */
 function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: AdmissionInput): boolean {
   if (rule !== 'balance' && rule !== 'daily_budget') return false;
-  const outputTokens = chat.completions * choice.outputLimit;
+  const outputTokens = chat.completions * choice.heldOutputTokens;
   const likely = worstCaseNanoUsd(choice.model.prices, Math.floor(chat.inputTokens.estimate / 2), outputTokens);
   return likely <= (rule === 'balance' ? availableNanoUsd : budgetLeft(principal));
 }

@@ -1,4 +1,5 @@
 import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
+import { LEAST_OUTPUT_TOKENS } from '../../core/config/provider-api.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { Organization, Principal } from '../../core/principal.ts';
 import type { ChatRequest } from './chat-request.ts';
@@ -11,6 +12,8 @@ export interface ModelChoice {
    * bounded (docs/design.md, "Invariants", 1).
    */
   readonly outputLimit: number;
+  /** Output that a target may give for each completion: the limit, or the least that its API takes. */
+  readonly heldOutputTokens: number;
 }
 
 /** Longest part of a model id that is echoed. */
@@ -41,7 +44,8 @@ export function checkModel(
   if (typeof outputLimit !== 'number') return outputLimit;
   if (model.problem !== undefined || model.targets.length === 0)
     return refuse('upstream_config_error', { model: name });
-  return { model: able, outputLimit };
+  const least = able.targets.map(({ api }) => LEAST_OUTPUT_TOKENS[api]);
+  return { model: able, outputLimit, heldOutputTokens: Math.max(outputLimit, ...least) };
 }
 
 function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {

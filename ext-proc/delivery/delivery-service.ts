@@ -18,6 +18,7 @@ import { type Replay, type ReplayOutcome, replayResponse } from './json/replay.t
 import { respondWithRefusal } from './json/respond.ts';
 import { type ReadResponse, sendRead } from './json/send-read.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
+import { BodyTranslator } from './provider/body-translator.ts';
 import type { Identify } from './provider/identities.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
@@ -69,6 +70,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
     options.onMemoryRefused,
   );
   const reader = new ResponseReader();
+  const translator = new BodyTranslator();
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
@@ -90,6 +92,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         tokens,
         responseBudget,
         reader,
+        translator,
         uncharged,
         unreachable,
         resting,
@@ -103,6 +106,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
     close() {
       providers.close();
       reader.close();
+      translator.close();
       return uncharged.settled();
     },
   };

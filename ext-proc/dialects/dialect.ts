@@ -7,15 +7,8 @@ import type { JsonObject } from '../../core/json-object.ts';
  * hostile, and what cannot be translated becomes an error in chat's form.
  */
 export interface Dialect {
-  /** Path of the API below the provider's `base_url`. */
-  readonly path: string;
   /** Further request headers, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Smallest output limit that the API accepts. A smaller one is raised to it, so the hold must
-   * have covered it.
-   */
-  readonly leastOutputTokens: number;
   /**
    * Body for the provider, before shaping. `chat`: the client's body after validation, as
    * `parseExactly` gives it, without its null members. It is not changed, and the result shares

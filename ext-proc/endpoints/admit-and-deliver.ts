@@ -86,7 +86,7 @@ export async function admitAndDeliver(
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,
       promptTokens: Math.min(chat.inputTokens.estimate, chat.inputTokens.ceiling),
-      mostOutputTokens: chat.completions * choice.outputLimit,
+      mostOutputTokens: chat.completions * choice.heldOutputTokens,
       holdNanoUsd: admission.holdNanoUsd,
       totalTimeoutMs: admission.totalTimeoutMs,
       ...(claim ? { claim } : {}),

@@ -190,7 +190,7 @@ export class GatewayProcess implements Runner {
         generationId,
         principal,
         chat: CHAT,
-        choice: { model: MODEL, outputLimit: ask.limitNanoUsd },
+        choice: { model: MODEL, outputLimit: ask.limitNanoUsd, heldOutputTokens: ask.limitNanoUsd },
         config: CONFIG,
         readAgain: readPrincipal,
         chooseByCount: async () => undefined,

@@ -6,6 +6,7 @@ import type { Attempt } from '../../delivery-contract/provider-attempt.ts';
 import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import type { Exchange } from '../../transport/exchange.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
+import type { BodyTranslator } from '../provider/body-translator.ts';
 import type { Identify } from '../provider/identities.ts';
 import type { ProviderClient } from '../provider/provider-client.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
@@ -29,6 +30,7 @@ export interface ActiveDelivery {
   readonly estimateTokens: EstimateTokens;
   readonly responseBudget: SharedBudget;
   readonly reader: ResponseReader;
+  readonly translator: BodyTranslator;
   /** Providers that Envoy could not reach the last time. */
   readonly unreachable: WeakSet<Provider>;
   readonly resting: RestingTargets;

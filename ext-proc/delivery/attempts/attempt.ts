@@ -3,6 +3,7 @@ import { parseError, parseObject } from '../../../core/json-object.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/request-trace.ts';
+import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
 import {
   bodyFailure,
@@ -10,10 +11,11 @@ import {
   FAILURES,
   type ProviderFailure,
   statusFailure,
+  unsayable,
   withoutSecrets,
   workFor,
 } from '../provider/provider-failure.ts';
-import { providerRequest } from '../provider/provider-request.ts';
+import { chatBody, providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 import { NO_TOKEN, WITHOUT_TOKEN } from '../provider/provider-tokens.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
@@ -62,15 +64,18 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   const drained = isDrained(delivery, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
   if (admitted.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
-  const askedMs = elapsedMs(delivery);
-  delivery.hold.asked(target);
-  const span = beginAttemptSpan(admitted, target);
-  const call = ask(delivery, target, span);
+  const asking = ask(delivery, target);
+  const begun = asking instanceof Promise ? await asking : asking;
+  if (begun.kind === 'failure') return { kind: 'failed', failure: begun, target };
+  const { call, span, askedMs } = begun;
   setLimit(delivery, call);
   const abandon = () => leaveBefore(delivery, target, call);
   const endCall = () => call.abort(FAILURES.processEnds);
   admitted.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
+  // Both may have come while the body was translated.
+  if (admitted.mustEnd.aborted) endCall();
+  if (exchange.gone.aborted && !drained) abandon();
   let opened: Opened | ProviderFailure | undefined;
   try {
     opened = await open(delivery, target, call, askedMs);
@@ -89,15 +94,50 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   }
 }
 
-/**
- * A function of its own, because variables of the waiting `attempt` would keep the body in memory.
- */
+interface BegunAttempt {
+  readonly kind: 'begun';
+  readonly call: ProviderCall;
+  readonly span: Span | undefined;
+  readonly askedMs: number;
+}
+
+/** Functions of their own, because variables of the waiting `attempt` would keep the body in memory. */
 function ask(
-  { admitted, providers, requestMemory, identify }: ActiveDelivery,
+  delivery: ActiveDelivery,
   target: Target,
-  span: Span | undefined,
-): ProviderCall {
-  return providers.call(providerRequest(admitted, target, span, identify), requestMemory);
+): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
+  const body = chatBody(delivery.admitted, target, delivery.identify);
+  return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body);
+}
+
+async function askTranslated(
+  delivery: ActiveDelivery,
+  target: Target,
+  body: readonly Buffer[],
+): Promise<BegunAttempt | ProviderFailure> {
+  const { admitted, translator, requestMemory } = delivery;
+  const { api, model, reasoningBudgets, shaping = [] } = target;
+  const fields = {
+    ...{ model, outputLimit: admitted.outputLimit, stream: admitted.chat.stream },
+    extraFields: [...(target.provider.extraFields ?? [])],
+    isReasoning: admitted.model.reasoningEfforts.length > 0,
+    ...(reasoningBudgets === undefined ? {} : { reasoningBudgets }),
+  };
+  const translated = await translator.translate(body, { api, fields, shaping }, admitted.organizationId);
+  if (translated === undefined) return FAILURES.untranslated;
+  if (translated.kind === 'unsayable') return unsayable(translated);
+  const { buffer, byteOffset, length } = translated.bytes;
+  if (!requestMemory.takeTranslated(length)) return FAILURES.noRoom;
+  return call(delivery, target, [Buffer.from(buffer, byteOffset, length)]);
+}
+
+function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[]): BegunAttempt {
+  const { admitted, providers, requestMemory } = delivery;
+  const askedMs = elapsedMs(delivery);
+  delivery.hold.asked(target);
+  const span = beginAttemptSpan(admitted, target);
+  const request = providerRequest(admitted, target, span, body);
+  return { kind: 'begun', call: providers.call(request, requestMemory), span, askedMs };
 }
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {
@@ -122,7 +162,7 @@ async function open(
   const contentType = head.header('content-type')?.toLowerCase() ?? '';
   if (!delivery.admitted.chat.stream) return openJson(delivery, target, call, askedMs);
   if (contentType.includes('html')) return FAILURES.malformed;
-  if (contentType.includes('json')) return errorInJson(call);
+  if (contentType.includes('json')) return errorInJson(call, target);
   return openStream(delivery, target, call, askedMs);
 }
 
@@ -131,7 +171,7 @@ const ERROR_BODY_MS = 2000;
 
 async function failureOf(
   delivery: ActiveDelivery,
-  { provider }: Target,
+  { provider, api }: Target,
   call: ProviderCall,
   head: ResponseHead,
 ): Promise<ProviderFailure> {
@@ -144,7 +184,8 @@ async function failureOf(
   if (failure && workFor(failure, true) === 'none') delivery.unreachable.add(provider);
   else delivery.unreachable.delete(provider);
   if (failure) return failure;
-  const value = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
+  const said = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
+  const value = DIALECTS[api]?.error(said) ?? said;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), delivery.clock.nowMs()));
 }
 
@@ -172,7 +213,8 @@ async function openJson(
     const { generationId, model, organizationId, config } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
     if (!Buffer.isBuffer(bytes)) return bytes;
-    const response = await delivery.reader.read(bytes, { generationId, model: model.id }, organizationId);
+    const names = { generationId, model: model.id, api: target.api };
+    const response = await delivery.reader.read(bytes, names, organizationId);
     if (response.kind === 'failure') return response;
     passedOn = true;
     return { kind: 'json', target, reservation, askedMs, latencyMs, response };
@@ -185,11 +227,12 @@ async function openJson(
  * Describes the failure of a JSON response to a stream request: an error with a wrong status, or an
  * invalid response.
  */
-async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
+async function errorInJson(call: ProviderCall, { api }: Target): Promise<ProviderFailure> {
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   if (!Buffer.isBuffer(body)) return body;
   const text = body.toString();
-  const value = parseObject(text);
+  const said = parseObject(text);
+  const value = said && (DIALECTS[api]?.response(said) ?? said);
   if (value === undefined) return errorListIn(text) ?? FAILURES.malformed;
   return hasError(value) ? bodyFailure(value) : FAILURES.malformed;
 }
@@ -200,7 +243,8 @@ async function openStream(
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedStream | ProviderFailure> {
-  const source = new StreamSource(call, delivery.admitted.config.limits.responseBodyBytes);
+  const { responseBodyBytes } = delivery.admitted.config.limits;
+  const source = new StreamSource(call, responseBodyBytes, DIALECTS[target.api]?.stream());
   for (;;) {
     await source.read();
     for (let event = source.next(); event !== undefined; event = source.next()) {

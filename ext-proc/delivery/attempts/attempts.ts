@@ -1,5 +1,5 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
-import type { ProviderFailure } from '../provider/provider-failure.ts';
+import { isUnsayable, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
 import { pause } from '../waits/wait.ts';
 import type { FailedAttempt } from './active-delivery.ts';
@@ -85,6 +85,8 @@ async function ask(delivery: ActiveDelivery, candidate: Candidate): Promise<Open
   candidate.failure = failure;
   candidate.failedMs = elapsedMs(delivery);
   if (failure.restMs !== undefined) delivery.resting.rest(target, failure.restMs);
+  // A provider that cannot be asked has not failed.
+  if (isUnsayable(failure)) return result;
   delivery.attempts.push({
     provider: target.provider.name,
     result: failure.result,
@@ -104,8 +106,9 @@ function mayBeAskedAgain({ admitted, resting }: ActiveDelivery, candidate: Candi
 
 /**
  * Selects the failure to report: the last one, unless it is a configuration error and an earlier
- * target failed for another reason.
+ * target failed for another reason. A target that was passed over counts only where all were.
  */
 function failureToReport(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
-  return before !== undefined && now.failure.code === 'upstream_config_error' ? before : now;
+  if (before === undefined || isUnsayable(before.failure)) return now;
+  return now.failure.code === 'upstream_config_error' || isUnsayable(now.failure) ? before : now;
 }

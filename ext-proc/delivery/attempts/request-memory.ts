@@ -23,6 +23,7 @@ export class RequestMemory implements Evictable {
   #isSent = false;
   #hasResponse = false;
   #isFree = false;
+  #translatedBytes = 0;
 
   constructor(chat: ChatRequest, reservation: MemoryReservation) {
     this.#chat = chat;
@@ -35,21 +36,37 @@ export class RequestMemory implements Evictable {
     return !this.#isFree && this.#reservation.pin();
   }
 
+  /** Counts a body that was translated, until it is sent. False: there is no room for it. */
+  takeTranslated(bytes: number): boolean {
+    this.#dropTranslated();
+    if (!this.#reservation.take(bytes)) return false;
+    this.#translatedBytes = bytes;
+    return true;
+  }
+
+  #dropTranslated(): void {
+    this.#reservation.shrinkTo(this.#reservation.heldBytes - this.#translatedBytes);
+    this.#translatedBytes = 0;
+  }
+
   /** Notes that the whole body has left this process. */
   sent(): void {
     this.#isSent = true;
+    this.#dropTranslated();
     this.#letGo();
   }
 
   /** Notes that a response is being delivered, so no other attempt follows. */
   answered(): void {
     this.#hasResponse = true;
+    this.#dropTranslated();
     this.#letGo();
   }
 
   /** Evicts the body. The estimate of the prompt remains. */
   evict(): void {
     this.#isFree = true;
+    this.#translatedBytes = 0;
     this.#chat.keepText(0);
   }
 

@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import { isObject } from '../../../core/json-object.ts';
 import type { AccountErrorKind, ProviderWork } from '../../delivery-contract/provider-attempt.ts';
+import type { Unsayable } from '../../dialects/dialect.ts';
 import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
@@ -102,6 +103,8 @@ export const FAILURES = {
   tokenRefused: { ...failure('token_refused', CONFIG_ERROR_RETRY_NEXT), account: 'credentials' },
   /** A stream that ended before every choice was finished. */
   incomplete: failure('incomplete', UPSTREAM_ERROR_RETRY_NEXT),
+  /** The thread that translates bodies took too long or broke. */
+  untranslated: failure('untranslated', NO_CAPACITY_RETRY_NEXT),
   /** The process ends, and this request was still running at the end of the drain. */
   processEnds: failure('process_ends', { code: 'no_capacity', retry: 'none' }),
   /** The client left, and the response is not read to its end. */
@@ -161,6 +164,17 @@ function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<Pro
     ...(said.text === '' || isBareText ? {} : { problem: said.text }),
     ...(said.param === undefined ? {} : { param: said.param }),
   };
+}
+
+const UNSAYABLE = 'unsayable';
+
+/** Describes a request that the target's API has no words for. */
+export function unsayable({ param, problem }: Unsayable): ProviderFailure {
+  return { ...failure(UNSAYABLE, { code: 'invalid_request', retry: 'next' }), param, problem };
+}
+
+export function isUnsayable({ result }: ProviderFailure): boolean {
+  return result === UNSAYABLE;
 }
 
 export function envoyFailure(responseFlags: string): ProviderFailure {

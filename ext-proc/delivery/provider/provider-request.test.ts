@@ -1,16 +1,15 @@
 import { expect, test } from 'vitest';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
-import { createIdentities } from './identities.ts';
 import { providerRequest } from './provider-request.ts';
 
-const identify = createIdentities(Buffer.alloc(32));
+const BODY = [Buffer.from('{}')];
 
 function headersTo(more: Parameters<typeof provider>[1], stream = false): readonly string[] | undefined {
   return providerRequest(
     admittedRequest({ stream }),
     { provider: provider('alpha', more), model: 'm', api: 'chat' },
     undefined,
-    identify,
+    BODY,
   ).headers;
 }
 
@@ -20,7 +19,7 @@ test('a request has a path, headers in order, and the length of its body', () =>
     admittedRequest({ stream: true }),
     target,
     undefined,
-    identify,
+    BODY,
   );
   expect(path).toBe('/api/v1/chat/completions');
   expect(headers).toEqual([
@@ -58,7 +57,7 @@ test('a key is sent as it is in the header that the provider has for it', () => 
 test('further headers and an encoded query belong to every call', () => {
   const more = { headers: { 'x-team': 'gateway', 'user-agent': 'mine' }, query: { 'api-version': 'a b&c', 'ü=': '+' } };
   const target = { provider: provider('alpha', more), model: 'm', api: 'chat' as const };
-  const { path, headers } = providerRequest(admittedRequest({}), target, undefined, identify);
+  const { path, headers } = providerRequest(admittedRequest({}), target, undefined, BODY);
   expect(path).toBe('/api/v1/chat/completions?api-version=a%20b%26c&%C3%BC%3D=%2B');
   expect(headers).toEqual(expect.arrayContaining(['x-team', 'gateway', 'user-agent', 'mine']));
   expect(headers?.filter((name) => name === 'user-agent')).toHaveLength(1);

@@ -1,7 +1,9 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
+import { API_PATHS, type ProviderApi } from '../../../core/config/provider-api.ts';
 import type { Span } from '../../tracing/request-trace.ts';
 import { untracedHeaders } from '../../tracing/trace-context.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { DIALECTS } from './dialects.ts';
 import type { Identify } from './identities.ts';
 
 export interface ProviderRequest {
@@ -13,25 +15,35 @@ export interface ProviderRequest {
   readonly bodyBytes: number;
 }
 
+/** The body of a chat completion for this target, in pieces. Another API has its shape afterwards. */
+export function chatBody(
+  { chat, organizationId, outputLimit }: AdmittedRequest,
+  { provider, model, api, shaping }: Target,
+  identify: Identify,
+): readonly Buffer[] {
+  const { outputLimitField, streamOptions } = provider;
+  return chat.encodeFor({
+    ...{ model, outputLimit, streamOptions },
+    ...(api === 'chat' ? { outputLimitField, shaping } : { outputLimitField: 'max_completion_tokens' }),
+    identify: (field, value) => identify(organizationId, field, value),
+  });
+}
+
 /**
  * Makes the request to a provider, without headers of the client. Envoy removes the cluster's name,
- * and sends Host and path as they are here. `span`: of the attempt, if it is traced.
+ * and sends Host and path as they are here. `span`: of the attempt, if it is traced. `body`: in the
+ * API of the target.
  */
 export function providerRequest(
   admitted: AdmittedRequest,
-  { provider, model, shaping }: Target,
+  target: Target,
   span: Span | undefined,
-  identify: Identify,
+  body: readonly Buffer[],
 ): ProviderRequest {
-  const { outputLimitField, streamOptions } = provider;
-  const { organizationId, outputLimit } = admitted;
-  const body = admitted.chat.encodeFor({
-    ...{ model, outputLimitField, outputLimit, streamOptions, shaping },
-    identify: (field, value) => identify(organizationId, field, value),
-  });
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
-  const { path, json, stream } = constantParts(provider);
+  const { provider } = target;
+  const { path, json, stream } = constantParts(target);
   const constant = admitted.chat.stream ? stream : json;
   const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);
@@ -47,17 +59,18 @@ interface ConstantParts {
 }
 
 /**
- * Keyed by object: each configuration has its own provider objects, so a reload finds no old parts.
+ * Keyed by object: each configuration has its own target objects, so a reload finds no old parts.
  */
-const knownParts = new WeakMap<Provider, ConstantParts>();
+const knownParts = new WeakMap<Target, ConstantParts>();
 
-function constantParts(provider: Provider): ConstantParts {
-  const known = knownParts.get(provider);
+function constantParts(target: Target): ConstantParts {
+  const known = knownParts.get(target);
   if (known !== undefined) return known;
-  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}/chat/completions${queryOf(provider)}`;
-  const headersWith = (accept: string) => (PATH.test(path) ? constantHeaders(provider, accept) : undefined);
+  const { provider, api } = target;
+  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}${API_PATHS[api]}${queryOf(provider)}`;
+  const headersWith = (accept: string) => (PATH.test(path) ? constantHeaders(target, accept) : undefined);
   const parts = { path, json: headersWith('application/json'), stream: headersWith('text/event-stream') };
-  knownParts.set(provider, parts);
+  knownParts.set(target, parts);
   return parts;
 }
 
@@ -68,19 +81,21 @@ function queryOf({ query = {} }: Provider): string {
   return parameters.length === 0 ? '' : `?${parameters.join('&')}`;
 }
 
-function constantHeaders({ baseUrl, cluster, ...provider }: Provider, accept: string): string[] | undefined {
+function constantHeaders({ provider, api }: Target, accept: string): string[] | undefined {
+  const { baseUrl, cluster } = provider;
   const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
   // Compressed events would have to be decompressed for the charge, and arrive in larger pieces.
   headers.push('accept-encoding', 'identity');
-  const more = { 'user-agent': 'inference-gateway', ...provider.headers };
+  const more = { 'user-agent': 'inference-gateway', ...DIALECTS[api]?.headers, ...provider.headers };
   for (const [name, value] of Object.entries(more)) headers.push(name, value);
-  headers.push(...keyHeader(provider));
+  headers.push(...keyHeader(provider, api));
   return areSendable(headers) ? headers : undefined;
 }
 
-function keyHeader({ apiKey, auth }: Pick<Provider, 'apiKey' | 'auth'>): string[] {
+function keyHeader({ apiKey, auth }: Pick<Provider, 'apiKey' | 'auth'>, api: ProviderApi): string[] {
   if (apiKey === undefined) return [];
-  return auth?.kind === 'header' ? [auth.name, apiKey] : ['authorization', `Bearer ${apiKey}`];
+  if (auth?.kind === 'header') return [auth.name, apiKey];
+  return api === 'anthropic' ? ['x-api-key', apiKey] : ['authorization', `Bearer ${apiKey}`];
 }
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;

@@ -43,7 +43,7 @@ export function textOf(choice: JsonObject): string {
     else if (Array.isArray(value)) text += partsText(value);
   }
   if (Array.isArray(part.tool_calls)) {
-    for (const call of part.tool_calls) text += isObject(call) ? callText(call.function) : '';
+    for (const call of part.tool_calls) text += isObject(call) ? callText(call.function) + callText(call.custom) : '';
   }
   if (part.function_call !== undefined) text += callText(part.function_call);
   return text;
@@ -55,5 +55,5 @@ function partsText(parts: readonly unknown[]): string {
 
 function callText(call: unknown): string {
   if (!isObject(call)) return '';
-  return (typeof call.name === 'string' ? call.name : '') + (typeof call.arguments === 'string' ? call.arguments : '');
+  return [call.name, call.arguments, call.input].filter((text) => typeof text === 'string').join('');
 }

@@ -1,4 +1,7 @@
-import { parseObject } from '../../../core/json-object.ts';
+import type { ProviderApi } from '../../../core/config/provider-api.ts';
+import { type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { parseExactly } from '../../dialects/exact-json.ts';
+import { DIALECTS } from '../provider/dialects.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { editObject, membersOf } from './json-members.ts';
@@ -21,15 +24,37 @@ export interface ProviderResponse {
   readonly measured?: MeasuredText;
 }
 
-/** The names that the client knows it by. */
+/** The names that the client knows it by, and the API that the provider speaks. */
 export interface ResponseNames {
   readonly generationId: string;
   readonly model: string;
+  readonly api: ProviderApi;
 }
 
 /** Edits the text instead of serializing it again. */
-export function readResponse(text: string, { generationId, model }: ResponseNames): ProviderResponse | ProviderFailure {
-  const json = parseObject(text);
+export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
+  const dialect = DIALECTS[names.api];
+  if (dialect === undefined) return readCompletion(sent, parseObject(sent), names);
+  const said = parseResponse(sent);
+  const completion = said && dialect.response(said);
+  return readCompletion(completion === undefined ? sent : JSON.stringify(completion), completion, names);
+}
+
+/** Arguments of calls keep their integers above 2^53. Nested without end, they keep none. */
+function parseResponse(text: string): JsonObject | undefined {
+  const object = parseObject(text);
+  try {
+    return object && parseExactly(text);
+  } catch {
+    return object;
+  }
+}
+
+function readCompletion(
+  text: string,
+  json: JsonObject | undefined,
+  { generationId, model }: ResponseNames,
+): ProviderResponse | ProviderFailure {
   if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;
   if (hasError(json)) return bodyFailure(json);
   const completion = asCompletion(json);

@@ -4,7 +4,7 @@ import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, sendJson, USAGE } from '../egress.fixture.ts';
 import { ResponseReader } from './response-reader.ts';
 
-const NAMES = { generationId: 'gen-TEST', model: 'public-model' };
+const NAMES = { generationId: 'gen-TEST', model: 'public-model', api: 'chat' as const };
 const MIB = 1024 * 1024;
 const { egress, delivery } = await openDelivery();
 const reader = new ResponseReader();

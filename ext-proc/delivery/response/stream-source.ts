@@ -1,3 +1,4 @@
+import { NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from './completion.ts';
@@ -23,10 +24,16 @@ export class StreamSource {
   #bytes = 0;
   #end: typeof END | ProviderFailure | undefined;
   #first: ReadChunk | undefined;
+  readonly #translator: StreamTranslator | undefined;
+  /** Events that the last event of the provider was translated into, and how many were taken. */
+  #translated: readonly string[] = NO_EVENTS;
+  #taken = 0;
 
-  constructor(call: ProviderCall, maxBytes: number) {
+  /** `translator`: of a provider that speaks another API. */
+  constructor(call: ProviderCall, maxBytes: number, translator?: StreamTranslator) {
     this.#call = call;
     this.#maxBytes = maxBytes;
+    this.#translator = translator;
   }
 
   async read(): Promise<void> {
@@ -51,7 +58,17 @@ export class StreamSource {
   }
 
   next(): SseEvent | undefined {
-    return this.#splitter.next();
+    return this.#translator === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translator);
+  }
+
+  #nextTranslated(translator: StreamTranslator): SseEvent | undefined {
+    while (this.#taken === this.#translated.length) {
+      const event = this.#splitter.next();
+      if (event === undefined) return undefined;
+      this.#translated = translator.take(event.type, event.data);
+      this.#taken = 0;
+    }
+    return { type: '', data: this.#translated[this.#taken++] ?? '' };
   }
 
   /** Puts the first chunk back, which was read to see if the provider responds at all. */
@@ -68,6 +85,6 @@ export class StreamSource {
 
   /** The events to come that are alike in the way that `match` knows. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
-    return this.#splitter.takeSequence(match);
+    return this.#translator === undefined ? this.#splitter.takeSequence(match) : undefined;
   }
 }

@@ -6,9 +6,7 @@ import { messagesRequest } from './request.ts';
 
 /** Anthropic's Messages API. */
 export const ANTHROPIC: Dialect = {
-  path: '/messages',
   headers: { 'anthropic-version': '2023-06-01' },
-  leastOutputTokens: 1,
   request: messagesRequest,
   response: chatCompletion,
   error: chatErrorBody,

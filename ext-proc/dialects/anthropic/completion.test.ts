@@ -8,7 +8,7 @@ import { readResponse } from '../../delivery/response/read-response.ts';
 import { ANTHROPIC } from './anthropic.ts';
 import * as scenarios from './scenarios.fixture.ts';
 
-const NAMES = { generationId: 'gen-1', model: 'public-model' };
+const NAMES = { generationId: 'gen-1', model: 'public-model', api: 'chat' as const };
 
 function completionOf(message: object): ChatCompletion {
   return ANTHROPIC.response(parseObject(JSON.stringify(message)) ?? {}) as object as ChatCompletion;

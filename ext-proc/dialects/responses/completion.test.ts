@@ -8,7 +8,7 @@ import { readResponse } from '../../delivery/response/read-response.ts';
 import { RESPONSES } from './responses.ts';
 import * as scenarios from './scenarios.fixture.ts';
 
-const NAMES = { generationId: 'gen-1', model: 'public-model' };
+const NAMES = { generationId: 'gen-1', model: 'public-model', api: 'chat' as const };
 
 function completionOf(response: object): ChatCompletion {
   return RESPONSES.response(parseObject(JSON.stringify(response)) ?? {}) as object as ChatCompletion;

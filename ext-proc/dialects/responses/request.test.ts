@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { LEAST_OUTPUT_TOKENS } from '../../../core/config/provider-api.ts';
 import type { JsonObject } from '../../../core/json-object.ts';
 import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import type { SentFields } from '../dialect.ts';
@@ -59,7 +60,7 @@ describe('a chat completion as a request to Responses', () => {
     const identities = new Map([['user', 'f'.repeat(64)]]);
     expect(bodyOf(chat, { identities, serviceTier: 'default', extraFields: ['top_k'], outputLimit: 3 })).toEqual({
       ...{ model: 'gpt-6-luna', input: [], store: false, service_tier: 'default', user: 'f'.repeat(64), top_k: 5 },
-      max_output_tokens: RESPONSES.leastOutputTokens,
+      max_output_tokens: LEAST_OUTPUT_TOKENS.responses,
     });
   });
 

@@ -1,10 +1,8 @@
+import { LEAST_OUTPUT_TOKENS } from '../../../core/config/provider-api.ts';
 import type { JsonObject } from '../../../core/json-object.ts';
 import type { SentFields, TranslatedRequest } from '../dialect.ts';
 import { inputItems } from './input-items.ts';
 import { responsesToolChoice, responsesTools, textFormat } from './tools.ts';
-
-/** OpenAI refuses a smaller `max_output_tokens`. */
-export const LEAST_OUTPUT_TOKENS = 16;
 
 /** Fields that are the same in both APIs. */
 const SAME = [
@@ -30,7 +28,7 @@ export function responsesRequest(chat: JsonObject, sent: SentFields): Translated
     model: sent.model,
     input: inputItems(chat.messages),
     store: false,
-    max_output_tokens: Math.max(sent.outputLimit, LEAST_OUTPUT_TOKENS),
+    max_output_tokens: Math.max(sent.outputLimit, LEAST_OUTPUT_TOKENS.responses),
     ...(sent.stream ? streamSettings(chat) : {}),
     ...(include.length > 0 ? { include } : {}),
     ...(reasoning === undefined ? {} : { reasoning }),

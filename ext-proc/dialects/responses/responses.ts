@@ -1,14 +1,12 @@
 import type { Dialect } from '../dialect.ts';
 import { chatCompletion } from './completion.ts';
 import { chatErrorBody } from './errors.ts';
-import { LEAST_OUTPUT_TOKENS, responsesRequest } from './request.ts';
+import { responsesRequest } from './request.ts';
 import { ResponseStream } from './response-stream.ts';
 
 /** OpenAI's Responses API, stateless: nothing is stored at the provider. */
 export const RESPONSES: Dialect = {
-  path: '/responses',
   headers: {},
-  leastOutputTokens: LEAST_OUTPUT_TOKENS,
   request: responsesRequest,
   response: chatCompletion,
   error: chatErrorBody,

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { gather } from '../dialects/responses/gathered-stream.fixture.ts';
+import { SharedBudget } from '../shared-budget/shared-budget.ts';
+import { provider } from './admitted-request.fixture.ts';
+import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { COMPLETION, sendJson, sendStream } from './egress.fixture.ts';
+import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
+import { DIALECTS } from './provider/dialects.ts';
+
+const { egress, delivery } = await openDelivery();
+
+const USAGE_OF: Readonly<Record<OtherApi, object>> = {
+  responses: { promptTokens: 328, completionTokens: 52, cachedTokens: 128, reasoningTokens: 32 },
+  anthropic: { promptTokens: 2400, completionTokens: 52, cachedTokens: 2000, reasoningTokens: 32 },
+};
+
+describe('a provider of another API', () => {
+  test.each([
+    ['responses', '/api/v1/responses', { authorization: 'Bearer secret-of-alpha' }],
+    ['anthropic', '/api/v1/messages', { 'x-api-key': 'secret-of-alpha', 'anthropic-version': '2023-06-01' }],
+  ] as const)('that speaks %s is asked at its path, with its headers', async (api, path, headers) => {
+    egress.respondWith(sendJson({}));
+    await deliverTo(delivery, client(), requestTo(api));
+    expect(egress.asked[0]).toMatchObject({ path, headers });
+    expect('authorization' in (egress.asked[0]?.headers ?? {})).toBe(api === 'responses');
+  });
+
+  test.each(SCENARIOS.map((scenario) => [scenario.api, scenario.name, scenario] as const))(
+    '%s: a whole answer and a stream give the same message and the same charge: %s',
+    async (api, _, { body, events }) => {
+      egress.respondWith(sendJson(body));
+      const whole = client();
+      const asked = await deliverTo(delivery, whole, requestTo(api));
+      const completion = JSON.parse(String(whole.responses[0]?.body));
+      expect(completion).toMatchObject({ id: 'gen-TEST', model: 'public-model', object: 'chat.completion' });
+
+      egress.respondWith(sendStream([streamOf(events)]));
+      const to = client();
+      const streamed = await deliverTo(delivery, to, requestTo(api, undefined, { stream: true, includeUsage: true }));
+      const gathered = gather(dataOf(to.text()));
+      expect(gathered.message).toEqual(completion.choices[0].message);
+      expect(gathered.finishReason).toBe(completion.choices[0].finish_reason);
+      expect(gathered).toMatchObject({ isDone: true, error: undefined, usage: { ...completion.usage, cost: 0.25 } });
+      for (const { charges } of [asked, streamed]) {
+        expect(charges).toMatchObject([{ usageCounted: false, usage: USAGE_OF[api] }]);
+      }
+    },
+  );
+
+  test('finds a large answer translated as a small one', async () => {
+    const text = 'some words '.repeat(200_000);
+    const content = [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { text, id: 1 } }];
+    egress.respondWith((response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        // An integer above 2^53.
+        .end(JSON.stringify({ type: 'message', content }).replace('"id":1', '"id":9007199254740993')),
+    );
+    const to = client();
+    await deliverTo(delivery, to, requestTo('anthropic', undefined, { responseBodyBytes: 8e6 }));
+    const [call] = JSON.parse(to.text()).choices[0].message.tool_calls;
+    expect(call.function.arguments).toBe(`{"text":${JSON.stringify(text)},"id":9007199254740993}`);
+  });
+
+  test('is sent a large body as a small one', async () => {
+    for (const api of ['responses', 'anthropic'] as const) {
+      const chat = (content: string) => ({ user: 'u', messages: [{ role: 'user', content }] });
+      egress.respondWith(sendJson({}));
+      const text = 'some words '.repeat(200_000);
+      await deliverTo(delivery, client(), requestTo(api, chat('small')));
+      const small = egress.asked[0]?.body;
+      egress.respondWith(sendJson({}));
+      const memory = new SharedBudget(8_000_000);
+      await deliverTo(delivery, client(memory.open()), requestTo(api, chat(text)));
+      expect(egress.asked[0]?.body === small?.replace('small', text)).toBe(true);
+      // Its memory is free again once it is sent.
+      expect(memory.heldBytes).toBe(0);
+      egress.respondWith(sendJson({}));
+      const full = await deliverTo(delivery, client(new SharedBudget(1_000_000).open()), requestTo(api, chat(text)));
+      expect(full.outcome).toMatchObject({ refusal: { code: 'no_capacity' }, attempts: [{ result: 'no_room' }] });
+      expect(egress.asked).toEqual([]);
+    }
+  });
+});
+
+describe('a request that an API has no words for', () => {
+  const TWO = { n: 2, messages: [{ role: 'user', content: 'Hello' }] };
+
+  test.each(['responses', 'anthropic'] as const)('is invalid where every target speaks %s', async (api) => {
+    egress.respondWith(sendJson({}));
+    const to = client();
+    const { outcome, charges, responsesAtRelease } = await deliverTo(delivery, to, requestTo(api, TWO));
+    expect(egress.asked).toEqual([]);
+    expect(outcome).toMatchObject({ status: 400, attempts: [] });
+    expect(JSON.parse(String(to.responses[0]?.body)).error).toMatchObject({ code: 'invalid_request', param: 'n' });
+    expect([charges, responsesAtRelease]).toEqual([[], [0]]);
+  });
+
+  test('is served by the next target, and reported as that one fails', async () => {
+    const providers = [provider('alpha', { api: 'responses' }), provider('beta')];
+    egress.respondWith(sendJson(COMPLETION));
+    const served = await deliverTo(delivery, client(), requestTo('responses', TWO, { providers }));
+    expect(served.outcome).toMatchObject({ status: 200, attempts: [{ provider: 'beta', result: 'ok' }] });
+    egress.respondWith(sendJson({}, 500));
+    for (const order of [providers, providers.toReversed()]) {
+      const failed = requestTo('responses', TWO, { providers: order, retriesPerTarget: 0 });
+      expect((await deliverTo(delivery, client(), failed)).outcome).toMatchObject({
+        refusal: { code: 'upstream_error' },
+        attempts: [{ provider: 'beta' }],
+      });
+    }
+  });
+});
+
+describe('an error of a provider of another API', () => {
+  const anthropicError = (type: string, message = 'No.') => ({ type: 'error', error: { type, message } });
+  test.each<[string, OtherApi, number, object, object]>([
+    ['busy', 'anthropic', 529, anthropicError('overloaded_error', 'Overloaded'), { code: 'no_capacity' }],
+    ['the key', 'anthropic', 401, anthropicError('authentication_error'), { code: 'upstream_config_error' }],
+    [
+      'no money',
+      'anthropic',
+      400,
+      anthropicError('invalid_request_error', 'Your credit balance is too low to access the Anthropic API.'),
+      { code: 'no_capacity' },
+    ],
+    [
+      'a prompt that is too long',
+      'anthropic',
+      400,
+      anthropicError('invalid_request_error', 'prompt is too long: 250000 tokens > 200000 maximum'),
+      { code: 'context_length_exceeded' },
+    ],
+    [
+      'a field',
+      'anthropic',
+      400,
+      anthropicError('invalid_request_error', 'tools.0.name: too long'),
+      { code: 'invalid_request', param: 'tools[0]' },
+    ],
+    [
+      'a field',
+      'responses',
+      400,
+      { error: { message: 'Bad.', type: 'invalid_request_error', param: 'text.verbosity', code: null } },
+      { code: 'invalid_request', param: 'verbosity' },
+    ],
+    [
+      'a prompt that is too long',
+      'responses',
+      400,
+      {
+        error: { message: 'Too long.', type: 'invalid_request_error', param: 'input', code: 'context_length_exceeded' },
+      },
+      { code: 'context_length_exceeded' },
+    ],
+  ])('about %s is what it would be for chat completions (%s)', async (_, api, status, body, refusal) => {
+    egress.respondWith(sendJson(body, status));
+    const to = client();
+    const { outcome } = await deliverTo(delivery, to, requestTo(api, undefined, { retriesPerTarget: 0 }));
+    expect(outcome.refusal).toMatchObject({ code: (refusal as { code: string }).code });
+    expect(JSON.parse(String(to.responses[0]?.body)).error).toMatchObject(refusal);
+  });
+
+  test.each<[OtherApi, object]>([
+    ['anthropic', anthropicError('overloaded_error', 'Overloaded')],
+    ['responses', { type: 'error', code: 'server_error', message: 'Sorry.', param: null, sequence_number: 9 }],
+  ])('is the final event of a stream that has begun (%s)', async (api, error) => {
+    const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
+    const begun = events.slice(0, 6);
+    egress.respondWith(sendStream([streamOf([...begun, error])]));
+    const to = client();
+    const { outcome, charges } = await deliverTo(delivery, to, requestTo(api, undefined, { stream: true }));
+    const told = dataOf(to.text());
+    const translator = DIALECTS[api]?.stream();
+    const chunks = begun.flatMap((event) => translator?.take('', JSON.stringify(event)) ?? []);
+    expect(gather(told.slice(0, -2)).message).toEqual(gather(chunks).message);
+    expect(JSON.parse(told.at(-2) ?? '')).toMatchObject({ error: { code: 'upstream_error' } });
+    expect(told.at(-1)).toBe('[DONE]');
+    expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }] });
+    expect(charges).toMatchObject([{ usageCounted: true, finishReason: 'error' }]);
+  });
+
+  test.each<[OtherApi, object]>([
+    ['anthropic', anthropicError('overloaded_error', 'Overloaded')],
+    ['responses', { type: 'error', code: 'rate_limit_exceeded', message: 'Slow down.', param: null }],
+  ])('before the first event is retried (%s)', async (api, error) => {
+    const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
+    egress.respondWith(sendStream([streamOf([error])]), sendStream([streamOf(events)]));
+    const { outcome } = await deliverTo(delivery, client(), requestTo(api, undefined, { stream: true }));
+    expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }, { result: 'ok' }] });
+  });
+});

@@ -1,0 +1,31 @@
+import { ThreadInTurns } from '../../turns/thread-in-turns.ts';
+import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
+import type { TranslationThread } from './translate-body-worker.ts';
+
+/** Size up to which the event loop translates a body. */
+const AT_ONCE_BYTES = 128 * 1024;
+
+/** Translates bodies into other APIs: small ones at once, large ones in a thread. */
+export class BodyTranslator {
+  readonly #thread: TranslationThread = new ThreadInTurns(new URL('./translate-body-worker.ts', import.meta.url));
+
+  /** `undefined`: the thread took too long or broke. */
+  translate(
+    pieces: readonly Buffer[],
+    job: Omit<TranslationJob, 'bytes'>,
+    organizationId: string,
+  ): Promise<TranslatedBody | undefined> | TranslatedBody {
+    let length = 0;
+    for (const piece of pieces) length += piece.length;
+    if (length <= AT_ONCE_BYTES) return translateBody({ ...job, bytes: Buffer.concat(pieces, length) });
+    return this.#thread.run(organizationId, () => {
+      // Buffers of this size share no memory with others.
+      const bytes = Buffer.concat(pieces, length);
+      return { job: { ...job, bytes }, transfer: [bytes.buffer as ArrayBuffer] };
+    });
+  }
+
+  close(): void {
+    this.#thread.close();
+  }
+}

@@ -1,0 +1,41 @@
+import type { RequestShaping } from '../../../core/config/gateway-config.ts';
+import type { ProviderApi } from '../../../core/config/provider-api.ts';
+import { shapeObject } from '../../chat/request-shaping.ts';
+import type { SentFields, Unsayable } from '../../dialects/dialect.ts';
+import { parseExactly } from '../../dialects/exact-json.ts';
+import { DIALECTS } from './dialects.ts';
+
+/** A body for a chat provider, which is sent in another API. */
+export interface TranslationJob {
+  readonly bytes: Uint8Array;
+  readonly api: ProviderApi;
+  readonly fields: Omit<SentFields, 'identities' | 'serviceTier'>;
+  readonly shaping: readonly RequestShaping[];
+}
+
+export type TranslatedBody = { readonly kind: 'body'; readonly bytes: Uint8Array } | Unsayable;
+
+const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
+
+/** Also run in a thread: all of the job is data. */
+export function translateBody({ bytes, api, fields, shaping }: TranslationJob): TranslatedBody {
+  const dialect = DIALECTS[api];
+  if (dialect === undefined) return { kind: 'body', bytes };
+  const { buffer, byteOffset, length } = bytes;
+  const chat = parseExactly(Buffer.from(buffer, byteOffset, length).toString());
+  const identities = new Map<string, string>();
+  for (const name of IDENTITIES) {
+    const value = chat[name];
+    if (typeof value === 'string') identities.set(name, value);
+  }
+  const { service_tier: tier } = chat;
+  const translated = dialect.request(chat, {
+    ...fields,
+    identities,
+    ...(typeof tier === 'string' ? { serviceTier: tier } : {}),
+  });
+  if (translated.kind === 'unsayable') return translated;
+  const body = shaping.length === 0 ? translated.body : shapeObject(translated.body, shaping);
+  // An array of its own, which a thread can hand over.
+  return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(body)) };
+}

@@ -1,0 +1,102 @@
+import { Worker } from 'node:worker_threads';
+
+/** Timeout of one job: the largest body takes some seconds of CPU. */
+const TIMEOUT_MS = 20_000;
+
+/** Time after which an idle thread ends and frees its memory. */
+const IDLE_MS = 5_000;
+
+/** A job for the thread, and the buffers that become the thread's with it. */
+export interface ThreadJob<Job> {
+  readonly job: Job;
+  readonly transfer: ArrayBuffer[];
+}
+
+interface Waiting<Job, Result> {
+  /** Called when its turn has come, so that nothing is copied for a job that waits. */
+  readonly prepare: () => ThreadJob<Job>;
+  readonly resolve: (result: Result | undefined) => void;
+}
+
+/** Work for a thread beside the event loop: one job at a time, and organizations take turns. */
+export class ThreadInTurns<Job, Result> {
+  readonly #script: URL;
+  /** Waiting jobs by organization, in the order of turns. */
+  readonly #waiting = new Map<string, Waiting<Job, Result>[]>();
+  #running: Waiting<Job, Result> | undefined;
+  #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #tooSlow: NodeJS.Timeout | undefined;
+
+  constructor(script: URL) {
+    this.#script = script;
+  }
+
+  /** `undefined`: the thread took too long or broke, or is closed. */
+  run(organizationId: string, prepare: () => ThreadJob<Job>): Promise<Result | undefined> {
+    return new Promise((resolve) => {
+      const waiting = { prepare, resolve };
+      const others = this.#waiting.get(organizationId);
+      if (others === undefined) this.#waiting.set(organizationId, [waiting]);
+      else others.push(waiting);
+      this.#next();
+    });
+  }
+
+  close(): void {
+    for (const jobs of this.#waiting.values()) for (const { resolve } of jobs) resolve(undefined);
+    this.#waiting.clear();
+    this.#failed(this.#worker);
+    clearTimeout(this.#idle);
+  }
+
+  #next(): void {
+    if (this.#running !== undefined) return;
+    clearTimeout(this.#idle);
+    const [turn] = this.#waiting;
+    if (turn === undefined) {
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+      return;
+    }
+    const [organizationId, jobs] = turn;
+    this.#waiting.delete(organizationId);
+    const [next, ...others] = jobs;
+    if (others.length > 0) this.#waiting.set(organizationId, others);
+    if (next === undefined) return;
+    this.#running = next;
+    const worker = this.#worker ?? this.#start();
+    this.#worker = worker;
+    this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);
+    const { job, transfer } = next.prepare();
+    worker.postMessage(job, transfer);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#script);
+    worker.unref();
+    // Messages of a former thread are ignored.
+    worker.on('message', (result: Result) => worker === this.#worker && this.#done(result));
+    worker.on('error', () => this.#failed(worker));
+    return worker;
+  }
+
+  #done(result: Result | undefined): void {
+    clearTimeout(this.#tooSlow);
+    const ended = this.#running;
+    this.#running = undefined;
+    ended?.resolve(result);
+    this.#next();
+  }
+
+  /** Ends a thread that takes too long or broke. The next job gets a new one. */
+  #failed(worker: Worker | undefined): void {
+    if (worker === undefined || worker !== this.#worker) return;
+    this.#end();
+    this.#done(undefined);
+  }
+
+  #end(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+}
