@@ -12,7 +12,7 @@ export interface ModelChoice {
    * bounded (docs/design.md, "Invariants", 1).
    */
   readonly outputLimit: number;
-  /** Output that a target may give for each completion: the limit, or the least that its API takes. */
+  /** Output of each completion that is held: the limit, or the least that a target's API takes. */
   readonly heldOutputTokens: number;
 }
 

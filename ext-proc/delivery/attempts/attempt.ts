@@ -101,7 +101,9 @@ interface BegunAttempt {
   readonly askedMs: number;
 }
 
-/** Functions of their own, because variables of the waiting `attempt` would keep the body in memory. */
+/**
+ * Functions of their own, because variables of the waiting `attempt` would keep the body in memory.
+ */
 function ask(
   delivery: ActiveDelivery,
   target: Target,

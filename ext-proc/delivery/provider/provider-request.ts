@@ -15,7 +15,7 @@ export interface ProviderRequest {
   readonly bodyBytes: number;
 }
 
-/** The body of a chat completion for this target, in pieces. Another API has its shape afterwards. */
+/** The chat completion for this target, in pieces. For another API it is not shaped yet. */
 export function chatBody(
   { chat, organizationId, outputLimit }: AdmittedRequest,
   { provider, model, api, shaping }: Target,
