@@ -40,6 +40,7 @@ describe('the manual', () => {
     metrics.watchConfiguration(() => configurationWith());
     metrics.watchMemory(() => []);
     metrics.watchRestingTargets(() => new Map());
+    metrics.watchReasoning(() => 0);
     metrics.watchSpans(() => 0);
     metrics.watchReadiness(async () => undefined);
     metrics.watchCertificate(async () => undefined);

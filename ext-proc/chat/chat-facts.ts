@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
+import { ToolLoop } from './tool-loop.ts';
 
 /** Facts that the rules for the fields find while they check a request. */
 export interface ChatFacts {
@@ -31,6 +32,7 @@ export interface ChatFacts {
   /** Images that are given as a string, with its quotes. */
   readonly bareImages: Span[];
   readonly prompt: PromptRecorder;
+  readonly toolLoop: ToolLoop;
 }
 
 export function newChatFacts(): ChatFacts {
@@ -46,6 +48,7 @@ export function newChatFacts(): ChatFacts {
     otherStreamOptions: [],
     bareImages: [],
     prompt: new PromptRecorder(),
+    toolLoop: new ToolLoop(),
   };
 }
 

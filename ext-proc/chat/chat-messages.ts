@@ -1,7 +1,7 @@
 import type { Refusal } from '../../core/errors/refusal.ts';
 import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
-import type { JsonCursor } from './json/json-cursor.ts';
+import type { JsonCursor, Span } from './json/json-cursor.ts';
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
@@ -23,6 +23,8 @@ class MessageReader {
   /** An assistant message needs no content if it has tool calls, a refusal, reasoning or audio. */
   #speaksOtherwise = false;
   #hasToolCallId = false;
+  #toolCalls: Span | undefined;
+  #hasReasoning = false;
   /** Index of the content part or tool call in progress, for `param`. */
   #list: 'content' | 'tool_calls' | undefined;
   #item = 0;
@@ -43,7 +45,15 @@ class MessageReader {
       return this.#invalid('.content', 'must be a string or an array of content parts');
     }
     if (this.#role === 'tool' && !this.#hasToolCallId) return this.#invalid('.tool_call_id', 'must be a string');
+    this.#noteCalls();
     return undefined;
+  }
+
+  #noteCalls(): void {
+    const { toolLoop } = this.#facts;
+    if (this.#role === 'user') toolLoop.end();
+    if (this.#role !== 'assistant' || this.#toolCalls === undefined || this.#hasReasoning) return;
+    toolLoop.add(this.#index, this.#toolCalls);
   }
 
   #member(name: string): Refusal | undefined {
@@ -64,6 +74,7 @@ class MessageReader {
       case 'tool_calls':
         if (kind === 'null') return void cursor.skip();
         if (kind !== 'array') return this.#invalid('.tool_calls', 'must be an array');
+        this.#toolCalls = { start: cursor.start, end: cursor.end };
         return this.#eachItem('tool_calls', () => this.#toolCall());
       case 'function_call':
         if (kind === 'null') return void cursor.skip();
@@ -73,6 +84,9 @@ class MessageReader {
         if (kind === 'null') return void cursor.skip();
         this.#speaksOtherwise = true;
         return this.#countedText('.refusal');
+      case 'reasoning_details':
+        this.#hasReasoning = kind === 'array' && cursor.copy().eachElement(() => true) === true;
+        return this.#unknownMember();
       default:
         return this.#unknownMember(name);
     }

@@ -1,6 +1,7 @@
 import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
+import type { CalledMessage } from './tool-loop.ts';
 
 /**
  * A chat completion request after parsing and validation. The rest of the gateway decides by these
@@ -50,6 +51,8 @@ export interface ChatRequest {
    * of the prompt. Never logged.
    */
   promptTexts(): readonly string[];
+  /** Assistant messages whose reasoning may be kept. */
+  calledMessages(): readonly CalledMessage[];
   /**
    * The body for a provider, in pieces: that of the client, with another model, output limit, usage
    * request and identities.

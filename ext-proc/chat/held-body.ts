@@ -7,6 +7,7 @@ import type { InputTokens } from './tokens/input-tokens.ts';
 import type { PromptRecord } from './tokens/prompt-record.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 import { TokenTally } from './tokens/token-tally.ts';
+import type { CalledMessage, ToolLoop } from './tool-loop.ts';
 
 /** Parts of a body that a model reads. Tokens are counted by them. */
 export interface ReadBody {
@@ -50,6 +51,10 @@ export class HeldBody {
   promptTexts(): readonly string[] {
     const { bytes, prompt } = this.#whole();
     return promptTexts(bytes, prompt, false);
+  }
+
+  calledMessages(loop: ToolLoop): readonly CalledMessage[] {
+    return loop.in(this.#whole().bytes);
   }
 
   encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {

@@ -163,7 +163,7 @@ function chatRequest(
   inputTokens: InputTokens,
   remoteImageParam: string | undefined,
 ): ChatRequest {
-  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier } = facts;
+  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, toolLoop } = facts;
   const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier };
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
@@ -180,6 +180,7 @@ function chatRequest(
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),
     promptTexts: () => held.promptTexts(),
+    calledMessages: () => held.calledMessages(toolLoop),
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensOmitted: () => held.tokensOmitted(),

@@ -71,6 +71,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     wholeEstimate: () => doneWith(3),
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],
+    calledMessages: () => [],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
     keepText: () => 0,
     tokensOmitted: () => 0,

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
 import type { BoundTokens } from '../../core/tokenizer.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
-import { authenticate, checkKey } from '../access/authenticate.ts';
+import { apiKeyIn, authenticate, checkKey } from '../access/authenticate.ts';
 import { type Admission, admit } from '../admission/admit.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import type { BillableHold } from '../billing/billable-hold.ts';
@@ -12,6 +12,8 @@ import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
 import type { DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
+import type { KeptReasoning } from '../reasoning/kept-reasoning.ts';
+import { type ChatWithReasoning, findReasoning } from '../reasoning/request-reasoning.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 
@@ -23,6 +25,7 @@ export interface ServingDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly boundTokens: BoundTokens;
+  readonly reasoning: KeptReasoning;
 }
 
 /** A chat request that nothing but the limit store can refuse. */
@@ -32,12 +35,14 @@ export interface AdmissibleChat extends ChatWithModel {
   readonly claim?: IdempotencyClaim;
 }
 
+type AdmittedChat = Admission & Pick<ChatWithReasoning, 'reasoning'>;
+
 /** Frees the idempotency key of a request that is not admitted, before its client is answered. */
 async function admitOrFree(
   deps: ServingDeps,
   { principal, config, exchange, trace }: AuthorizedRequest,
-  { generationId, chat, choice, claim }: AdmissibleChat,
-): Promise<Admission | Refusal> {
+  { generationId, claim, ...asSent }: AdmissibleChat,
+): Promise<AdmittedChat | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day);
     if (isRefusal(again) || checkKey(again.key, deps.clock.nowMs())) return undefined;
@@ -47,13 +52,20 @@ async function admitOrFree(
   const step = trace?.step('admit');
   let admitted = false;
   try {
+    const { chat, choice, reasoning } = await findReasoning(deps.reasoning, {
+      ...asSent,
+      organizationId: principal.organization.id,
+      apiKey: apiKeyIn(exchange.header('authorization')) ?? '',
+      memory: exchange.bodyMemory,
+    });
     const admission = await admit(deps, {
       ...{ generationId, principal, chat, choice, config, readAgain },
       chooseByCount: () => chooseByCount(chat, principal, config, deps.boundTokens),
     });
-    admitted = !isRefusal(admission);
-    if (admitted) step?.end();
-    return admission;
+    if (isRefusal(admission)) return admission;
+    admitted = true;
+    step?.end();
+    return { ...admission, ...(reasoning ? { reasoning } : {}) };
   } catch (error) {
     deps.accounting.giveBack({ generationId, organizationId: principal.organization.id, keyId: principal.key.id });
     throw error;
@@ -72,7 +84,7 @@ export async function admitAndDeliver(
   const { generationId, claim } = admissible;
   const admission = await admitOrFree(deps, request, admissible);
   if (isRefusal(admission)) return admission;
-  const { chat, choice } = admission;
+  const { chat, choice, reasoning } = admission;
   notes.generationId = generationId;
   const hold = deps.accounting.open(
     {
@@ -106,6 +118,7 @@ export async function admitAndDeliver(
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     mustEnd: hold.mustEnd,
     keepsResponse: claim !== undefined,
+    ...(reasoning ? { reasoning } : {}),
     trace,
   };
   return deliverAdmitted(deps, request, admitted, hold);

@@ -11,6 +11,8 @@ import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
 import { keepDeletingExpired } from '../idempotency/expiry.ts';
 import { watchActivity } from '../process-reports/process-report-activity.ts';
+import { createKeptReasoning } from '../reasoning/kept-reasoning.ts';
+import { REASONING_BOUNDS, type ReasoningStore } from '../reasoning/store/reasoning-store.ts';
 import { openRequestLogs } from '../request-log/open-request-logs.ts';
 import { createRequestHandler } from '../requests/handle-request.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -79,6 +81,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const money = await openAccounting({ ...context, stores, attempts });
   const tokens = createTokenCounter({ log });
   const delivery = openDelivery(context, stores, tokens);
+  const reasoningStore = openReasoningStore(context, stores);
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
   const { accounting } = money;
   const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
@@ -96,6 +99,11 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     turns: stores.turns,
     claims: money.claims,
     boundTokens: tokens.boundTokens,
+    reasoning: createKeptReasoning({
+      store: reasoningStore,
+      onResult: metrics.reasoningKept,
+      onFault: (error) => log.error({ err: error }, 'reasoning could not be kept or found'),
+    }),
     validationTurns: new ValidationTurns(),
     isProbe: readiness.isProbe,
   });
@@ -120,6 +128,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     configuration.close();
     stopDeleting();
     stopCheckpoints();
+    reasoningStore.close();
     const flushed = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
     // The last attempts are recorded when their tokens are counted.
     const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
@@ -148,6 +157,13 @@ function openDelivery(
     tokens: new EnvoyTokens(paths.envoyAdminSocket),
     onMemoryRefused: metrics.memoryRefused('answers'),
   });
+}
+
+function openReasoningStore({ clock, metrics }: GatewayContext, { keepReasoning }: OpenStores): ReasoningStore {
+  const onEvicted = (messages: number) => metrics.reasoningKept('evicted', messages);
+  const store = keepReasoning({ bounds: REASONING_BOUNDS, clock, onEvicted });
+  metrics.watchReasoning(store.heldBytes);
+  return store;
 }
 
 /** Returns how to stop. */

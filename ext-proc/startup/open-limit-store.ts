@@ -10,6 +10,8 @@ import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
 import { RedisRefused } from '../limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
+import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../reasoning/store/memory-reasoning-store.ts';
+import type { ReasoningStore } from '../reasoning/store/reasoning-store.ts';
 
 export type OpenedLimitStore =
   | {
@@ -22,6 +24,8 @@ export type OpenedLimitStore =
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
       readonly mirror?: SpoolMirror;
+      /** Opens the store of reasoning, beside the limits. */
+      readonly keepReasoning: (options: ReasoningStoreOptions) => ReasoningStore;
       /** To be called when nothing is held and nothing is left to be charged, before the end. */
       readonly leave: () => Promise<void>;
     }
@@ -76,6 +80,7 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
       },
     },
     opensInMs: async () => opensInMs(),
+    keepReasoning: createMemoryReasoningStore,
     leave,
   };
 }
@@ -103,6 +108,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       limits: store,
       opensInMs: store.opensInMs,
       mirror: store.spoolMirror,
+      keepReasoning: store.keepReasoning,
       leave: async () => {},
     };
   } catch (error) {

@@ -22,6 +22,7 @@ export interface OpenStores {
   /** Replaces customers' own identifiers towards providers, with the key of the deployment. */
   readonly identify: Identify;
   readonly mirror: SpoolMirror | undefined;
+  readonly keepReasoning: Extract<OpenedLimitStore, { kind: 'open' }>['keepReasoning'];
 }
 
 /** This process cannot start with its stores: for the operator. */

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { createProviderAttemptMetrics, type ProviderAttemptMetrics } from './provider-attempt-metrics.ts';
+import { createReasoningMetrics, type ReasoningMetrics } from './reasoning-metrics.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
 import { createStoredResponseMetrics, type StoredResponseMetrics } from './stored-response-metrics.ts';
@@ -15,6 +16,7 @@ export interface Metrics
   extends RequestMetrics,
     ChargeMetrics,
     StoredResponseMetrics,
+    ReasoningMetrics,
     ProviderAttemptMetrics,
     StoreMetrics,
     ProcessMetrics,
@@ -38,6 +40,7 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     ...createRequestMetrics(registers),
     ...createChargeMetrics(registers),
     ...createStoredResponseMetrics(registers),
+    ...createReasoningMetrics(registers),
     ...createProviderAttemptMetrics(registers),
     ...createStoreMetrics(registers),
     ...createProcessMetrics(registers, version),

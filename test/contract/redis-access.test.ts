@@ -11,6 +11,7 @@ import { makeCertificate } from '../provider/certificate.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
+import { reasoningStoreContract } from './reasoning-store.contract.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
 
 /**
@@ -69,6 +70,16 @@ requirement(missingRedis, () => {
   limitStoreContract('Redis over TLS, for a user of least rights,', (options) =>
     openEmptyStore({ url: secureUrl(), empty: () => redis.empty() }, options),
   );
+
+  reasoningStoreContract('Redis over TLS, for a user of least rights,', async (settings) => {
+    const store = await openEmptyStore({ url: secureUrl(), empty: () => redis.empty() }, { leaseMs: LEASE_MS });
+    const reasoning = store.keepReasoning(settings);
+    const close = () => {
+      reasoning.close();
+      void store.close();
+    };
+    return { ...reasoning, close };
+  });
 
   describe('access to Redis', () => {
     const advice = async (url: string): Promise<string> => {

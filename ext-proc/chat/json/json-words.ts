@@ -15,7 +15,8 @@ const NESTED =
   'json_schema schema include_usage include_obfuscation allowed_tools';
 
 /** Values that the rules compare. */
-const VALUES = 'system developer user assistant tool none auto required json_object reasoning_content';
+const VALUES =
+  'system developer user assistant tool none auto required json_object reasoning_content reasoning_details';
 
 /**
  * Names and values that the gateway knows. They are found without making a string, which is six

@@ -125,7 +125,8 @@ async function askTranslated(
     isReasoning: admitted.model.reasoningEfforts.length > 0,
     ...(reasoningBudgets === undefined ? {} : { reasoningBudgets }),
   };
-  const translated = await translator.translate(body, { api, fields, shaping }, admitted.organizationId);
+  const reasoning = admitted.reasoning?.of(target) ?? [];
+  const translated = await translator.translate(body, { api, fields, shaping, reasoning }, admitted.organizationId);
   if (translated === undefined) return FAILURES.untranslated;
   if (translated.kind === 'unsayable') return unsayable(translated);
   const { buffer, byteOffset, length } = translated.bytes;

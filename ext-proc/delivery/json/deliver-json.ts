@@ -1,4 +1,6 @@
 import type { DeliveryOutcome } from '../../delivery-contract/delivery-hold.ts';
+import { ProducedMessage } from '../../reasoning/produced-message.ts';
+import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
 import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedJson } from '../attempts/attempt.ts';
 import { describeResponse } from '../attempts/attempt-span.ts';
@@ -29,6 +31,8 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
+  // The client's next request may come at once.
+  const kept = admitted.reasoning?.keep(messageOf(opened), opened.target);
   const refused = await chargeResponse(
     delivery,
     opened,
@@ -44,6 +48,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
     },
     admitted.keepsResponse ? wholeOf(body) : undefined,
   );
+  await kept;
   if (refused) return respondWithRefusal(delivery, refused);
   const headers = {
     ...admitted.responseHeaders,
@@ -59,6 +64,14 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
     });
   const clientGone = exchange.gone.aborted;
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, usageMismatch: meter.mismatch };
+}
+
+/** `undefined`: its reasoning is not kept. A completion that lacks its long texts has none. */
+function messageOf({ response, target }: OpenedJson): ProducedMessage | undefined {
+  if (response.measured || !keepsReasoning(target)) return undefined;
+  const message = new ProducedMessage();
+  message.take(response.completion.choices);
+  return message;
 }
 
 function wholeOf(pieces: readonly Buffer[]): Buffer {

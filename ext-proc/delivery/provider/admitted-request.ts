@@ -1,5 +1,6 @@
 import type { GatewayConfig, Model } from '../../../core/config/gateway-config.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
+import type { RequestReasoning } from '../../reasoning/request-reasoning.ts';
 import type { RequestTrace } from '../../tracing/request-trace.ts';
 
 /**
@@ -24,6 +25,8 @@ export interface AdmittedRequest {
    * charged together with its stored copy, so that a retry finds it.
    */
   readonly keepsResponse?: boolean;
+  /** Absent: no target of the model has reasoning that is kept. */
+  readonly reasoning?: RequestReasoning;
   /** End of the request (`timeouts.total`), on the monotonic clock. */
   readonly deadlineMs: number;
   /** Aborts when the process ends: the request ends, and the output so far is charged. */

@@ -1,8 +1,10 @@
 import type { RequestShaping } from '../../../core/config/gateway-config.ts';
 import type { ProviderApi } from '../../../core/config/provider-api.ts';
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import { shapeObject } from '../../chat/request-shaping.ts';
 import type { SentFields, Unsayable } from '../../dialects/dialect.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
+import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { DIALECTS } from './dialects.ts';
 
 /** A body for a chat provider, which is sent in another API. */
@@ -11,6 +13,8 @@ export interface TranslationJob {
   readonly api: ProviderApi;
   readonly fields: Omit<SentFields, 'identities' | 'serviceTier'>;
   readonly shaping: readonly RequestShaping[];
+  /** Reasoning that the client has not sent back. */
+  readonly reasoning: readonly AddedReasoning[];
 }
 
 export type TranslatedBody = { readonly kind: 'body'; readonly bytes: Uint8Array } | Unsayable;
@@ -18,11 +22,11 @@ export type TranslatedBody = { readonly kind: 'body'; readonly bytes: Uint8Array
 const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 
 /** Also run in a thread: all of the job is data. */
-export function translateBody({ bytes, api, fields, shaping }: TranslationJob): TranslatedBody {
+export function translateBody({ bytes, api, fields, shaping, reasoning }: TranslationJob): TranslatedBody {
   const dialect = DIALECTS[api];
   if (dialect === undefined) return { kind: 'body', bytes };
   const { buffer, byteOffset, length } = bytes;
-  const chat = parseExactly(Buffer.from(buffer, byteOffset, length).toString());
+  const chat = withReasoning(parseExactly(Buffer.from(buffer, byteOffset, length).toString()), reasoning);
   const identities = new Map<string, string>();
   for (const name of IDENTITIES) {
     const value = chat[name];
@@ -38,4 +42,14 @@ export function translateBody({ bytes, api, fields, shaping }: TranslationJob): 
   const body = shaping.length === 0 ? translated.body : shapeObject(translated.body, shaping);
   // An array of its own, which a thread can hand over.
   return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(body)) };
+}
+
+function withReasoning(chat: JsonObject, reasoning: readonly AddedReasoning[]): JsonObject {
+  if (reasoning.length === 0 || !Array.isArray(chat.messages)) return chat;
+  const messages: unknown[] = [...chat.messages];
+  for (const { message, details } of reasoning) {
+    const known = messages[message];
+    if (isObject(known)) messages[message] = { ...known, reasoning_details: details };
+  }
+  return { ...chat, messages };
 }

@@ -41,6 +41,8 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
     delivery.hold.outputEnded(metered);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
     const last = usageEvent(delivery, relayed, metered) + (broken ? failureEvent(admitted, broken) : '') + DONE_EVENT;
+    // The client's next request may come at once.
+    const kept = broken ? undefined : admitted.reasoning?.keep(relayed.message, opened.target);
     const refused = await chargeResponse(
       delivery,
       opened,
@@ -59,6 +61,7 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
       },
       broken ? undefined : record?.whole(last),
     );
+    await kept;
     // The charge has stored the response. The client may take long to read the end.
     record?.release();
     const outcome = {

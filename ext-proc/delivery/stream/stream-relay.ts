@@ -1,4 +1,6 @@
 import { isObject } from '../../../core/json-object.ts';
+import { ProducedMessage } from '../../reasoning/produced-message.ts';
+import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
@@ -20,6 +22,8 @@ export interface RelayedStream {
   /** Absent: the stream was complete. */
   readonly failure?: ProviderFailure;
   readonly meter: ResponseMeter;
+  /** Absent: its reasoning is not kept. */
+  readonly message?: ProducedMessage;
   readonly usageFrame: UsageFrame;
   /** Absent: the client has left. */
   readonly client?: ResponseStream;
@@ -63,6 +67,7 @@ class StreamRelay {
   readonly #record: ResponseRecord | undefined;
   readonly #includeUsage: boolean;
   readonly #meter: ResponseMeter;
+  readonly #message: ProducedMessage | undefined;
   readonly #rewriter: ChunkRewriter;
   readonly #usageFrame: UsageFrame;
   readonly #template = new ContentTemplate();
@@ -76,6 +81,7 @@ class StreamRelay {
     this.#record = record;
     this.#includeUsage = admitted.chat.includeUsage;
     this.#meter = new ResponseMeter(admitted);
+    this.#message = admitted.reasoning && keepsReasoning(opened.target) ? new ProducedMessage() : undefined;
     this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
     this.#usageFrame = new UsageFrame(admitted);
   }
@@ -165,6 +171,7 @@ class StreamRelay {
 
   #takeChunk(text: string, completion: Completion): string {
     this.#meter.take(completion);
+    this.#message?.take(completion.choices);
     const event = this.#eventFor(text, completion);
     this.#template.learn(text, completion, event);
     return event;
@@ -199,6 +206,7 @@ class StreamRelay {
     return {
       ...(failure === undefined ? {} : { failure }),
       meter: this.#meter,
+      ...(this.#message === undefined ? {} : { message: this.#message }),
       usageFrame: this.#usageFrame,
       ...(this.#client === undefined ? {} : { client: this.#client }),
       lastEventMs: elapsedMs(this.#delivery),

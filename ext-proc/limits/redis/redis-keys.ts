@@ -51,6 +51,11 @@ export function takenOverKey(organizationId: string, generationId: string): stri
   return `${tagOf(organizationId)}:given-up:${generationId}`;
 }
 
+/** Name of the hash with the kept reasoning of one message. */
+export function reasoningKey(organizationId: string, name: string): string {
+  return `${tagOf(organizationId)}:reasoning:${name}`;
+}
+
 export function readsKey(keyId: string): string {
   return `${tagOf(keyId)}:reads:${keyId}`;
 }

@@ -5,6 +5,8 @@ import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
 import type { SharedStore } from '../../../database/limits-ownership/shared-store.ts';
 import type { SpoolMirror } from '../../billing/spool/spool-mirror.ts';
+import type { ReasoningStoreOptions } from '../../reasoning/store/memory-reasoning-store.ts';
+import type { ReasoningStore } from '../../reasoning/store/reasoning-store.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -30,6 +32,7 @@ import {
 } from './holds-call.ts';
 import { createLossDetection, TOUCH_EVERY_MS } from './loss-detection.ts';
 import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './redis-keys.ts';
+import { createRedisReasoningStore } from './redis-reasoning-store.ts';
 import { createSpoolMirror } from './redis-spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
@@ -51,6 +54,8 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
 
 export interface RedisLimitStore extends LimitStore, SharedStore {
   readonly spoolMirror: SpoolMirror;
+  /** Keeps reasoning over the same connection. */
+  keepReasoning(options: ReasoningStoreOptions): ReasoningStore;
   /** Milliseconds until every shard is open to admissions. */
   opensInMs(): Promise<number>;
 }
@@ -195,6 +200,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     countRefused,
     ...lossDetection,
     spoolMirror: createSpoolMirror(connection),
+    keepReasoning: (settings) => createRedisReasoningStore(connection, settings),
     async close() {
       clearInterval(timer);
       await connection.close();

@@ -19,6 +19,9 @@ const FILES = {
   mirrorList: ['mirror-list-n.lua'],
   mirrorRemove: ['mirror-remove-2.lua'],
   takeOverClaim: ['take-over-claim-2.lua'],
+  keepReasoning: ['keep-reasoning-1.lua'],
+  findReasoning: ['find-reasoning-n.lua'],
+  forgetReasoning: ['forget-reasoning-n.lua'],
 } as const;
 
 export type ScriptName = keyof typeof FILES;
@@ -42,6 +45,9 @@ export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
   mirrorList: read('mirrorList'),
   mirrorRemove: read('mirrorRemove'),
   takeOverClaim: read('takeOverClaim'),
+  keepReasoning: read('keepReasoning'),
+  findReasoning: read('findReasoning'),
+  forgetReasoning: read('forgetReasoning'),
 };
 
 function read(name: ScriptName): Script {

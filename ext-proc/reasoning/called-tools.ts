@@ -1,0 +1,70 @@
+import { isObject, type JsonObject } from '../../core/json-object.ts';
+
+/** One call of a tool in an assistant message, of a function or a custom tool. */
+export interface CalledTool {
+  readonly id: string;
+  readonly name: string;
+  /** Arguments of a function or input of a custom tool, as a text. */
+  readonly input: string;
+  readonly isCustom: boolean;
+}
+
+export const MOST_CALLS = 128;
+/** Ids have 20 to 64 characters as a rule. */
+const LONGEST_ID = 512;
+/** Names and inputs of one message. */
+export const LONGEST_INPUT = 256 * 1024;
+
+/** Calls of a message that a client has sent; `undefined` if they are of no known form. */
+export function calledTools(toolCalls: unknown): readonly CalledTool[] | undefined {
+  if (!Array.isArray(toolCalls) || toolCalls.length > MOST_CALLS) return undefined;
+  const calls = toolCalls.map(calledTool);
+  return calls.every((call) => call !== undefined) ? calls : undefined;
+}
+
+function calledTool(call: unknown): CalledTool | undefined {
+  if (!isObject(call) || typeof call.id !== 'string') return undefined;
+  const { id, function: called, custom } = call;
+  if (isObject(called)) return namedTool(id, called.name, called.arguments, false);
+  return isObject(custom) ? namedTool(id, custom.name, custom.input, true) : undefined;
+}
+
+function namedTool(id: string, name: unknown, input: unknown, isCustom: boolean): CalledTool | undefined {
+  return typeof name === 'string' && typeof input === 'string' ? { id, name, input, isCustom } : undefined;
+}
+
+/**
+ * One text for the same calls, however a client has written their arguments: LangChain and others
+ * parse them and write them again, with other white space, escapes and order. `undefined`: there
+ * are no calls, or more than can be compared.
+ */
+export function textOfCalls(calls: readonly CalledTool[]): string | undefined {
+  if (calls.length === 0 || calls.length > MOST_CALLS) return undefined;
+  if (calls.some(({ id }) => id === '' || id.length > LONGEST_ID)) return undefined;
+  const inputCharacters = calls.reduce((sum, { name, input }) => sum + name.length + input.length, 0);
+  if (inputCharacters > LONGEST_INPUT) return undefined;
+  return JSON.stringify(
+    calls.map(({ id, name, input, isCustom }) => [id, name, isCustom ? input : sameArguments(input)]),
+  );
+}
+
+/** Arguments as a value with its members in order; the text itself if it is no JSON. */
+function sameArguments(text: string): unknown {
+  try {
+    // A call without arguments comes back with an empty object.
+    return inOrder(JSON.parse(text.trim() === '' ? '{}' : text), 0);
+  } catch {
+    return text;
+  }
+}
+
+const DEEPEST = 128;
+
+function inOrder(value: unknown, depth: number): unknown {
+  if (depth > DEEPEST) throw new Error('nested too deep to be compared');
+  if (Array.isArray(value)) return value.map((one) => inOrder(one, depth + 1));
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).sort();
+  // Pairs, because an object orders names of digits by itself.
+  return { members: names.map((name) => [name, inOrder((value as JsonObject)[name], depth + 1)]) };
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../core/clock.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { createKeptReasoning } from './kept-reasoning.ts';
+import { ProducedMessage, type ProducedReasoning } from './produced-message.ts';
+import { reasoningSeal } from './reasoning-seal.ts';
+import { createMemoryReasoningStore } from './store/memory-reasoning-store.ts';
+import { type KeptReasoningResult, REASONING_BOUNDS, type ReasoningStore } from './store/reasoning-store.ts';
+
+const ORIGIN = { provider: 'alpha', model: 'its-model' };
+const DETAIL = { type: 'reasoning.encrypted', id: 'rs_1', data: 'c2VjcmV0IHRob3VnaHQ=', format: 'f', index: 0 };
+const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"it"}' } };
+
+const seal = reasoningSeal('org-1', 'sk-gw-one');
+
+function opened(given?: Partial<ReasoningStore>) {
+  const memory = createMemoryReasoningStore({ bounds: REASONING_BOUNDS, clock: systemClock, onEvicted: () => {} });
+  const results: [KeptReasoningResult, number][] = [];
+  const onFault = vi.fn<(error: unknown) => void>();
+  const kept = createKeptReasoning({
+    store: { ...memory, ...given },
+    onResult: (...result) => results.push(result),
+    onFault,
+    waitMs: 50,
+  });
+  return { kept, memory, results, onFault };
+}
+
+function produced(...choices: readonly object[]): ProducedReasoning {
+  const message = new ProducedMessage();
+  for (const choice of choices) message.take([choice]);
+  const reasoning = message.reasoning();
+  if (reasoning === undefined) throw new Error('no reasoning was produced');
+  return reasoning;
+}
+
+const PRODUCED = produced({ message: { content: null, tool_calls: [CALL], reasoning_details: [DETAIL] } });
+
+const returned = (...messages: readonly (readonly object[])[]) =>
+  messages.map((calls, at) => ({ message: 2 * at + 1, toolCalls: Buffer.from(JSON.stringify(calls)) }));
+
+describe('kept reasoning', () => {
+  it('is found by the calls of its message, with the target that it came from', async () => {
+    const { kept, results, memory } = opened();
+    await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
+    const other = { ...CALL, id: 'call_2' };
+    const found = await kept.find(seal, 'org-1', returned([other], [CALL]));
+    expect(found).toEqual([{ message: 3, ...ORIGIN, details: [DETAIL], json: Buffer.from(JSON.stringify([DETAIL])) }]);
+    expect(results).toEqual([
+      ['kept', 1],
+      ['found', 1],
+      ['missing', 1],
+    ]);
+    memory.close();
+  });
+
+  it('is that of a stream whose calls came in pieces', async () => {
+    const { kept, memory } = opened();
+    const streamed = produced(
+      { delta: { reasoning_details: [DETAIL] } },
+      { delta: { tool_calls: [{ index: 0, ...CALL, function: { name: 'look', arguments: '' } }] } },
+      { delta: { tool_calls: [{ index: 0, function: { arguments: '{"at"' } }] } },
+      { delta: { tool_calls: [{ index: 1, id: 'call_2', type: 'custom', custom: { name: 'say', input: '' } }] } },
+      { delta: { tool_calls: [{ index: 1, custom: { input: 'it' } }] } },
+      { delta: { tool_calls: [{ index: 0, function: { arguments: ':"it"}' } }] } },
+      { delta: { content: 'x' }, finish_reason: 'tool_calls' },
+    );
+    await kept.keep(seal, 'org-1', ORIGIN, streamed);
+    const custom = { id: 'call_2', type: 'custom', custom: { name: 'say', input: 'it' } };
+    expect(await kept.find(seal, 'org-1', returned([CALL]))).toEqual([]);
+    expect(await kept.find(seal, 'org-1', returned([CALL, custom]))).toMatchObject([{ details: [DETAIL] }]);
+    memory.close();
+  });
+
+  it('is sealed: no other API key finds it, and what somebody else wrote is not opened', async () => {
+    const sealedBytes: Buffer[] = [];
+    const { kept, memory } = opened();
+    const writing = createKeptReasoning({
+      store: {
+        ...memory,
+        keep: (message) => {
+          sealedBytes.push(message.sealed, Buffer.from(message.name));
+          return memory.keep(message);
+        },
+      },
+      onResult: () => {},
+      onFault: () => {},
+    });
+    await writing.keep(seal, 'org-1', ORIGIN, PRODUCED);
+    const stored = Buffer.concat(sealedBytes).toString('latin1');
+    for (const secret of [DETAIL.data, 'call_1', 'look', 'its-model']) expect(stored).not.toContain(secret);
+    expect(await kept.find(reasoningSeal('org-1', 'sk-gw-two'), 'org-1', returned([CALL]))).toEqual([]);
+    expect(await kept.find(reasoningSeal('org-2', 'sk-gw-one'), 'org-2', returned([CALL]))).toEqual([]);
+    const [sealed = Buffer.alloc(0)] = sealedBytes;
+    for (const at of [0, 20, sealed.length - 1]) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
+      const reading = opened({ find: async () => [changed] });
+      expect(await reading.kept.find(seal, 'org-1', returned([CALL]))).toEqual([]);
+      expect(reading.results).toEqual([['missing', 1]]);
+      reading.memory.close();
+    }
+    memory.close();
+  });
+
+  it.each([
+    ['unavailable', () => Promise.reject(new StoreUnavailable('gone')), 0],
+    ['silent', () => new Promise<never>(() => {}), 0],
+    ['broken', () => Promise.reject(new Error('a bug')), 1],
+  ])('is missing while its store is %s', async (_, call, faults) => {
+    const { kept, results, onFault, memory } = opened({ keep: call, find: call });
+    await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
+    expect(await kept.find(seal, 'org-1', returned([CALL], [{ ...CALL, id: 'call_2' }]))).toEqual([]);
+    expect(results).toEqual([
+      ['unavailable', 1],
+      ['unavailable', 2],
+    ]);
+    expect(onFault).toHaveBeenCalledTimes(2 * faults);
+    memory.close();
+  });
+
+  it.each([
+    ['has no calls', { message: { reasoning_details: [DETAIL] } }],
+    ['has no reasoning', { message: { tool_calls: [CALL] } }],
+    [
+      'has more reasoning than is kept',
+      { message: { tool_calls: [CALL], reasoning_details: Array(257).fill(DETAIL) } },
+    ],
+    [
+      'has longer reasoning than is kept',
+      { message: { tool_calls: [CALL], reasoning_details: [{ ...DETAIL, data: 'x'.repeat(300_000) }] } },
+    ],
+    [
+      'has more input than is kept',
+      {
+        message: {
+          tool_calls: [{ ...CALL, function: { name: 'x', arguments: 'x'.repeat(300_000) } }],
+          reasoning_details: [DETAIL],
+        },
+      },
+    ],
+    ['is of no known form', { message: { tool_calls: [7], reasoning_details: {} } }],
+  ])('is none where a message %s', (_, choice) => {
+    const message = new ProducedMessage();
+    message.take([choice]);
+    expect(message.reasoning()).toBeUndefined();
+  });
+});

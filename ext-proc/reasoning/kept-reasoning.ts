@@ -1,0 +1,141 @@
+import { setImmediate } from 'node:timers/promises';
+import { isObject, type JsonObject } from '../../core/json-object.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { CalledMessage } from '../chat/tool-loop.ts';
+import { settlesWithin } from '../delivery/waits/wait.ts';
+import { calledTools, textOfCalls } from './called-tools.ts';
+import type { ProducedReasoning } from './produced-message.ts';
+import type { ReasoningSeal } from './reasoning-seal.ts';
+import type { KeptReasoningResult, ReasoningStore } from './store/reasoning-store.ts';
+
+/** The reasoning that belongs to a message of a request, and the target that it came from. */
+export interface FoundReasoning extends ReasoningOrigin {
+  /** Index among the request's messages. */
+  readonly message: number;
+  readonly details: readonly JsonObject[];
+  /** The details as JSON. */
+  readonly json: Buffer;
+}
+
+/**
+ * Encrypted reasoning can be read by the account and the model that made it alone: OpenAI refuses
+ * a request with another's.
+ */
+export interface ReasoningOrigin {
+  readonly provider: string;
+  readonly model: string;
+}
+
+export interface KeptReasoning {
+  /** Keeps the reasoning of a response. Never rejects, and never takes long. */
+  keep(
+    seal: ReasoningSeal,
+    organizationId: string,
+    origin: ReasoningOrigin,
+    produced: ProducedReasoning,
+  ): Promise<void>;
+  /** Finds the reasoning of messages. Never rejects, and never takes long. */
+  find(
+    seal: ReasoningSeal,
+    organizationId: string,
+    messages: readonly CalledMessage[],
+  ): Promise<readonly FoundReasoning[]>;
+}
+
+export interface KeptReasoningOptions {
+  readonly store: ReasoningStore;
+  readonly onResult: (result: KeptReasoningResult, messages: number) => void;
+  /** Called with what is no outage. */
+  readonly onFault: (error: unknown) => void;
+  /** A request goes on without the store after this long. Longer only in tests. */
+  readonly waitMs?: number;
+}
+
+/** Redis replies in about 1 ms. Without it the model reasons once more. */
+const WAIT_MS = 100;
+
+/**
+ * Bound on the sealed reasoning of one request, enough for a long loop of an agent. The newest
+ * messages come first.
+ */
+const MOST_FOUND_BYTES = 1024 * 1024;
+
+/** Calls of so many bytes are compared without a pause, which takes about 1 ms. */
+const BYTES_AT_ONCE = 64 * 1024;
+/** Calls beyond so many bytes are not compared. */
+const MOST_COMPARED_BYTES = 2 * 1024 * 1024;
+
+export function createKeptReasoning(options: KeptReasoningOptions): KeptReasoning {
+  const { store, onResult, onFault, waitMs = WAIT_MS } = options;
+
+  /** `undefined`: it took too long or failed. */
+  async function inTime<Result>(work: Promise<Result>): Promise<Result | undefined> {
+    try {
+      if (await settlesWithin(work, waitMs)) return await work;
+      // A process that stood still finds the reply only now.
+      return await Promise.race([work, setImmediate(undefined)]);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) onFault(error);
+      return undefined;
+    }
+  }
+
+  return {
+    async keep(seal, organizationId, origin, { calls, details }) {
+      const text = textOfCalls(calls);
+      if (text === undefined) return onResult('full', 1);
+      const name = seal.nameOf(text);
+      const { provider, model } = origin;
+      const sealed = await seal.seal(name, Buffer.from(JSON.stringify({ provider, model, details })));
+      onResult((await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable', 1);
+    },
+    async find(seal, organizationId, messages) {
+      const named = await namesOf(seal, messages);
+      if (named.length === 0) return [];
+      const names = named.map(({ name }) => name);
+      const found = await inTime(store.find(organizationId, names, MOST_FOUND_BYTES));
+      if (found === undefined) {
+        onResult('unavailable', named.length);
+        return [];
+      }
+      const opened = named.flatMap(({ name, message }, at) => {
+        const sealed = found[at];
+        const reasoning = sealed && read(seal.open(name, sealed));
+        return reasoning === undefined ? [] : [{ ...reasoning, message }];
+      });
+      if (opened.length > 0) onResult('found', opened.length);
+      if (opened.length < named.length) onResult('missing', named.length - opened.length);
+      return opened;
+    },
+  };
+}
+
+interface NamedMessage {
+  readonly message: number;
+  readonly name: string;
+}
+
+/** Names of messages, the newest first. */
+async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Promise<readonly NamedMessage[]> {
+  const byName = new Map<string, NamedMessage>();
+  let [comparedBytes, sincePauseBytes] = [0, 0];
+  for (const { message, toolCalls } of messages.toReversed()) {
+    comparedBytes += toolCalls.length;
+    if (comparedBytes > MOST_COMPARED_BYTES) break;
+    const calls = calledTools(JSON.parse(toolCalls.toString()));
+    const text = calls && textOfCalls(calls);
+    const name = text && seal.nameOf(text);
+    if (name !== undefined && !byName.has(name)) byName.set(name, { message, name });
+    sincePauseBytes += toolCalls.length;
+    if (sincePauseBytes < BYTES_AT_ONCE) continue;
+    sincePauseBytes = 0;
+    await setImmediate();
+  }
+  return [...byName.values()];
+}
+
+function read(text: Buffer | undefined): Omit<FoundReasoning, 'message'> | undefined {
+  if (text === undefined) return undefined;
+  const { provider, model, details } = JSON.parse(text.toString()) as ReasoningOrigin & { details: JsonObject[] };
+  return { provider, model, details: details.filter(isObject), json: Buffer.from(JSON.stringify(details)) };
+}

@@ -1,0 +1,39 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../idempotency/sealed-segments.ts';
+
+/**
+ * Seals reasoning towards its store with keys that are derived from the request's API key, which
+ * nobody stores. A reader of Redis learns nothing, and another API key finds nothing: neither of
+ * the same organization nor of another one.
+ */
+export interface ReasoningSeal {
+  /** Name of the message that made these tool calls. */
+  nameOf(calls: string): string;
+  seal(name: string, text: Buffer): Promise<Buffer>;
+  /** `undefined`: it is not what was sealed under this name. */
+  open(name: string, sealed: Buffer): Buffer | undefined;
+}
+
+const KEY_BYTES = 32;
+
+export function reasoningSeal(organizationId: string, apiKey: string): ReasoningSeal {
+  const derive = (secret: string | Buffer, salt: string | Buffer, purpose: string) =>
+    Buffer.from(hkdfSync('sha256', secret, salt, purpose, KEY_BYTES));
+  const secret = derive(apiKey, organizationId, 'inference-gateway kept reasoning');
+  const nameKey = derive(secret, organizationId, 'names');
+  // Derived from a random salt, so no two messages have the same key.
+  const keyOf = (name: string) => (salt: Buffer) => derive(secret, salt, `message ${name}`);
+  return {
+    nameOf: (calls) => createHmac('sha256', nameKey).update(calls).digest('base64url'),
+    seal: (name, text) => sealSegments(text, keyOf(name)),
+    open(name, sealed) {
+      if (!isInSegments(sealed)) return undefined;
+      try {
+        return segmentOpener(sealed, sealed.length, keyOf(name))(sealed.subarray(HEAD_BYTES), 0);
+      } catch {
+        // Somebody else has written to Redis.
+        return undefined;
+      }
+    },
+  };
+}

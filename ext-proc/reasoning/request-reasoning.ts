@@ -1,0 +1,117 @@
+import type { Target } from '../../core/config/gateway-config.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
+import type { ChatWithModel } from '../chat/choose-model.ts';
+import { countTokens } from '../chat/held-body.ts';
+import type { InputTokens } from '../chat/tokens/input-tokens.ts';
+import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
+import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
+import { finish } from '../turns/steps.ts';
+import type { FoundReasoning, KeptReasoning } from './kept-reasoning.ts';
+import type { ProducedMessage } from './produced-message.ts';
+import { reasoningSeal } from './reasoning-seal.ts';
+
+/** Reasoning that one message of a request lacked. */
+export type AddedReasoning = Pick<FoundReasoning, 'message' | 'details'>;
+
+/** Reasoning that a request lacked, and the way to keep that of its response. */
+export interface RequestReasoning {
+  /** Returns what this target can read. */
+  of(target: Target): readonly AddedReasoning[];
+  /** Keeps the reasoning of a whole response. Never rejects, and never takes long. */
+  keep(message: ProducedMessage | undefined, target: Target): Promise<void>;
+}
+
+export interface ReasoningRequest extends ChatWithModel {
+  readonly organizationId: string;
+  /** The whole key, as the client sent it. */
+  readonly apiKey: string;
+  /** Memory of the request's body. */
+  readonly memory: Pick<MemoryReservation, 'take'>;
+}
+
+/** A chat request that is counted with the reasoning that it lacked. */
+export interface ChatWithReasoning extends ChatWithModel {
+  /** Absent: no target of the model has reasoning that is kept. */
+  readonly reasoning?: RequestReasoning;
+}
+
+/**
+ * Finds the reasoning that a request lacks. It stands in the request before the admission, so the
+ * hold covers it as if the client had sent it.
+ */
+export async function findReasoning(kept: KeptReasoning, request: ReasoningRequest): Promise<ChatWithReasoning> {
+  const { chat, choice, organizationId, apiKey, memory } = request;
+  if (!choice.model.targets.some(keepsReasoning)) return { chat, choice };
+  const messages = chat.calledMessages();
+  if (messages.length === 0 && !chat.hasTools) return { chat, choice };
+  const seal = reasoningSeal(organizationId, apiKey);
+  const found = messages.length === 0 ? [] : await kept.find(seal, organizationId, messages);
+  const added = found.length === 0 ? undefined : addedTokens(found);
+  const fits = added !== undefined && hasRoom(request, added) && memory.take(bytesOf(found));
+  let inserted = fits ? found : [];
+  const reasoning: RequestReasoning = {
+    of: (target) => readableBy(target, inserted),
+    async keep(message, target) {
+      const produced = message?.reasoning();
+      if (produced === undefined) return;
+      const { provider, model } = target;
+      await kept.keep(seal, organizationId, { provider: provider.name, model }, produced);
+    },
+  };
+  if (!fits) return { chat, choice, reasoning };
+  const free = () => {
+    inserted = [];
+  };
+  return { chat: withTokens(chat, added, free), choice, reasoning };
+}
+
+/** Other targets speak chat completions, where no reasoning comes back. */
+export function keepsReasoning({ api }: Target): boolean {
+  return api !== 'chat';
+}
+
+function bytesOf(found: readonly FoundReasoning[]): number {
+  return found.reduce((sum, { json }) => sum + json.length, 0);
+}
+
+/** Counts the details as if the client had sent them. */
+function addedTokens(found: readonly FoundReasoning[]): InputTokens {
+  const bytes = Buffer.concat(found.map(({ json }) => json));
+  const recorder = new PromptRecorder();
+  recorder.addJson({ start: 0, end: bytes.length });
+  const prompt = recorder.record();
+  return finish(countTokens({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true));
+}
+
+/** Reasoning that the client does not know of must not make its request too long. */
+function hasRoom({ chat, choice: { model, outputLimit } }: ChatWithModel, added: InputTokens): boolean {
+  return chat.inputTokens.estimate + added.estimate + outputLimit <= model.contextWindow;
+}
+
+function withTokens(chat: ChatRequest, added: InputTokens, free: () => void): ChatRequest {
+  const { inputTokens } = chat;
+  const { besidesText } = inputTokens;
+  return {
+    ...chat,
+    inputTokens: {
+      ...inputTokens,
+      estimate: inputTokens.estimate + added.estimate,
+      ceiling: inputTokens.ceiling + added.ceiling,
+      normalizedCeiling: inputTokens.normalizedCeiling + added.normalizedCeiling,
+      besidesText: {
+        estimate: besidesText.estimate + added.estimate,
+        ceiling: besidesText.ceiling + added.normalizedCeiling,
+      },
+    },
+    keepText(mostBytes) {
+      free();
+      return chat.keepText(mostBytes);
+    },
+    tokensOmitted: () => chat.tokensOmitted() + added.estimate,
+  };
+}
+
+function readableBy({ provider, model }: Target, found: readonly FoundReasoning[]): AddedReasoning[] {
+  const readable = found.filter((one) => one.provider === provider.name && one.model === model);
+  return readable.map(({ message, details }) => ({ message, details }));
+}

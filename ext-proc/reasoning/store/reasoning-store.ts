@@ -1,0 +1,53 @@
+/**
+ * Keeps the sealed reasoning of assistant messages for a short time, for clients that do not send
+ * it back (docs/design.md, "Kept reasoning"). Nothing depends on it but the quality of the next
+ * answer: what is evicted or lost is only missing. Methods reject with StoreUnavailable.
+ */
+export interface ReasoningStore {
+  /**
+   * Keeps one message. Another one of the same name makes the name ambiguous: neither is found
+   * until both would have expired. `full`: not kept, because it is too large or there is no memory.
+   */
+  keep(message: SealedMessage): Promise<'kept' | 'full'>;
+  /**
+   * Finds messages of an organization, in the order of `names`, up to so many bytes together.
+   * `undefined`: there is none.
+   */
+  find(organizationId: string, names: readonly string[], mostBytes: number): Promise<readonly (Buffer | undefined)[]>;
+  /** Bytes that this process has kept. */
+  heldBytes(): number;
+  /** Forgets what is in this process. What other processes share stays until it expires. */
+  close(): void;
+}
+
+export interface SealedMessage {
+  readonly organizationId: string;
+  /** Keyed hash, so that it belongs to one organization and says nothing. */
+  readonly name: string;
+  readonly sealed: Buffer;
+}
+
+/** Outcome for the reasoning of one message. */
+export type KeptReasoningResult = 'kept' | 'full' | 'found' | 'missing' | 'unavailable';
+
+/** Bounds of what one process keeps. */
+export interface ReasoningBounds {
+  /** Largest sealed message. */
+  readonly messageBytes: number;
+  /** Above it the oldest messages of the organization are evicted. */
+  readonly organizationBytes: number;
+  /** Above it the oldest messages of the organization that has kept the most are evicted. */
+  readonly totalBytes: number;
+  readonly expiresAfterMs: number;
+}
+
+/**
+ * The reasoning of a message has 1 to 4 KB as a rule; thinking of 64,000 tokens has 256 KiB. An
+ * agent that works for an hour needs it from one call of a tool to the next.
+ */
+export const REASONING_BOUNDS: ReasoningBounds = {
+  messageBytes: 256 * 1024,
+  organizationBytes: 16 * 1024 * 1024,
+  totalBytes: 64 * 1024 * 1024,
+  expiresAfterMs: 3_600_000,
+};
