@@ -51,7 +51,13 @@ export interface TestModel {
   readonly tokenizer?: string;
   readonly usd_per_million_tokens?: { readonly input: number; readonly cached_input?: number; readonly output: number };
   readonly timeouts?: { readonly first_byte?: string; readonly stream_idle?: string };
-  readonly targets?: ReadonlyArray<{ readonly provider: string; readonly model: string; readonly weight?: number }>;
+  readonly targets?: ReadonlyArray<{
+    readonly provider: string;
+    readonly model: string;
+    readonly weight?: number;
+    readonly api?: string;
+    readonly reasoning_budgets?: Readonly<Record<string, number>>;
+  }>;
   readonly disabled?: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts
 import { runCommandLine } from '../../../operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
-import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redis-server.ts';
 import { requirement } from '../../harness/requirement.ts';
 import { addFiles, findSecrets, lookEverywhere, type Places } from '../../harness/secret-places.ts';
@@ -14,6 +14,7 @@ import { type Stack, startStack } from '../../harness/stack.ts';
 import { PROVIDER_SECRET } from '../../harness/test-config.ts';
 import type { TestProcess } from '../../launchers/child-process.ts';
 import { errorAnswer, jsonAnswer, rawAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
+import { AGENT_APIS, reasoningOf, TOOL, TURNS } from '../../provider/agent-provider.ts';
 import type { Act, Call } from '../../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
@@ -28,6 +29,7 @@ const WRONG_PASSWORD = 'wrong password sentinel 7a31';
 const OWN_PASSWORD = 'own password sentinel 52fe';
 const INVITED_PASSWORD = 'invited password sentinel b9d0';
 const MESSAGES = [{ role: 'user', content: PROMPT }];
+const THINKS = { provider: 'fake', model: 'thinks', api: 'responses' };
 
 let provider: FakeProvider;
 let redis: TestRedis;
@@ -63,7 +65,7 @@ requirement(missingRedis, () => {
       env: { LOG_LEVEL: 'trace' },
       config: {
         providers: { fake: { base_url: provider.baseUrl } },
-        models: { one: {} },
+        models: { one: {}, thinks: { capabilities: ['tools'], targets: [THINKS] } },
         retries: { per_target: 0 },
         redis: redis.url,
       },
@@ -82,6 +84,7 @@ requirement(missingRedis, () => {
   describe('a journey', () => {
     test('of people: keys, passwords and links', peopleDoEverything);
     test('of requests: good, bad, repeated, streamed, malformed', requestsOfEveryKind);
+    test('of an agent whose reasoning is kept in Redis', agentThinks);
     test('leaves no secret behind', async () => {
       await expect.poll(() => stack.logs().split('"request_id"').length).toBeGreaterThan(20);
       const places = await lookEverywhere(stack, redis.admin);
@@ -232,6 +235,26 @@ async function requestsOfEveryKind(): Promise<void> {
   }
   nobody.close();
   ofPage.close();
+}
+
+async function agentThinks(): Promise<void> {
+  const [api] = AGENT_APIS;
+  secrets.REASONING = reasoningOf(1);
+  provider.script('thinks', api.answer(1), api.answer(TURNS));
+  const tools = [{ type: 'function', function: { name: TOOL } }];
+  const turn = async (messages: readonly object[]) =>
+    jsonOf<{ choices: { message: { tool_calls: { id: string }[] } }[] }>(
+      await client.chat({ model: 'thinks', tools, messages }),
+    );
+  const { tool_calls } = (await turn(MESSAGES)).choices[0]?.message ?? {};
+  const results = tool_calls?.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'seen' })) ?? [];
+  // A busy Redis may be passed over once.
+  await expect
+    .poll(async () => {
+      await turn([...MESSAGES, { role: 'assistant', tool_calls }, ...results]);
+      return provider.requests('thinks').at(-1)?.body.toString();
+    })
+    .toContain(reasoningOf(1));
 }
 
 /** Sends bytes that Envoy refuses before the gateway sees them. */

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import type { Customer } from '../harness/operator.ts';
+import { type GatewayOptions, withGateway } from '../harness/with-gateway.ts';
+import { AGENT_APIS, type AgentApi, ANSWER, expectedIn, TURNS, usageOf } from '../provider/agent-provider.ts';
+import type { Act } from '../provider/call.ts';
+
+/** A loop of an agent with a tool, as users of a library write it. */
+export interface Agent {
+  readonly name: string;
+  run(options: AgentOptions): Promise<AgentResult>;
+}
+
+export interface AgentOptions {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly model: string;
+  readonly stream: boolean;
+}
+
+export interface AgentResult {
+  readonly answer?: string;
+  /** Code of the error that the library has reported. */
+  readonly errorCode?: string | null;
+}
+
+/** USD for a million tokens, of which a token has a fraction of a nano-dollar. */
+const PRICES = { input: 1.2345, cached_input: 0.12345, output: 9.8765 };
+/** The same in pico-dollars a token. */
+const PICO_USD = { input: 1_234_500n, cached: 123_450n, output: 9_876_500n };
+
+function costNanoUsd(turn: number): bigint {
+  const { prompt, cached, completion } = usageOf(turn);
+  const input = BigInt(prompt - cached) * PICO_USD.input + BigInt(cached) * PICO_USD.cached;
+  return (input + BigInt(completion) * PICO_USD.output + 999n) / 1_000n;
+}
+
+const modelOf = ({ api }: AgentApi): string => `thinks-over-${api}`;
+
+/** The gateway of a file with agents. */
+export function withAgentGateway(): ReturnType<typeof withGateway> {
+  const models = AGENT_APIS.map((one) => [modelOf(one), modelFor(one)] as const);
+  return withGateway({ config: { models: Object.fromEntries(models), retries: { per_target: 0 } } });
+}
+
+function modelFor(one: AgentApi): GatewayOptions['config']['models'][string] {
+  const budgets = one.api === 'anthropic' ? { reasoning_budgets: { medium: 2_048 } } : {};
+  return {
+    capabilities: ['tools'],
+    reasoning_efforts: ['medium'],
+    usd_per_million_tokens: PRICES,
+    targets: [{ provider: 'fake', model: modelOf(one), api: one.api, ...budgets }],
+  };
+}
+
+/** Ten turns with each API, whole and streamed, and one that is cut in the fifth. */
+export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run }: Agent): void {
+  describe.each(AGENT_APIS)(`${name} through api: $api`, (api) => {
+    const model = modelOf(api);
+
+    /** Runs a loop. Returns what each turn was charged, too. */
+    async function loop(customer: Customer, stream: boolean, acts: readonly Act[]) {
+      const { operator, origin } = gateway.stack;
+      const before = gateway.provider.requests(model).length;
+      const balances: bigint[] = [];
+      const noteBalance = async () => {
+        const organization = await operator.administration.organization(customer.organizationId);
+        balances.push(organization?.balanceNanoUsd ?? 0n);
+      };
+      // A charge is committed before its response ends, so before the next request.
+      const noting = acts.map(
+        (act): Act =>
+          async (call) => {
+            await noteBalance();
+            await act(call);
+          },
+      );
+      const [first, ...others] = noting;
+      if (first === undefined) throw new Error('a loop needs turns');
+      gateway.provider.script(model, first, ...others);
+      const result = await run({ baseUrl: `${origin}/v1`, key: customer.key, model, stream });
+      await noteBalance();
+      const charges = balances.slice(1).map((balance, turn) => (balances[turn] ?? 0n) - balance);
+      return { result, charges, requests: gateway.provider.requests(model).slice(before) };
+    }
+
+    const turns = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+    test.each([false, true])('thinks on from turn to turn, and pays for each of them, stream: %s', async (stream) => {
+      const customer = await gateway.stack.operator.customer();
+      const all = turns(1, TURNS);
+      const { result, charges, requests } = await loop(
+        customer,
+        stream,
+        all.map((turn) => api.answer(turn)),
+      );
+      expect(result).toEqual({ answer: ANSWER });
+      expect(requests.map((seen) => api.partsIn(seen))).toEqual(all.map(expectedIn));
+      expect(requests.map(({ stream }) => stream)).toEqual(all.map(() => stream));
+      expect(requests.every(({ json }) => json?.thinking !== undefined || json?.reasoning !== undefined)).toBe(true);
+      expect(charges).toEqual(all.map(costNanoUsd));
+    });
+
+    test('reports a stream that is cut in turn 5', async () => {
+      const customer = await gateway.stack.operator.customer();
+      const acts = [...turns(1, 4).map((turn) => api.answer(turn)), api.cut(5)];
+      const { result, charges, requests } = await loop(customer, true, acts);
+      expect(result).toEqual({ errorCode: 'upstream_error' });
+      expect(requests.map((seen) => api.partsIn(seen))).toEqual(turns(1, 5).map(expectedIn));
+      expect(charges.slice(0, 4)).toEqual(turns(1, 4).map(costNanoUsd));
+      expect(charges[4]).toBeGreaterThan(0n);
+    });
+  });
+}
