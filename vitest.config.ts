@@ -151,6 +151,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'openapi',
+          ...PATIENT,
+          include: ['test/openapi/*.test.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
+        },
+      },
+      {
+        test: {
           name: 'clients',
           ...PATIENT,
           // A process each, of which some compute for ten seconds before their first request.

@@ -1,9 +1,9 @@
 // Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
-// with --test the Python packages of the tests. With --clients, and in CI with --test, it installs
-// the client libraries that the project `clients` runs. Plain JavaScript without dependencies,
-// because it runs on Node 20 before anything is installed. Prints to standard error only: the
-// output of the command after it stays clean. With --quiet, for commands that serve no page, it
-// prints problems only and builds none.
+// with --test the Python packages of the tests. With --clients it installs the client libraries
+// that the project `clients` runs, with --openapi Schemathesis, and in CI with --test both. Plain
+// JavaScript without dependencies, because it runs on Node 20 before anything is installed. Prints
+// to standard error only: the output of the command after it stays clean. With --quiet, for
+// commands that serve no page, it prints problems only and builds none.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +18,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
 const withClients = process.argv.includes('--clients') || (forTests && process.env.CI === 'true');
+const withSchemathesis = process.argv.includes('--openapi') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders that the page may import from (test/architecture/import-order.ts). */
 const PAGE_SOURCES = ['package-lock.json', 'core', 'dashboard/contract', 'dashboard/web'];
@@ -31,7 +32,18 @@ const STEPS = [
   { folder: '.cache/compiled', sources: ['package-lock.json'], make: compilePrograms, needed: true },
   { isDone: envoyIsReady, make: installEnvoy, needed: true },
   { folder: 'dashboard/dist', sources: PAGE_SOURCES, make: buildPage, isLeftOut: quiet },
-  { folder: '.cache/python', sources: ['test/requirements.txt'], make: preparePython, isLeftOut: !forTests },
+  {
+    folder: '.cache/python',
+    sources: ['test/requirements.txt'],
+    make: () => installPython('.cache/python', 'test/requirements.txt'),
+    isLeftOut: !forTests,
+  },
+  {
+    folder: '.cache/schemathesis',
+    sources: ['test/openapi/requirements.txt'],
+    make: () => installPython('.cache/schemathesis', 'test/openapi/requirements.txt'),
+    isLeftOut: !withSchemathesis,
+  },
   ...CLIENT_STEPS.map((step) => ({ ...step, isLeftOut: !withClients })),
 ].filter(({ isLeftOut }) => !isLeftOut);
 
@@ -64,11 +76,12 @@ function buildPage() {
   return `The dashboard's page could not be built; everything else works without it. vite build said:\n    ${output}`;
 }
 
-function preparePython() {
-  say('Preparing Python for the tests of SDK and manifests …');
-  const folder = join(root, '.cache/python');
+/** Each of the requirements in an environment of its own: they want other versions of packages. */
+function installPython(name, requirements) {
+  say(`Installing ${requirements} …`);
+  const folder = join(root, name);
   rmSync(folder, { recursive: true, force: true });
-  const install = ['install', '--quiet', '--disable-pip-version-check', '--requirement', 'test/requirements.txt'];
+  const install = ['install', '--quiet', '--disable-pip-version-check', '--requirement', requirements];
   for (const [command, args] of [
     ['python3', ['-m', 'venv', folder]],
     [join(folder, 'bin/python'), ['-m', 'pip', ...install]],
@@ -77,7 +90,7 @@ function preparePython() {
     if (ok) continue;
     // Tests look for the folder.
     rmSync(folder, { recursive: true, force: true });
-    return `The tests that need Python will be skipped: ${args[1]} failed.\n    ${output}`;
+    return `The tests that need ${requirements} will be skipped: ${args[1]} failed.\n    ${output}`;
   }
   return undefined;
 }

@@ -27,11 +27,9 @@ function problemOf(method: string, path: string, { status, headers, text }: Rece
   const ofHeaders = headersProblem(found[1], headers);
   if (ofHeaders !== undefined || method === 'HEAD') return ofHeaders;
   const type = String(headers['content-type']);
-  const media = found[1].content[type];
-  if (media === undefined) return `no such content-type: ${type}`;
-  const at = `${found[0]}/content/${type.replace('/', '~1')}`;
-  if (media['x-event-schema'] !== undefined) return eventsProblem(validator(`${at}/x-event-schema`), text);
-  return valueProblem(validator(`${at}/schema`), text);
+  if (found[1].content[type] === undefined) return `no such content-type: ${type}`;
+  if (type === 'text/event-stream') return eventsProblem(validator('/components/schemas/ChatCompletionEvent'), text);
+  return valueProblem(validator(`${found[0]}/content/${type.replace('/', '~1')}/schema`), text);
 }
 
 /** The pointer to a response, and the response. */
