@@ -13,12 +13,21 @@ export interface Client {
   readonly error: string;
   /** The gateway's code in that error. `undefined`: its message only. */
   readonly code?: string;
+  /** Another code that the library has made of the status, in `error.code`. */
+  readonly ownCode?: string;
+  /** Why it has no stream. */
+  readonly lacksStream?: string;
   /** Role of a message with a tool's result. Default: `tool`. */
   readonly resultRole?: 'user';
+  /** How it gets to the arguments of a tool. Default: it sends `tools`. */
+  readonly asksFor?: 'a JSON Schema' | 'text';
+  /** Requests of a run with a tool. Default: 2. */
+  readonly toolRequests?: 3;
 }
 
 const OF_OPENAI = { error: 'APIError', code: 'error.code' };
 const OF_OPENAI_PYTHON = { error: 'APIStatusError', code: 'error.code' };
+const CAUSED = 'error.__cause__.code';
 const OF_AI_SDK = { error: 'APICallError', code: 'error.data.error.code' };
 
 export const CLIENTS: readonly Client[] = [
@@ -42,6 +51,49 @@ export const CLIENTS: readonly Client[] = [
   { name: 'Agno', file: 'agno_client', runtime: 'openai-3', error: 'status: RunStatus.error' },
   { name: 'smolagents', file: 'smolagents_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON, resultRole: 'user' },
   { name: 'Haystack', file: 'haystack_client', runtime: 'openai-3', ...OF_OPENAI_PYTHON },
+  {
+    name: 'Semantic Kernel',
+    file: 'semantic_kernel_client',
+    runtime: 'pydantic-2.13',
+    error: 'ServiceResponseException',
+    code: CAUSED,
+  },
+  {
+    name: 'instructor',
+    file: 'instructor_client',
+    runtime: 'pydantic-2.13',
+    error: 'InstructorRetryException',
+    code: CAUSED,
+    resultRole: 'user',
+  },
+  {
+    name: 'DSPy',
+    file: 'dspy_client',
+    runtime: 'openai-2',
+    error: 'LMBillingError',
+    ownCode: 'billing',
+    resultRole: 'user',
+    asksFor: 'text',
+    toolRequests: 3,
+  },
+  {
+    name: 'browser-use',
+    file: 'browser_use_client',
+    runtime: 'openai-2',
+    error: 'ModelProviderError',
+    code: CAUSED,
+    lacksStream: 'It has no streams.',
+    resultRole: 'user',
+    asksFor: 'a JSON Schema',
+  },
+  {
+    name: 'mem0',
+    file: 'mem0_client',
+    runtime: 'pydantic-2.13',
+    ...OF_OPENAI_PYTHON,
+    lacksStream: 'It has no streams.',
+    resultRole: 'user',
+  },
   { name: 'LiteLLM', file: 'litellm_client', runtime: 'openai-2', error: 'APIError' },
   { name: 'pi-ai', file: 'pi-ai', runtime: 'node', error: "stopReason: 'error'" },
   { name: 'Continue', file: 'continue', runtime: 'node', ...OF_OPENAI },

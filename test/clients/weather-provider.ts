@@ -1,18 +1,24 @@
-import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { jsonAnswer, raw, streamAnswer, streamThen } from '../provider/acts.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
-import { DEFAULT_TEXT } from '../provider/chat-format.ts';
+import { chunkBody, DONE, sse } from '../provider/chat-format.ts';
+import { dspyAnswer } from './dspy-answer.ts';
 
 /** Parts of a request that the answer depends on. */
 interface Conversation {
   readonly messages: ReadonlyArray<{ readonly role: string; readonly content?: unknown }>;
   readonly tools?: ReadonlyArray<{ readonly function: { readonly name: string } }>;
+  readonly response_format?: { readonly type: string };
 }
 
 /** The tool's result for the city that the provider asks for. */
 const WEATHER = '21 degrees and sunny in Kyiv';
-const CALL = { id: 'call_kyiv', name: 'weather', arguments: '{"city":"Kyiv"}' };
-/** The tool that ends a run of smolagents. */
-const FINAL = { id: 'call_final', name: 'final_answer', arguments: JSON.stringify({ answer: DEFAULT_TEXT }) };
+const CITY = '{"city":"Kyiv"}';
+/** Tools by which smolagents ends a run and instructor takes an answer, with their arguments. */
+const GREETINGS: Readonly<Record<string, readonly string[]>> = {
+  final_answer: ['{"answer":"Hello from', ' the provider."}'],
+  Greeting: ['{"text":"Hello from', ' the provider."}'],
+  PartialGreeting: ['{"text":"Hello from', ' the provider."}'],
+};
 
 const conversationOf = ({ json }: SeenRequest) => json as unknown as Conversation;
 
@@ -21,12 +27,34 @@ export const toolsOf = (seen: SeenRequest): readonly string[] =>
 
 /** Role of the message that has the tool's result; `undefined` before there is one. */
 export const roleOfWeather = (seen: SeenRequest): string | undefined =>
-  conversationOf(seen).messages.find(({ content }) => JSON.stringify(content)?.includes(WEATHER))?.role;
+  conversationOf(seen).messages.findLast(({ content }) => JSON.stringify(content)?.includes(WEATHER))?.role;
 
 /** Calls the tool when there is one and it was not called yet, else says hello. */
 export const weatherProvider: Act = (call) => {
+  const { messages, response_format } = conversationOf(call.seen);
   const tools = toolsOf(call.seen);
-  const wanted = roleOfWeather(call.seen) === undefined ? CALL : FINAL;
-  const content = tools.includes(wanted.name) ? { toolCalls: [wanted] } : {};
-  return (call.seen.stream ? streamAnswer(content) : jsonAnswer(content))(call);
+  const isKnown = roleOfWeather(call.seen) !== undefined;
+  const weather = tools.find((name) => name.endsWith('weather'));
+  if (weather !== undefined && !isKnown) return callTool(weather, [CITY])(call);
+  for (const name of tools) if (GREETINGS[name]) return callTool(name, GREETINGS[name])(call);
+  const text = response_format?.type === 'json_schema' ? CITY : dspyAnswer(String(messages.at(-1)?.content), isKnown);
+  const pieces = text?.match(/.{1,9}/gs);
+  return (call.seen.stream ? streamAnswer(pieces ? { pieces } : {}) : jsonAnswer(text ? { text } : {}))(call);
 };
+
+/** Streams its arguments in these pieces. */
+function callTool(name: string, pieces: readonly string[]): Act {
+  const content = { toolCalls: [{ id: `call_${name}`, name, arguments: pieces.join('') }] };
+  return (call) => {
+    if (!call.seen.stream) return jsonAnswer(content)(call);
+    const { model } = call.seen;
+    const chunks = [
+      ...pieces.map((text) =>
+        chunkBody({ model, delta: { tool_calls: [{ index: 0, function: { arguments: text } }] } }),
+      ),
+      chunkBody({ model, finishReason: 'tool_calls' }),
+    ];
+    // Two events: the role, and the head of the call.
+    return streamThen(2, raw(`${chunks.map(sse).join('')}${DONE}`), content)(call);
+  };
+}
