@@ -4,7 +4,7 @@
  */
 export interface Scenario {
   readonly name: string;
-  readonly model: 'json' | 'fast-stream' | 'paced-stream';
+  readonly model: 'json' | 'fast-stream' | 'openai-stream' | 'paced-stream';
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
@@ -75,6 +75,7 @@ export const SCENARIOS: readonly Scenario[] = [
   LARGE,
   { ...LARGE, name: '100 KB, c=1', concurrency: 1, requests: 200, warmUps: 1 },
   FAST_STREAMS,
+  { ...FAST_STREAMS, name: '200 events of OpenAI, c=16', model: 'openai-stream' },
   pacedStreams(200, 2),
   pacedStreams(2000, 0.5),
 ];

@@ -93,7 +93,7 @@ export async function startSides(names: readonly SideName[]): Promise<BenchSetup
 function configOf(provider: MockProvider): TestConfig {
   return {
     providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
-    models: { json: {}, 'fast-stream': {}, 'paced-stream': {} },
+    models: { json: {}, 'fast-stream': {}, 'openai-stream': {}, 'paced-stream': {} },
     timeouts: { first_byte: '60s', stream_idle: '60s', total: '120s' },
   };
 }

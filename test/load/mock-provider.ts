@@ -1,7 +1,8 @@
 /**
  * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no
  * parsing. In its own process for load and bench. Models: `json` (1 KB), `fast-stream` (200 events
- * at once), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json` (50 MB),
+ * at once), `openai-stream` (the same with the members that OpenAI sends), `paced-stream` (10
+ * events, 300 ms apart), `big-stream` and `big-json` (50 MB),
  * `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -17,11 +18,24 @@ const usage = { prompt_tokens: 200, completion_tokens: 200, total_tokens: 400 };
 const BIG_BYTES = 50_000_000;
 const json = Buffer.from(completionBody({ model: 'json', text: 'x'.repeat(700), usage }));
 const fast = eventsOf('fast-stream', FAST_EVENTS);
+const openai = fast.map(asOpenAi);
 const paced = eventsOf('paced-stream', PACED_EVENTS);
 
 function eventsOf(model: string, count: number): Buffer[] {
   const pieces = Array.from({ length: count }, (_, index) => ` word${index}`);
   return [...streamEvents({ model, pieces, usage }), DONE].map((text) => Buffer.from(text));
+}
+
+/**
+ * As api.openai.com writes a chunk, with padding against guesses from the length of what it says.
+ */
+function asOpenAi(event: Buffer, index: number): Buffer {
+  const text = event.toString();
+  if (!text.includes('"content"')) return event;
+  const more = { service_tier: 'default', system_fingerprint: 'fp_0123456789', usage: null };
+  const padding = 'aB3dE5fG7hI9kL1m'.slice(0, 1 + ((index * 7) % 16));
+  const members = JSON.stringify({ ...more, obfuscation: padding }).slice(1);
+  return Buffer.from(text.replace(/}\n\n$/, `,${members}\n\n`));
 }
 
 const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
@@ -32,7 +46,8 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
     model ||= /"model":\s*"([\w-]+)"/.exec(piece.toString('latin1'))?.[1] ?? '';
   });
   request.on('end', () => {
-    if (model === 'fast-stream') return playFast(response);
+    if (model === 'fast-stream') return playFast(response, fast);
+    if (model === 'openai-stream') return playFast(response, openai);
     if (model === 'paced-stream') return playPaced(response);
     if (model === 'big-stream') return playBig(response);
     if (model === 'big-json') return playBigJson(response);
@@ -44,12 +59,12 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
 });
 
 /** One write per event, so that they travel as a provider's would: many small ones. */
-function playFast(response: ServerResponse): void {
+function playFast(response: ServerResponse, events: readonly Buffer[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   let next = 0;
   const step = (): void => {
-    for (let burst = 0; burst < 4 && next < fast.length; burst++) response.write(fast[next++]);
-    if (next < fast.length) setImmediate(step);
+    for (let burst = 0; burst < 4 && next < events.length; burst++) response.write(events[next++]);
+    if (next < events.length) setImmediate(step);
     else response.end();
   };
   step();

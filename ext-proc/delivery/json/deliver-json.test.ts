@@ -50,7 +50,7 @@ describe('a JSON answer', () => {
 
   test('keeps numbers and escapes as the provider wrote them', async () => {
     const text =
-      '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"}}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
+      '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
     egress.respondWith((response) => response.end(text));
     const to = client();
     await deliverTo(delivery, to, admittedRequest());

@@ -6,6 +6,7 @@ import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provide
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { editObject, membersOf } from './json-members.ts';
 import type { MeasuredText } from './produced-text.ts';
+import { withFinishReasons } from './repairs.ts';
 import { hidingEdits } from './shown-members.ts';
 import { errorListIn } from './stream-event.ts';
 
@@ -51,14 +52,15 @@ function parseResponse(text: string): JsonObject | undefined {
 }
 
 function readCompletion(
-  text: string,
+  given: string,
   json: JsonObject | undefined,
   { generationId, model }: ResponseNames,
 ): ProviderResponse | ProviderFailure {
-  if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;
+  if (json === undefined) return errorListIn(given) ?? FAILURES.malformed;
   if (hasError(json)) return bodyFailure(json);
-  const completion = asCompletion(json);
-  if (completion === undefined || completion.choices.length === 0) return FAILURES.malformed;
+  const answered = asCompletion(json);
+  if (answered === undefined || answered.choices.length === 0) return FAILURES.malformed;
+  const { text, completion } = withFinishReasons(given, answered);
   const members = membersOf(text);
   const sent = members.findLast((member) => member.name === 'usage');
   const edits = {

@@ -97,6 +97,11 @@ export class ResponseMeter {
     return this.#mismatch;
   }
 
+  /** Choices that have not said why they ended, at most so many as were asked for. */
+  unfinished(): readonly unknown[] {
+    return [...this.#open].slice(0, this.#bounds.completions);
+  }
+
   /** Every choice that was asked for has said why it ended. */
   allFinished(): boolean {
     return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;

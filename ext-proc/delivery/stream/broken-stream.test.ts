@@ -8,6 +8,41 @@ const { egress, deliverStream } = await openDelivery();
 const FAILED =
   'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
 
+describe('a stream that the provider left imperfect', () => {
+  test.each<[string, string | null]>([
+    ['names none', null],
+    ['has an empty one', ''],
+  ])('has a finish reason where it %s', async (_, reason) => {
+    egress.respondWith(sendStream([...HELLO, chunk({ content: '!' }, reason), DONE]));
+    const { charges, text } = await deliverStream({ includeUsage: true });
+    const chunks = text.split('\n\n').slice(3, -3);
+    expect(chunks.map((one) => JSON.parse(one.slice(6)).choices[0])).toMatchObject([
+      { delta: { content: '!' }, finish_reason: null },
+      { index: 0, delta: {}, finish_reason: 'stop' },
+    ]);
+    expect(text.endsWith(DONE)).toBe(true);
+    expect(charges).toMatchObject([{ finishReason: 'stop' }]);
+  });
+
+  test('has calls with their index, and they are the reason of its end', async () => {
+    const call = (id: string) =>
+      chunk({ tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }] });
+    egress.respondWith(sendStream([call('a'), call('b'), chunk({}, ''), DONE]));
+    const { charges, text } = await deliverStream();
+    const choices = text
+      .split('\n\n')
+      .slice(0, -2)
+      .map((one) => JSON.parse(one.slice(6)).choices[0]);
+    expect(choices).toMatchObject([
+      { delta: { tool_calls: [{ index: 0, id: 'a' }] } },
+      { delta: { tool_calls: [{ index: 1, id: 'b' }] } },
+      { finish_reason: null },
+      { delta: {}, finish_reason: 'tool_calls' },
+    ]);
+    expect(charges).toMatchObject([{ finishReason: 'tool_calls' }]);
+  });
+});
+
 describe('a stream that fails midway', () => {
   const resets = (response: { destroy(): unknown }) => response.destroy();
   const stalls = () => undefined;

@@ -24,10 +24,10 @@ const chunk = (content: unknown, more: object = {}) =>
 describe('a chunk that differs in its content only', () => {
   test('matches, and gives the event that editing it would give', () => {
     const template = learning(chunk('one'));
-    expect(template.match(chunk(' two é漢👩'))).toBe(' two é漢👩');
-    expect(template.eventWith(' two')).toBe(
-      dataEvent(chunk(' two').replace('c-1', 'gen-1').replace('"m"', '"public"')),
-    );
+    expect(template.match(chunk(' two é漢👩'))).toEqual({
+      content: ' two é漢👩',
+      event: dataEvent(chunk(' two é漢👩').replace('c-1', 'gen-1').replace('"m"', '"public"')),
+    });
   });
 
   test('matches only what JSON reads as that content', () => {
@@ -43,8 +43,8 @@ describe('a chunk that differs in its content only', () => {
           const matched = template.match(head + middle + tail);
           if (matched === undefined) return;
           const parsed = parseObject(head + middle + tail);
-          expect(parsed).toEqual(parseObject(chunk(matched)));
-          expect(JSON.parse(template.eventWith(matched).slice(6))).toEqual({ ...parsed, id: 'gen-1', model: 'public' });
+          expect(parsed).toEqual(parseObject(chunk(matched.content)));
+          expect(JSON.parse(matched.event.slice(6))).toEqual({ ...parsed, id: 'gen-1', model: 'public' });
         },
       ),
       { numRuns: 2000 },
@@ -90,8 +90,35 @@ describe('a chunk that differs in its content only', () => {
   test('is learnt anew when the stream goes on differently', () => {
     const other = (content: string) => chunk(content).replace('c-1', 'c-2');
     const template = learning(chunk('one'), other('one'));
-    expect(template.match(other('two'))).toBe('two');
+    expect(template.match(other('two'))?.content).toBe('two');
     expect(template.match(chunk('two'))).toBeUndefined();
+  });
+});
+
+describe('padding', () => {
+  const padded = (content: string, padding: string) => chunk(content).replace(/}$/, `,"obfuscation":"${padding}"}`);
+
+  test('of any length is passed on, and the chunk matches', () => {
+    const template = learning(padded('one', 'aB3'));
+    for (const padding of ['', 'x', 'aB3dE5fG7hI9']) {
+      expect(template.match(padded('two', padding))).toEqual({
+        content: 'two',
+        event: dataEvent(padded('two', padding).replace('c-1', 'gen-1').replace('"m"', '"public"')),
+      });
+    }
+    expect(template.match(padded('two', 'a\\"b'))).toBeUndefined();
+    expect(template.match(chunk('two'))).toBeUndefined();
+    expect(template.match(padded('two', 'x').replace('}', ',"usage":{}}'))).toBeUndefined();
+  });
+
+  test('is taken in a row, each with its own', () => {
+    const template = learning(padded('one', 'aB3'));
+    const alike = [padded('two', ''), padded('', 'xyz'), padded(' é', 'q')].map((text) => `data: ${text}\n\n`).join('');
+    expect(template.matchSequence(`${alike}data: ${padded('end', 'a"b')}\n\n`, 0)).toEqual({
+      end: alike.length,
+      content: 'two é',
+      events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
+    });
   });
 });
 
@@ -141,6 +168,12 @@ describe('events in a row', () => {
   );
   const text = fc.oneof(
     { weight: 12, arbitrary: word.map((content) => chunk(content)) },
+    {
+      weight: 12,
+      arbitrary: fc
+        .tuple(word, word)
+        .map(([content, padding]) => chunk(content).replace(/}$/, `,"obfuscation":${JSON.stringify(padding)}}`)),
+    },
     word.map((content) => chunk(content).replace('c-1', 'c-2')),
     word.map((content) => chunk(content, { finish_reason: 'stop' })),
     fc.constantFrom(

@@ -8,6 +8,7 @@ import { leaveBegun } from '../attempts/leaving.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from '../response/completion.ts';
+import { ChunkRepairs } from '../response/repairs.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import { meaningOf } from '../response/stream-event.ts';
 import { settlesWithin } from '../waits/wait.ts';
@@ -71,6 +72,7 @@ class StreamRelay {
   readonly #rewriter: ChunkRewriter;
   readonly #usageFrame: UsageFrame;
   readonly #template = new ContentTemplate();
+  readonly #repairs = new ChunkRepairs();
   #client: ResponseStream | undefined;
   #clientIsFull = false;
 
@@ -142,10 +144,10 @@ class StreamRelay {
       }
       const event = source.next();
       if (event === undefined) break;
-      const content = event.type === '' ? this.#template.match(event.data) : undefined;
-      if (content !== undefined) {
-        this.#meter.takeContent(content);
-        out += this.#template.eventWith(content);
+      const alike = event.type === '' ? this.#template.match(event.data) : undefined;
+      if (alike !== undefined) {
+        this.#meter.takeContent(alike.content);
+        out += alike.event;
         continue;
       }
       const meaning = meaningOf(event);
@@ -153,6 +155,7 @@ class StreamRelay {
       if (meaning.kind !== 'chunk') {
         // A stream that ends within an event: the cut event does not decide how the events before
         // it are judged.
+        if (meaning.kind === 'done') out += this.#finish();
         if (meaning !== FAILURES.malformed || source.end === undefined)
           end = meaning.kind === 'done' ? 'done' : meaning;
         break;
@@ -169,12 +172,25 @@ class StreamRelay {
     return true;
   }
 
-  #takeChunk(text: string, completion: Completion): string {
+  #takeChunk(given: string, chunk: Completion): string {
+    const { text, completion } = this.#repairs.repair(given, chunk);
     this.#meter.take(completion);
     this.#message?.take(completion.choices);
     const event = this.#eventFor(text, completion);
-    this.#template.learn(text, completion, event);
+    this.#template.learn(given, completion, event);
     return event;
+  }
+
+  /** The finish reasons that a complete stream lacks. */
+  #finish(): string {
+    const { generationId, createdAtSeconds, model } = this.#delivery.admitted;
+    const head = { id: generationId, object: 'chat.completion.chunk', created: createdAtSeconds, model: model.id };
+    const events = this.#meter.unfinished().map((index) => {
+      const chunk = { ...head, choices: [{ index, delta: {}, finish_reason: this.#repairs.reasonFor(index) }] };
+      this.#meter.take(chunk);
+      return dataEvent(JSON.stringify(chunk));
+    });
+    return events.join('');
   }
 
   #eventFor(text: string, completion: Completion): string {

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { parseObject } from '../../../core/json-object.ts';
+import { asCompletion } from './completion.ts';
+import { ChunkRepairs, withFinishReasons } from './repairs.ts';
+
+function completionOf(text: string) {
+  const completion = asCompletion(parseObject(text) ?? {});
+  if (completion === undefined) throw new Error('no completion');
+  return completion;
+}
+
+/** The chunks of one stream, repaired, as a client parses them. */
+function repaired(...chunks: readonly object[]) {
+  const repairs = new ChunkRepairs();
+  const choices = chunks.map((choice) => {
+    const text = JSON.stringify({ id: 'c', choices: [choice] });
+    const result = repairs.repair(text, completionOf(text));
+    expect(JSON.parse(result.text)).toEqual(result.completion);
+    return result.completion.choices[0];
+  });
+  return { repairs, choices };
+}
+
+const delta = (...calls: readonly object[]) => ({ index: 0, delta: { tool_calls: calls }, finish_reason: null });
+const call = (id: string | undefined, name: string | undefined, args: string, more: object = {}) => ({
+  ...more,
+  ...(id === undefined ? {} : { id }),
+  function: { ...(name === undefined ? {} : { name }), arguments: args },
+});
+
+function indexes(...deltas: readonly object[]): unknown[] {
+  return repaired(...deltas).choices.map((choice) =>
+    (choice as { delta: { tool_calls: { index?: unknown }[] } }).delta.tool_calls.map(({ index }) => index),
+  );
+}
+
+describe('a tool call without index', () => {
+  test('gets one: a new id or name begins a call, the rest goes on', () => {
+    expect(
+      indexes(delta(call('a', 'f', '')), delta(call(undefined, undefined, '{')), delta(call('a', 'f', '}'))),
+    ).toEqual([[0], [0], [0]]);
+    expect(indexes(delta(call('a', 'f', '{}'), call('b', 'f', '{}')), delta(call('c', 'g', '{}')))).toEqual([
+      [0, 1],
+      [2],
+    ]);
+    expect(indexes(delta(call('', 'f', '{}')), delta(call('', 'g', '{}')))).toEqual([[0], [1]]);
+    expect(
+      indexes(
+        delta(call('a', 'f', '')),
+        delta(call('b', 'g', '')),
+        delta(call('a', undefined, 'x')),
+        delta(call(undefined, undefined, 'y')),
+      ),
+    ).toEqual([[0], [1], [0], [0]]);
+  });
+
+  test('counts on after those that have one, and null is none', () => {
+    expect(indexes(delta(call('a', 'f', '{}', { index: 3 })), delta(call('b', 'f', '{}', { index: null })))).toEqual([
+      [3],
+      [4],
+    ]);
+  });
+
+  test('is counted by choice', () => {
+    const other = { ...delta(call('b', 'f', '{}')), index: 1 };
+    expect(indexes(delta(call('a', 'f', '{}')), other)).toEqual([[0], [0]]);
+  });
+
+  test('is left as it came where it has one', () => {
+    const text = '{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1.0"}}]},"logprobs":1.0}]}';
+    const completion = completionOf(text);
+    expect(new ChunkRepairs().repair(text, completion)).toEqual({ text, completion });
+  });
+});
+
+test('an empty finish reason of a chunk is null, and the reason at the end follows from the calls', () => {
+  const { repairs, choices } = repaired(
+    { index: 0, delta: { content: 'x' }, finish_reason: '' },
+    { ...delta(call('a', 'f', '')), index: 1 },
+  );
+  expect(choices[0]).toEqual({ index: 0, delta: { content: 'x' }, finish_reason: null });
+  expect([repairs.reasonFor(0), repairs.reasonFor(1)]).toEqual(['stop', 'tool_calls']);
+});
+
+test('each choice of a whole response has a finish reason', () => {
+  const message = { role: 'assistant', content: 'x' };
+  const withCalls = { role: 'assistant', tool_calls: [{ id: 'a' }] };
+  const given = [
+    { index: 0, message, finish_reason: '' },
+    { index: 1, message: withCalls, finish_reason: null },
+    { index: 2, message: withCalls },
+    { index: 3, message, finish_reason: 'length' },
+  ];
+  const text = JSON.stringify({ id: 'c', big: 'x', choices: given });
+  const { choices } = JSON.parse(withFinishReasons(text, completionOf(text)).text);
+  expect(choices.map(({ finish_reason }: { finish_reason: string }) => finish_reason)).toEqual([
+    'stop',
+    'tool_calls',
+    'tool_calls',
+    'length',
+  ]);
+  const whole = '{"choices":[{"finish_reason":"stop","logprobs":1.0}]}';
+  expect(withFinishReasons(whole, completionOf(whole)).text).toBe(whole);
+});
