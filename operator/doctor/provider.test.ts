@@ -24,7 +24,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function look(baseUrl: string, trustedCaPath = bundle, isUsed = true) {
+function look(baseUrl: string, trustedCaPath = bundle, isUsed = true, tokenUrl?: string) {
   const provider: Provider = {
     name: 'p',
     api: 'chat',
@@ -33,6 +33,7 @@ function look(baseUrl: string, trustedCaPath = bundle, isUsed = true) {
     outputLimitField: 'max_tokens',
     trustedCaPath,
     cluster: 'p-1',
+    ...(tokenUrl === undefined ? {} : { auth: { kind: 'oauth2', tokenUrl: new URL(tokenUrl), scopes: [] } }),
   };
   return lookAtProvider(provider, isUsed);
 }
@@ -79,5 +80,13 @@ it('without TLS a connection is enough; none is a problem where a model needs it
 it('a name that does not exist is told as that', async () => {
   expect(await look('https://nowhere.invalid/v1')).toMatchObject([
     { verdict: 'problem', found: expect.stringContaining('nowhere.invalid is not known') },
+  ]);
+});
+
+it('a token endpoint is looked at as its provider is', async () => {
+  const port = await listen(createServer());
+  expect(await look(`http://127.0.0.1:${port}/v1`, bundle, true, `https://nowhere.invalid/token`)).toMatchObject([
+    { check: 'provider p', verdict: 'ok' },
+    { check: 'provider p tokens', verdict: 'problem', advice: expect.stringContaining('token_url') },
   ]);
 });

@@ -9,25 +9,37 @@ import { type Finding, ok, problem } from './check.ts';
 const CONNECT_MS = 5_000;
 
 /**
- * Checks name, connection and certificate as Envoy will find them from this machine. Sends no
- * request and no key. A provider that no model uses may fail.
+ * Checks name, connection and certificate as Envoy will find them from this machine, also of its
+ * token endpoint. Sends no request and no key. A provider that no model uses may fail.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
-  const findings = await meetProvider(provider);
+  const { baseUrl, auth, trustedCaPath } = provider;
+  const check = `provider ${provider.name}`;
+  const servers = [meetServer({ check, field: 'base_url', url: baseUrl, trustedCaPath })];
+  if (auth?.kind === 'oauth2')
+    servers.push(meetServer({ check: `${check} tokens`, field: 'token_url', url: auth.tokenUrl, trustedCaPath }));
+  const findings = (await Promise.all(servers)).flat();
   if (isUsed) return findings;
   return findings.map((finding) => (finding.verdict === 'problem' ? { ...finding, verdict: 'warning' } : finding));
 }
 
-async function meetProvider({ name, baseUrl, trustedCaPath }: KeylessProvider): Promise<readonly Finding[]> {
-  const check = `provider ${name}`;
-  const host = baseUrl.hostname.replace(/^\[(.*)\]$/, '$1');
-  const secure = baseUrl.protocol === 'https:';
-  const port = baseUrl.port === '' ? (secure ? 443 : 80) : Number(baseUrl.port);
-  const where = `${baseUrl.hostname}:${port}`;
+interface NamedServer {
+  readonly check: string;
+  /** Field of the configuration that names it. */
+  readonly field: string;
+  readonly url: URL;
+  readonly trustedCaPath: string | undefined;
+}
+
+async function meetServer({ check, field, url, trustedCaPath }: NamedServer): Promise<readonly Finding[]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const secure = url.protocol === 'https:';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  const where = `${url.hostname}:${port}`;
   const addresses = isIP(host) === 0 ? await lookup(host, { all: true }).catch((error: Error) => error) : [host];
   if (addresses instanceof Error) {
     return [
-      problem(check, `the name ${host} is not known: ${addresses.message}`, 'Correct base_url, or the name server.'),
+      problem(check, `the name ${host} is not known: ${addresses.message}`, `Correct ${field}, or the name server.`),
     ];
   }
   const startedMs = performance.now();
@@ -35,8 +47,8 @@ async function meetProvider({ name, baseUrl, trustedCaPath }: KeylessProvider): 
   const tookMs = Math.round(performance.now() - startedMs);
   if (typeof met === 'string') {
     const advice = secure
-      ? 'Check base_url, firewalls and proxies. A private CA belongs into the bundle of SSL_CERT_FILE.'
-      : 'Start it, or correct base_url.';
+      ? `Check ${field}, firewalls and proxies. A private CA belongs into the bundle of SSL_CERT_FILE.`
+      : `Start it, or correct ${field}.`;
     return [problem(check, `${where}: ${met}`, advice)];
   }
   const answers = ok(

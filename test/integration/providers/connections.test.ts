@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
-import { call, clusterOf, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
+import { call, clusterOf, configFrom, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { startTokenServer } from '../../provider/token-server.ts';
 
 /**
  * How a real Envoy connects to providers by the clusters made of the configuration: TLS, HTTP
@@ -81,6 +82,24 @@ describe('over TLS', () => {
     });
     expect(server.requests()).toEqual([]);
   });
+});
+
+test.each([
+  ['of a CA that is trusted', true, 'localhost', 200],
+  ['of another CA', false, 'localhost', 401],
+  ['for another name', true, '127.0.0.2', 401],
+])('a token endpoint with a certificate %s', async (_, trusted, host, status) => {
+  const [server, tokens] = [await provider(), await startTokenServer(certificate)];
+  const ca = join(envoy.paths.dataDir, 'tokens-ca.pem');
+  await writeFile(ca, trusted ? certificate.cert : makeCertificate().cert);
+  const oauth2 = { token_url: tokens.url('t', host), client_id: 'me', client_secret: 'secret' };
+  const entry = { base_url: server.baseUrl, auth: { oauth2 } };
+  const config = await configFrom(envoy, { p: entry }, { caPath: ca });
+  expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+  expect((await call(envoy, clusterOf(config, 'p'), 'p')).status).toBe(status);
+  expect(tokens.requests('t')).toHaveLength(trusted && host === 'localhost' ? 1 : 0);
+  expect(server.requests().map(({ headers }) => headers.authorization)).toEqual(status === 200 ? ['Bearer t-1'] : []);
+  await tokens.close();
 });
 
 test('over plain HTTP by name, whichever address family the provider listens on', async () => {
