@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { client, countWords, deliverTo, openDelivery } from './client.fixture.ts';
+import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
+import { DIALECTS } from './provider/dialects.ts';
+import { textOf } from './response/completion.ts';
+
+const { egress, delivery } = await openDelivery();
+
+const REPORTED: Readonly<Record<OtherApi, object>> = {
+  responses: { promptTokens: 328, completionTokens: 52 },
+  anthropic: { promptTokens: 2400, completionTokens: 52 },
+};
+
+/** Cases in all, over all scenarios of both APIs. */
+const CASES = 2000;
+const streams = SCENARIOS.map(({ api, name, events }) => ({ api, name, bytes: Buffer.from(streamOf(events)) }));
+const allBytes = streams.reduce((sum, { bytes }) => sum + bytes.length, 0);
+
+/** Chunks of the events that came whole before this byte, and whether the last of them ended it. */
+async function wholeEvents(api: OtherApi, bytes: Buffer) {
+  const translator = DIALECTS[api]?.stream();
+  const events = bytes.toString().split('\n\n').slice(0, -1);
+  const data = events.flatMap((event) => {
+    const [type = '', json = ''] = event.split('\ndata: ');
+    return translator?.take(type.slice('event: '.length), json) ?? [];
+  });
+  const chunks = data.filter((one) => one !== '[DONE]').map((one) => JSON.parse(one));
+  const choices = chunks.flatMap((chunk) => chunk.choices);
+  const [tokens = 0] = await countWords([choices.map(textOf).join('')]);
+  return { choices, tokens, isDone: data.includes('[DONE]') };
+}
+
+test.each(streams)(
+  'of $api, $name, broken at any byte: client, charge and end follow from the events that came whole',
+  { timeout: 120_000 },
+  async ({ api, bytes }) => {
+    const step = allBytes / CASES;
+    for (let at = step / 2; at < bytes.length; at += step) {
+      const cut = bytes.subarray(0, Math.floor(at));
+      egress.respondWith((response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(cut, () => response.destroy());
+      });
+      const to = client();
+      const { outcome, charges } = await deliverTo(delivery, to, requestTo(api, undefined, { stream: true }));
+      const { choices, tokens, isDone } = await wholeEvents(api, cut);
+      if (choices.length === 0) {
+        expect([outcome.refusal?.code, charges, to.heads]).toEqual(['upstream_error', [], []]);
+        continue;
+      }
+      const got = dataOf(to.text());
+      expect(got.pop()).toBe('[DONE]');
+      if (!isDone) expect(JSON.parse(got.pop() ?? '')).toMatchObject({ error: { code: 'upstream_error' } });
+      expect(got.flatMap((one) => JSON.parse(one).choices)).toEqual(choices);
+      expect(charges).toMatchObject([
+        isDone
+          ? { usageCounted: false, usage: REPORTED[api] }
+          : { usageCounted: true, finishReason: 'error', usage: { promptTokens: 3, completionTokens: tokens } },
+      ]);
+    }
+  },
+);
