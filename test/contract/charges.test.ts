@@ -8,11 +8,13 @@ import {
   addCustomer,
   type Customer,
   createDatabase,
+  DAY,
   openStore,
   settlementOf,
   sql,
   type TestStore,
 } from '../harness/database.ts';
+import { usageOf } from './usage-of.ts';
 
 let url = '';
 let store: TestStore;
@@ -62,6 +64,15 @@ it('charges whatever the user is named', async () => {
   expect(rows.map(({ end_user }) => end_user)).toEqual(
     expect.arrayContaining(['\ufffd', '😀'.repeat(512), "'; drop table keys; --", '{"a"}']),
   );
+});
+
+it('reads usage of more users than a page has, in order', async () => {
+  const stranger = await addCustomer(store, 1_000n);
+  const users = Array.from({ length: 2_100 }, (_, at) => `user-${String(at).padStart(5, '0')}`);
+  await Promise.all(users.map((user) => store.ledger.settle(settlementOf(stranger, { user, costNanoUsd: 0n }))));
+  const groupBy = new Set(['user'] as const);
+  const rows = await usageOf(store.ledger, { ...stranger, firstDay: DAY, lastDay: DAY, groupBy });
+  expect(rows.map(({ user, requests }) => [user, requests])).toEqual(users.map((user) => [user, 1]));
 });
 
 it('has usage of users verified', async () => {
