@@ -13,6 +13,7 @@ export interface TestConfig {
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
+  readonly extra_request_fields?: Readonly<Record<string, string>>;
   readonly idempotency?: { readonly retention?: string; readonly bytes_per_organization?: string };
   readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
@@ -35,7 +36,12 @@ export interface TestProvider {
   readonly base_url: string;
   readonly api_key?: string;
   /** Default: the key as `Authorization`. Without a key if Envoy authorizes. */
-  readonly auth?: { readonly aws: object } | { readonly oauth2: object };
+  readonly auth?: { readonly aws: object } | { readonly oauth2: object } | { readonly header: string };
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly stream_options?: boolean;
+  readonly extra_fields?: readonly string[];
+  readonly request?: object;
   readonly output_limit_field?: string;
   readonly on_disconnect?: 'abort' | 'drain';
   readonly bill_prompt_on_disconnect?: boolean;
@@ -56,6 +62,7 @@ export interface TestModel {
     readonly model: string;
     readonly weight?: number;
     readonly api?: string;
+    readonly request?: object;
     readonly reasoning_budgets?: Readonly<Record<string, number>>;
   }>;
   readonly disabled?: boolean;
@@ -116,6 +123,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),
     ...(top_up_url ? { top_up_url } : {}),
+    ...(config.extra_request_fields ? { extra_request_fields: config.extra_request_fields } : {}),
     ...(tracing ? { tracing } : {}),
     demo: false,
     providers: Object.fromEntries(providers),
