@@ -25,7 +25,7 @@ test('without a provider key the demo provider is wanted, and the example asks i
 test('with a provider key the demo provider is not started, and the example asks a real model', async () => {
   const config = await defaultConfig({ OPENAI_API_KEY: 'secret-of-the-provider' });
   expect(demoProviderPort(config)).toBeUndefined();
-  expect(exampleModel(config)).toBe('gpt-5-mini');
+  expect(exampleModel(config)).toBe('gpt-6-luna');
   const banner = renderBanner(config, demo, nobody);
   expect(banner).not.toContain('canned text');
   expect(banner).not.toContain('secret-of-the-provider');

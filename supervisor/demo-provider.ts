@@ -11,10 +11,13 @@ const LOOPBACK = new Set(['127.0.0.1', 'localhost']);
  */
 export function demoProviderPort(config: CheckedConfig): number | undefined {
   const provider = config.providers.get(DEMO_PROVIDER);
-  if (!config.demo || provider === undefined || provider.baseUrl.protocol !== 'http:') return undefined;
-  if (!LOOPBACK.has(provider.baseUrl.hostname)) return undefined;
+  if (!config.demo || provider === undefined || !isOnThisMachine(provider.baseUrl)) return undefined;
   if ([...config.models.values()].some((model) => isUsable(model) && !isDemoModel(model))) return undefined;
   return Number(provider.baseUrl.port || 80);
+}
+
+export function isOnThisMachine({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
 /** The model for the banner's example, which must be able to answer. */

@@ -6,6 +6,7 @@ import { formatProblem } from '../core/config/problem.ts';
 import { type RuntimePaths, runtimePaths } from '../core/config/runtime-paths.ts';
 import { findSetprivProblem } from './children/child-process.ts';
 import { type Environment, findEnvoy } from './envoy-child.ts';
+import { findOllama } from './local-models.ts';
 
 /** All settings of the supervisor, read once at its start. */
 export interface Settings {
@@ -21,9 +22,12 @@ export interface Settings {
 }
 
 /** The settings, or the problem as text for the operator. */
-export async function readSettings(env: Environment): Promise<Settings | string> {
-  const given = env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
-  const loaded = await loadConfig(given, env, { secrets: 'checked' });
+export async function readSettings(given: Environment): Promise<Settings | string> {
+  const file = given.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+  const first = await loadConfig(file, given, { secrets: 'checked' });
+  const found = first.ok ? await findOllama(first.config, given) : undefined;
+  const env = { ...given, ...found };
+  const loaded = found === undefined ? first : await loadConfig(file, env, { secrets: 'checked' });
   if (!loaded.ok) return `The configuration is refused:\n${loaded.problems.map(formatProblem).join('\n')}`;
   const envoyBinary = findEnvoy(env);
   if (envoyBinary === undefined) {
@@ -38,7 +42,7 @@ export async function readSettings(env: Environment): Promise<Settings | string>
   if (env.ENVOY_CONCURRENCY !== undefined && !/^[1-9]\d{0,2}$/.test(env.ENVOY_CONCURRENCY)) {
     return `ENVOY_CONCURRENCY takes a number of threads from 1 to 999, not ${env.ENVOY_CONCURRENCY}.`;
   }
-  const configPath = isAbsolute(given) ? given : resolve(given);
+  const configPath = isAbsolute(file) ? file : resolve(file);
   const { config, sharedVariables } = loaded;
   return { env, configPath, config, sharedVariables, paths: runtimePaths(env), envoyBinary, drainTimeoutMs };
 }

@@ -12,19 +12,38 @@ const folder = configFolder();
 describe('the shipped file', () => {
   const PATH = join(import.meta.dirname, '../../config/gateway.yaml');
 
-  test('validates, and says which secret is missing', async () => {
+  const VARIABLES = {
+    openai: 'OPENAI_API_KEY',
+    anthropic: 'ANTHROPIC_API_KEY',
+    google: 'GEMINI_API_KEY',
+    ollama: 'OLLAMA_API_KEY',
+  };
+
+  test('validates, and says which secrets are missing', async () => {
     const result = await loadConfig(PATH, {});
     expect(result.ok).toBe(true);
     if (!result.ok) return;
-    expect(result.warnings.map(({ message }) => message)).toEqual([
-      'providers.openai.api_key: the environment variable OPENAI_API_KEY is not set; models that have no other target answer upstream_config_error',
-    ]);
-    expect(result.config.models.get('gpt-5-mini')?.problem).toContain('OPENAI_API_KEY is not set');
+    expect(result.warnings.map(({ message }) => message)).toEqual(
+      Object.entries(VARIABLES).map(
+        ([provider, variable]) =>
+          `providers.${provider}.api_key: the environment variable ${variable} is not set; models that have no other target answer upstream_config_error`,
+      ),
+    );
+    expect(result.config.models.get('gpt-6-luna')?.problem).toContain('OPENAI_API_KEY is not set');
     expect(result.config.models.get('demo-chat')?.targets[0]?.provider.baseUrl.href).toBe('http://127.0.0.1:9390/v1');
   });
 
-  test('serves every model once the secret is there, and repeats the defaults', async () => {
-    const result = await loadConfig(PATH, { OPENAI_API_KEY: 'sk-test' });
+  test.each(Object.entries(VARIABLES))('serves models of %s with nothing but its key', async (name, variable) => {
+    const result = await loadConfig(PATH, { [variable]: 'sk-test' });
+    if (!result.ok) throw new Error('refused');
+    const served = [...result.config.models.values()].filter(({ problem }) => problem === undefined);
+    const providers = served.flatMap(({ targets }) => targets.map(({ provider }) => provider.name));
+    expect(new Set(providers)).toEqual(new Set([name, 'demo']));
+  });
+
+  test('serves every model once the secrets are there, and repeats the defaults', async () => {
+    const env = Object.fromEntries(Object.values(VARIABLES).map((variable) => [variable, 'sk-test']));
+    const result = await loadConfig(PATH, env);
     if (!result.ok) throw new Error('refused');
     expect(result.warnings).toEqual([]);
     expect([...result.config.models.values()].filter(({ problem }) => problem !== undefined)).toEqual([]);

@@ -202,7 +202,7 @@ function at(position: Position, path: Path, message: string): SourceProblem {
   return { line: position.line, column: position.column, message: `${nameOf(path)}: ${message}` };
 }
 
-/** `models.gpt-5-mini.targets[0]` */
+/** `models.gpt-6-luna.targets[0]` */
 function nameOf(path: Path): string {
   if (path.length === 0) return 'the file';
   return path

@@ -150,7 +150,7 @@ export const MODEL = section({
   usd_per_million_tokens: section({ input: price, cached_input: price.optional(), output: price }),
   tokenizer: oneOf(['o200k_base', 'cl100k_base', 'bytes']).prefault('bytes'),
   timeouts: modelTimeouts.prefault({}),
-  targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-5-mini}'),
+  targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-6-luna}'),
   disabled: flag.prefault(false),
 });
 

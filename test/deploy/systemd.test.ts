@@ -42,6 +42,6 @@ test('the configuration that the manual has people copy has no demonstration', a
     [],
     false,
     ['openai'],
-    ['gpt-5-mini'],
+    ['gpt-6-luna'],
   ]);
 });
