@@ -1,9 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { CheckedConfig } from '../core/config/gateway-config.ts';
 import { configFolder } from '../core/config/load.fixture.ts';
 import { findOllama } from './local-models.ts';
+import { readSettings } from './settings.ts';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -47,6 +49,24 @@ test.each([
 ])('%s turns nothing on', async (_what, text, status) => {
   const config = await configured(`http://127.0.0.1:${await serve(text, status)}/v1`);
   expect(await findOllama(config, {})).toBeUndefined();
+});
+
+test('its first model is the one that a target of the configuration names', async () => {
+  const port = await serve(MODELS);
+  const text = `demo: true
+providers: {ollama: {base_url: "http://127.0.0.1:${port}/v1", api_key: "\${OLLAMA_API_KEY}"}}
+models:
+  local:
+    context_window: 8000
+    max_output_tokens: 1000
+    usd_per_million_tokens: {input: 1, output: 1}
+    targets: [{provider: ollama, model: "\${OLLAMA_MODEL:-other}"}]
+`;
+  await folder.load(text);
+  const settings = await readSettings({ GATEWAY_CONFIG: join(folder.path, 'gateway.yaml'), PATH: process.env.PATH });
+  if (typeof settings === 'string') throw new Error(settings);
+  expect(settings.config.models.get('local')).toMatchObject({ targets: [{ model: 'qwen3:8b' }] });
+  expect(settings.env).toMatchObject({ OLLAMA_API_KEY: 'ollama', OLLAMA_MODEL: 'qwen3:8b' });
 });
 
 test('nothing is asked on other machines, without demo, and when nobody listens', async () => {

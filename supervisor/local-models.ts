@@ -18,12 +18,13 @@ const MODEL = /^[\x21-\x7e]{1,128}$/;
  */
 export async function findOllama(config: CheckedConfig, env: Environment): Promise<Environment | undefined> {
   const provider = config.providers.get(OLLAMA);
-  if (!config.demo || provider === undefined || !isOnThisMachine(provider.baseUrl) || env.OLLAMA_API_KEY) return undefined;
+  if (!config.demo || provider === undefined || !isOnThisMachine(provider.baseUrl) || env.OLLAMA_API_KEY)
+    return undefined;
   const model = await firstModel(provider.baseUrl);
   return model === undefined ? undefined : { OLLAMA_API_KEY: KEY, OLLAMA_MODEL: env.OLLAMA_MODEL || model };
 }
 
-/** Whatever else listens on the port may answer anything. */
+/** Another server on the port may answer anything. */
 async function firstModel(baseUrl: URL): Promise<string | undefined> {
   try {
     const response = await fetch(`${baseUrl.href.replace(/\/+$/, '')}/models`, {
