@@ -67,8 +67,16 @@ const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
   Read503: { description: 'The gateway has no capacity.', codes: ['no_capacity'], headers: ['retry-after'] },
 };
 
-/** Codes with which a stream can end that has begun. */
-const IN_STREAMS: readonly ErrorCode[] = ['internal_error', 'no_capacity', 'request_timeout', 'upstream_error'];
+/** Codes with which a stream can end that has begun, some only after heartbeats alone. */
+const IN_STREAMS: readonly ErrorCode[] = [
+  'context_length_exceeded',
+  'internal_error',
+  'invalid_request',
+  'no_capacity',
+  'request_timeout',
+  'upstream_config_error',
+  'upstream_error',
+];
 
 const USD = { $ref: '#/components/schemas/Usd' };
 /** Metadata by code; all others have none. */

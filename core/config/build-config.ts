@@ -94,7 +94,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
       readRequestsPerMinute: file.limits.read_rpm,
       refusedRequestsPerMinute: file.limits.refused_rpm,
     },
-    timeouts: { totalMs: file.timeouts.total },
+    timeouts: { totalMs: file.timeouts.total, heartbeatMs: file.timeouts.heartbeat },
     retriesPerTarget: file.retries.per_target,
     idempotencyRetentionMs: file.idempotency.retention,
     idempotencyBytesPerOrganization: file.idempotency.bytes_per_organization,

@@ -15,7 +15,11 @@ export interface SharedConfig {
     readonly refusedRequestsPerMinute: number;
   };
   /** Other limits of streams are with each model. */
-  readonly timeouts: { readonly totalMs: number };
+  readonly timeouts: {
+    readonly totalMs: number;
+    /** Silence of a stream after which its client gets a comment line; 0: it gets none. */
+    readonly heartbeatMs: number;
+  };
   /** Attempts at the same target after the first one. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;

@@ -128,7 +128,9 @@ describe('defaults', () => {
       [30_000, 30_000],
       [30_000, 200],
     ]);
-    expect((await folder.loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({ totalMs: 20_000 });
+    const { config } = await folder.loaded('timeouts: {total: 20s}');
+    expect(config.timeouts).toEqual({ totalMs: 20_000, heartbeatMs: 15_000 });
+    expect((await folder.loaded('timeouts: {heartbeat: 0s}')).config.timeouts.heartbeatMs).toBe(0);
   });
 
   test('neighbours with a weight are one step, also where one between them is skipped', async () => {

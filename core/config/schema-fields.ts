@@ -63,12 +63,12 @@ export function size(min: number, max: number) {
   });
 }
 
-/** Text only: a number would have no unit. */
-export function duration(min: number, max: number) {
-  const accepted = `a duration from ${formatDuration(min)} to ${formatDuration(max)}, such as 250ms, 120s, 15m or 24h`;
+/** Text only: a number would have no unit. `orNever`: 0s is accepted too. */
+export function duration(min: number, max: number, orNever?: 'or never') {
+  const accepted = `${orNever ? '0s, or ' : ''}a duration from ${formatDuration(min)} to ${formatDuration(max)}, such as 250ms, 120s, 15m or 24h`;
   return readText(accepted, (value) => {
     const ms = parseDuration(value);
-    return ms !== undefined && ms >= min && ms <= max ? ms : undefined;
+    return ms !== undefined && ((ms >= min && ms <= max) || (ms === 0 && orNever)) ? ms : undefined;
   });
 }
 

@@ -81,6 +81,7 @@ const timeouts = section({
   first_byte: duration(100, HOUR_MS).optional(),
   stream_idle: duration(100, HOUR_MS).prefault('120s'),
   total: duration(100, HOUR_MS).prefault('15m'),
+  heartbeat: duration(100, HOUR_MS, 'or never').prefault('15s'),
 });
 
 /** Limits of one model, over the global ones. */

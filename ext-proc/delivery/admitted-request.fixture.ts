@@ -36,7 +36,8 @@ export interface AdmittedRequestOptions {
 
 export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedRequest {
   // Limits that no test is about are long enough for any machine.
-  const { totalMs, ...timeouts } = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, ...options.timeouts };
+  const waits = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, heartbeatMs: 60_000 };
+  const { totalMs, heartbeatMs, ...timeouts } = { ...waits, ...options.timeouts };
   const providers = options.providers ?? [provider('alpha')];
   const model: Model = {
     id: 'public-model',
@@ -77,7 +78,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     tokensOmitted: () => 0,
   };
   const config = {
-    timeouts: { totalMs },
+    timeouts: { totalMs, heartbeatMs },
     retriesPerTarget: options.retriesPerTarget ?? 1,
     limits: { requestBodyBytes: 1e6, responseBodyBytes: options.responseBodyBytes ?? 1e6, readRequestsPerMinute: 600 },
   };

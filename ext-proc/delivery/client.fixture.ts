@@ -52,6 +52,9 @@ export function client(bodyMemory = new SharedBudget(1_000_000).open()): Client 
       return reading;
     },
     drained: untilRead,
+    get hasUnsent() {
+      return !reading;
+    },
     async end(bytes) {
       if (bytes && !gone.signal.aborted) written.push(Buffer.from(bytes).toString());
       await untilRead();

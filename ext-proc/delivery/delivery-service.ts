@@ -24,7 +24,9 @@ import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
 import type { ProviderTokens } from './provider/provider-tokens.ts';
 import { ResponseReader } from './response/response-reader.ts';
-import { deliverStream } from './stream/deliver-stream.ts';
+import { ClientStream } from './stream/client-stream.ts';
+import { deliverStream, endAfterBug, endWithoutEvent } from './stream/deliver-stream.ts';
+import { DeadlineTimer } from './waits/deadline-timer.ts';
 
 /** Delivers admitted requests: calls providers, sends the response, charges. */
 export interface DeliveryService {
@@ -74,6 +76,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
+  const heartbeats = new DeadlineTimer();
   const resting = new RestingTargets(clock.monotonicMs);
   return {
     responseBudget,
@@ -98,13 +101,14 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         resting,
         random,
       };
-      return deliver({ ...delivery, startedMs, startedAtMs, attempts: [] });
+      return deliver({ ...delivery, startedMs, startedAtMs, attempts: [] }, heartbeats);
     },
     replay: (replay, exchange) => replayResponse(replay, exchange, responseBudget),
     restingTargets: (providers) => resting.countFor(providers),
     sendRead: (read, exchange) => sendRead(read, exchange, responseBudget),
     close() {
       providers.close();
+      heartbeats.close();
       reader.close();
       translator.close();
       return uncharged.settled();
@@ -112,7 +116,19 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   };
 }
 
-async function deliver(delivery: ActiveDelivery): Promise<DeliveryOutcome> {
+async function deliver(delivery: ActiveDelivery, heartbeats: DeadlineTimer): Promise<DeliveryOutcome> {
+  const client = new ClientStream(delivery, heartbeats);
+  try {
+    return await deliverTo(delivery, client);
+  } catch (error) {
+    await endAfterBug(delivery, client);
+    throw error;
+  } finally {
+    client.stop();
+  }
+}
+
+async function deliverTo(delivery: ActiveDelivery, client: ClientStream): Promise<DeliveryOutcome> {
   const opened = await openFirst(delivery);
   switch (opened.kind) {
     case 'json':
@@ -122,13 +138,18 @@ async function deliver(delivery: ActiveDelivery): Promise<DeliveryOutcome> {
         opened.reservation.release();
       }
     case 'stream':
-      return deliverStream(delivery, opened);
+      return deliverStream(delivery, opened, client);
     case 'failed':
+      // From here on no heartbeat may open the response.
+      client.stop();
       if (opened.failure === FAILURES.abandoned) {
         const { target, asked } = opened;
         if (asked && paysItsPrompt(delivery, opened)) await chargePrompt(delivery, { target, askedMs: asked.askedMs });
-        return { status: CLIENT_GONE_STATUS, attempts: delivery.attempts, clientGone: true };
+        const status = client.isBegun ? 200 : CLIENT_GONE_STATUS;
+        return { status, attempts: delivery.attempts, clientGone: true };
       }
-      return respondWithRefusal(delivery, refusalOf(delivery.admitted, opened.failure));
+      return client.isBegun
+        ? endWithoutEvent(delivery, client, refusalOf(delivery.admitted, opened.failure))
+        : respondWithRefusal(delivery, refusalOf(delivery.admitted, opened.failure));
   }
 }

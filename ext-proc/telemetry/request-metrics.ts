@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { CATALOGUE } from '../../core/errors/catalogue.ts';
 import type { RouteName } from '../access/route.ts';
 import type { AccountErrorKind, Attempt } from '../delivery-contract/provider-attempt.ts';
 
@@ -133,8 +134,13 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
 
 /**
  * The gateway or a provider owed a response, or the end of one: not a refusal, nor a client that
- * left (499).
+ * left (499). A stream has status 200, and its code decides.
  */
 export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'>): boolean {
-  return status >= 500 || status === 408 || (status === 200 && code !== '');
+  const decisive = status === 200 && code !== '' ? STATUS_BY_CODE.get(code) : status;
+  return decisive === undefined || decisive >= 500 || decisive === 408;
 }
+
+const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map(
+  Object.entries(CATALOGUE).map(([code, entry]) => [code, entry.status]),
+);

@@ -72,6 +72,8 @@ export interface ResponseStream {
   write(piece: Uint8Array | string): boolean;
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
+  /** True while bytes wait in this process, because the client reads too slowly. */
+  readonly hasUnsent: boolean;
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
   end(bytes?: Uint8Array): Promise<void>;
   /**

@@ -60,7 +60,7 @@ const MODEL = modelWith({
   contextWindow: 1_000_000,
   prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1000n },
 });
-const CONFIG = { ...configWith(MODEL), timeouts: { totalMs: 900_000 } };
+const CONFIG = { ...configWith(MODEL), timeouts: { totalMs: 900_000, heartbeatMs: 15_000 } };
 const RENEW_EVERY_MS = 4_000;
 /** Longest wait of a client for a store. The call may be executed all the same. */
 const ANSWERED_WITHIN_MS = 10_000;

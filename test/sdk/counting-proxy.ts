@@ -19,6 +19,8 @@ export interface CountingProxy {
   take(): readonly Attempt[];
   /** Called with every attempt once its answer has begun, before the client has it. */
   onAttempt(listener: (attempt: Attempt) => void): void;
+  /** Called with all of a response so far, each time that more came. */
+  onText(listener: (text: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   const agent = new Agent({ keepAlive: true });
   let attempts: Attempt[] = [];
   let listener: (attempt: Attempt) => void = () => {};
+  let textListener: (text: string) => void = () => {};
   const server = createServer((incoming, outgoing) => {
     const atMs = performance.now();
     const { method, headers } = incoming;
@@ -34,6 +37,11 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       attempts.push(attempt);
       listener(attempt);
       outgoing.writeHead(attempt.status, answer.headers);
+      let text = '';
+      answer.on('data', (piece: Buffer) => {
+        text += piece;
+        textListener(text);
+      });
       answer.pipe(outgoing);
     });
     onward.on('error', (error) => outgoing.destroy(error));
@@ -50,6 +58,9 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
     },
     onAttempt: (next) => {
       listener = next;
+    },
+    onText: (next) => {
+      textListener = next;
     },
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));

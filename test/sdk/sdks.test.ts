@@ -14,6 +14,7 @@ import {
 } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import { describeAttempts, heldModel } from './attempts.ts';
+import { describeHeartbeats } from './heartbeats.ts';
 import type { SdkClient } from './sdk-client.ts';
 import { SDKS } from './sdks.ts';
 
@@ -26,7 +27,7 @@ const gateway = withGateway({
   config: {
     models: { ...Object.fromEntries(MODELS.map((id) => [id, {}])), tools: { capabilities: ['tools'] } },
     retries: { per_target: 0 },
-    timeouts: { stream_idle: '4s' },
+    timeouts: { stream_idle: '4s', heartbeat: '200ms' },
   },
 });
 
@@ -152,3 +153,5 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
 });
 
 describeAttempts(() => ({ provider: gateway.provider, stack: gateway.stack, customer, poor }));
+
+describeHeartbeats(() => ({ provider: gateway.provider, stack: gateway.stack, customer }));

@@ -72,14 +72,14 @@ export interface UnchargedRecorder {
   record(delivery: ActiveDelivery, failed: FailedAttempt): void;
 }
 
-export function remainingMs({ admitted, clock }: ActiveDelivery): number {
+export function remainingMs({ admitted, clock }: Pick<ActiveDelivery, 'admitted' | 'clock'>): number {
   return Math.max(0, admitted.deadlineMs - clock.monotonicMs());
 }
 
 /** Time after the deadline for a client to take the last bytes. */
 const LAST_BYTES_MS = 2000;
 
-export function lastBytesMs(delivery: ActiveDelivery): number {
+export function lastBytesMs(delivery: Pick<ActiveDelivery, 'admitted' | 'clock'>): number {
   const leftMs = remainingMs(delivery);
   return leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS;
 }

@@ -1,12 +1,11 @@
-import { refuse } from '../../../core/errors/refusal.ts';
+import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
-import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
 import { describeResponse, endStreamSpan } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';
 import { brokenStreamRefusal } from '../provider/provider-failure.ts';
-import { settlesWithin } from '../waits/wait.ts';
+import type { ClientStream } from './client-stream.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
@@ -15,18 +14,19 @@ import { type RelayedStream, relayStream } from './stream-relay.ts';
  * Relays a stream, charges what was delivered, and only then writes its end (docs/design.md,
  * "Invariants", 4 and 5).
  */
-export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStream): Promise<DeliveryOutcome> {
+export async function deliverStream(
+  delivery: ActiveDelivery,
+  opened: OpenedStream,
+  client: ClientStream,
+): Promise<DeliveryOutcome> {
   const { admitted, exchange } = delivery;
   const { provider, model } = opened.target;
   const record = admitted.keepsResponse
     ? new ResponseRecord(delivery.responseBudget, admitted.organizationId)
     : undefined;
   let complete = false;
-  let begun: ResponseStream | undefined;
   try {
-    const relayed = await relayStream(delivery, opened, record, (client) => {
-      begun = client;
-    });
+    const relayed = await relayStream(delivery, opened, client, record);
     complete = relayed.failure === undefined;
     endStreamSpan(admitted, relayed.failure);
     delivery.attempts.push({
@@ -76,14 +76,8 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
     // knows.
     if (refused) await delivery.hold.release();
     const end = refused ? failureEvent(admitted, broken ?? refused) + DONE_EVENT : last;
-    begun = undefined;
-    const inTime = await endClient(delivery, relayed.client, end);
+    const inTime = await relayed.client.end(end);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
-  } catch (error) {
-    // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off
-    // without a word (docs/design.md, "Invariants", 5).
-    if (begun) await endClient(delivery, begun, failureEvent(admitted, refuse('internal_error')) + DONE_EVENT);
-    throw error;
   } finally {
     record?.release();
     opened.call.release(complete);
@@ -94,9 +88,23 @@ function usageEvent({ admitted, hold }: ActiveDelivery, { usageFrame }: RelayedS
   return admitted.chat.includeUsage ? usageFrame.event(metered, hold.costUsd(metered.usage)) : '';
 }
 
-/** False: the client did not read to the end in time, and was cut off. */
-async function endClient(delivery: ActiveDelivery, client: ResponseStream, last: string): Promise<boolean> {
-  const inTime = await settlesWithin(client.end(Buffer.from(last)), lastBytesMs(delivery));
-  if (!inTime) client.abort();
-  return inTime;
+/** Ends a stream in which the client has had heartbeats and no event. Nothing is charged. */
+export async function endWithoutEvent(
+  delivery: ActiveDelivery,
+  client: ClientStream,
+  refusal: Refusal,
+): Promise<DeliveryOutcome> {
+  const { admitted, attempts, exchange } = delivery;
+  await delivery.hold.release();
+  const isOpen = await client.open(lastBytesMs(delivery));
+  const inTime = isOpen && (await client.end(failureEvent(admitted, refusal) + DONE_EVENT));
+  return { status: 200, refusal, attempts, clientGone: !inTime || exchange.gone.aborted };
+}
+
+/**
+ * Ends a stream after a bug of ours, such as a charge that the ledger finds impossible: the client
+ * must not be cut off without a word (docs/design.md, "Invariants", 5).
+ */
+export async function endAfterBug(delivery: ActiveDelivery, client: ClientStream): Promise<void> {
+  await client.end(failureEvent(delivery.admitted, refuse('internal_error')) + DONE_EVENT);
 }

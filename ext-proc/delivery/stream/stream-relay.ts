@@ -1,7 +1,6 @@
 import { isObject } from '../../../core/json-object.ts';
 import { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
-import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
@@ -13,6 +12,7 @@ import { ResponseMeter } from '../response/response-meter.ts';
 import { meaningOf } from '../response/stream-event.ts';
 import { settlesWithin } from '../waits/wait.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
+import type { ClientStream } from './client-stream.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import type { ResponseRecord } from './response-record.ts';
@@ -27,7 +27,7 @@ export interface RelayedStream {
   readonly message?: ProducedMessage;
   readonly usageFrame: UsageFrame;
   /** Absent: the client has left. */
-  readonly client?: ResponseStream;
+  readonly client?: ClientStream;
   readonly lastEventMs: number;
 }
 
@@ -41,8 +41,8 @@ type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 export async function relayStream(
   delivery: ActiveDelivery,
   opened: OpenedStream,
+  client: ClientStream,
   record: ResponseRecord | undefined,
-  onBegun: (client: ResponseStream) => void,
 ): Promise<RelayedStream> {
   const relay = new StreamRelay(delivery, opened, record);
   const { gone } = delivery.exchange;
@@ -54,7 +54,7 @@ export async function relayStream(
   if (gone.aborted) leave();
   if (mustEnd.aborted) endCall();
   try {
-    await relay.openClient(onBegun);
+    await relay.openClient(client);
     return await relay.passAll();
   } finally {
     gone.removeEventListener('abort', leave);
@@ -73,7 +73,7 @@ class StreamRelay {
   readonly #usageFrame: UsageFrame;
   readonly #template = new ContentTemplate();
   readonly #repairs = new ChunkRepairs();
-  #client: ResponseStream | undefined;
+  #client: ClientStream | undefined;
   #clientIsFull = false;
 
   constructor(delivery: ActiveDelivery, opened: OpenedStream, record: ResponseRecord | undefined) {
@@ -94,29 +94,15 @@ class StreamRelay {
     if (!isDrained(this.#delivery, this.#opened.target)) leaveBegun(this.#delivery, this.#opened.call);
   }
 
-  async openClient(onBegun: (client: ResponseStream) => void): Promise<void> {
-    const { exchange, admitted } = this.#delivery;
-    if (exchange.gone.aborted) return;
-    const headers = {
-      ...admitted.responseHeaders,
-      'content-type': 'text/event-stream',
-      'x-generation-id': admitted.generationId,
-    };
-    const opening = exchange.openStream({ status: 200, headers });
-    const inTime = await settlesWithin(opening, remainingMs(this.#delivery), admitted.mustEnd);
-    const stream = await (inTime ? opening : undefined);
-    // The time is over; the transport reports a rejection.
-    if (!inTime)
-      opening.then(
-        (late) => late?.abort(),
-        () => undefined,
-      );
-    if (stream === undefined || exchange.gone.aborted) this.leave();
-    else {
-      this.#client = stream;
-      this.#delivery.hold.delivers(this.#meter.watched(this.#delivery.estimateTokens));
-      onBegun(stream);
+  async openClient(client: ClientStream): Promise<void> {
+    const { admitted, estimateTokens, hold } = this.#delivery;
+    const isOpen = await client.open(remainingMs(this.#delivery), admitted.mustEnd);
+    if (!isOpen) {
+      this.leave();
+      return;
     }
+    this.#client = client;
+    hold.delivers(this.#meter.watched(estimateTokens));
   }
 
   async passAll(): Promise<RelayedStream> {

@@ -2,7 +2,7 @@
 export interface HasDeadline {
   /** On `performance.now()`; infinite: not at all. */
   readonly endsByMs: number;
-  /** Called when the time is over. */
+  /** Called when the time is over. It may give the call a new deadline, and must note that. */
   expire(): void;
 }
 
@@ -40,12 +40,12 @@ export class DeadlineTimer {
   #look(): void {
     const nowMs = performance.now();
     let nextMs = Number.POSITIVE_INFINITY;
+    this.#looksAtMs = nextMs;
     for (const call of this.#calls) {
       const { endsByMs } = call;
       if (endsByMs <= nowMs) call.expire();
       else if (endsByMs < nextMs) nextMs = endsByMs;
     }
-    this.#looksAtMs = Number.POSITIVE_INFINITY;
     if (nextMs < Number.POSITIVE_INFINITY) this.lookBy(nextMs);
   }
 }

@@ -174,8 +174,10 @@ describe('HttpResponseStream', () => {
     client.socket.pause().write(requestText());
     const { response, over } = await begun;
     const piece = Buffer.alloc(50_000, 'z');
+    expect(response.hasUnsent).toBe(false);
     const pieces = await fill(response, piece);
     expect(pieces).toBeLessThan(1_000);
+    expect(response.hasUnsent).toBe(true);
     let drained = 0;
     const waits = [1, 2].map(() => response.drained().then(() => drained++));
     const ended = response.end();

@@ -64,6 +64,11 @@ export class HttpResponseStream {
     return this.#response.write(piece);
   }
 
+  /** True while the socket has not taken all that was written. */
+  get hasUnsent(): boolean {
+    return this.#response.writableLength > 0;
+  }
+
   /** Resolves when there is room again, or nothing more can be written. */
   drained(): Promise<void> {
     if (this.#isOver() || !this.#response.writableNeedDrain) return Promise.resolve();

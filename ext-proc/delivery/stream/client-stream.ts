@@ -1,0 +1,135 @@
+import type { ResponseStream } from '../../transport/exchange.ts';
+import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
+import type { DeadlineTimer, HasDeadline } from '../waits/deadline-timer.ts';
+import { settlesWithin } from '../waits/wait.ts';
+
+type StreamedDelivery = Pick<ActiveDelivery, 'admitted' | 'exchange' | 'clock'>;
+
+/** Comment of the event-stream format, which clients skip. */
+const HEARTBEAT = ': heartbeat\n\n';
+
+/**
+ * Heartbeats are late by up to this share of their interval, so that many streams get theirs at one
+ * look at the timer: for 2,000 streams 133 looks in a second cost 19 ms, and 4 cost 0.6 ms.
+ */
+const GRAIN_SHARE = 1 / 64;
+
+/**
+ * Client's end of a streamed response. The first event opens it, or the first heartbeat. A
+ * heartbeat follows each silence of `timeouts.heartbeat` since the admission, unless earlier bytes
+ * still wait for the client.
+ */
+export class ClientStream implements HasDeadline {
+  readonly #delivery: StreamedDelivery;
+  readonly #heartbeats: DeadlineTimer;
+  /** 0: no heartbeats. */
+  readonly #everyMs: number;
+  #nextMs = Number.POSITIVE_INFINITY;
+  #opening: Promise<ResponseStream | undefined> | undefined;
+  #stream: ResponseStream | undefined;
+  #isEnded = false;
+
+  constructor(delivery: StreamedDelivery, heartbeats: DeadlineTimer) {
+    const { chat, config } = delivery.admitted;
+    this.#delivery = delivery;
+    this.#heartbeats = heartbeats;
+    this.#everyMs = chat.stream ? config.timeouts.heartbeatMs : 0;
+    if (this.#everyMs === 0) return;
+    heartbeats.watch(this);
+    this.#waitForSilence();
+  }
+
+  /** True once the status 200 is sent, or about to be. */
+  get isBegun(): boolean {
+    return this.#opening !== undefined;
+  }
+
+  get endsByMs(): number {
+    const grainMs = this.#everyMs * GRAIN_SHARE;
+    return Math.ceil(this.#nextMs / grainMs) * grainMs;
+  }
+
+  /** Sends a heartbeat. */
+  expire(): void {
+    if (this.#delivery.exchange.gone.aborted) {
+      this.stop();
+      return;
+    }
+    this.#waitForSilence();
+    if (this.#stream !== undefined) this.#beat(this.#stream);
+    else if (this.#opening === undefined)
+      this.#open().then(
+        (stream) => stream && this.#beat(stream),
+        // A fault is reported where the first event or the end is written.
+        () => undefined,
+      );
+  }
+
+  /** Ends the heartbeats. */
+  stop(): void {
+    this.#heartbeats.forget(this);
+  }
+
+  /**
+   * Opens the response, unless a heartbeat did. False: the client has left, or the response was not
+   * open in time.
+   */
+  async open(withinMs: number, signal?: AbortSignal): Promise<boolean> {
+    const { gone } = this.#delivery.exchange;
+    if (gone.aborted) return false;
+    if (this.#stream !== undefined) return true;
+    const opening = this.#open();
+    if (await settlesWithin(opening, withinMs, signal)) return (await opening) !== undefined && !gone.aborted;
+    // The transport reports a rejection.
+    opening.then(
+      (late) => late?.abort(),
+      () => undefined,
+    );
+    return false;
+  }
+
+  /** Writes events. False: wait for `drained`. */
+  write(events: string): boolean {
+    if (this.#everyMs > 0) this.#nextMs = performance.now() + this.#everyMs;
+    return this.#stream?.write(events) ?? false;
+  }
+
+  async drained(): Promise<void> {
+    await this.#stream?.drained();
+  }
+
+  /** Writes the end, once. False: the client did not read it in time, and was cut off. */
+  async end(last: string): Promise<boolean> {
+    this.stop();
+    if (this.#stream === undefined || this.#isEnded) return false;
+    this.#isEnded = true;
+    const inTime = await settlesWithin(this.#stream.end(Buffer.from(last)), lastBytesMs(this.#delivery));
+    if (!inTime) this.#stream.abort();
+    return inTime;
+  }
+
+  #waitForSilence(): void {
+    this.#nextMs = performance.now() + this.#everyMs;
+    this.#heartbeats.lookBy(this.endsByMs);
+  }
+
+  #beat(stream: ResponseStream): void {
+    if (!this.#isEnded && !stream.hasUnsent) stream.write(HEARTBEAT);
+  }
+
+  #open(): Promise<ResponseStream | undefined> {
+    this.#opening ??= this.#openStream();
+    return this.#opening;
+  }
+
+  async #openStream(): Promise<ResponseStream | undefined> {
+    const { exchange, admitted } = this.#delivery;
+    const headers = {
+      ...admitted.responseHeaders,
+      'content-type': 'text/event-stream',
+      'x-generation-id': admitted.generationId,
+    };
+    this.#stream = await exchange.openStream({ status: 200, headers });
+    return this.#stream;
+  }
+}
