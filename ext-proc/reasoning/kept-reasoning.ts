@@ -60,7 +60,7 @@ const WAIT_MS = 100;
  */
 const MOST_FOUND_BYTES = 1024 * 1024;
 
-/** Calls of so many bytes are compared without a pause, which takes about 1 ms. */
+/** Calls of so many bytes are compared without a pause, which takes about 2 ms. */
 const BYTES_AT_ONCE = 64 * 1024;
 /** Calls beyond so many bytes are not compared. */
 const MOST_COMPARED_BYTES = 2 * 1024 * 1024;

@@ -72,10 +72,13 @@ describe('the reasoning of a request', () => {
   });
 
   it('goes to no other target, whose account or model cannot read it', async () => {
-    const { find, close } = await afterTurn([OPENAI, AZURE]);
-    const { reasoning } = await find(TURN);
+    const chatOnly: Target = { ...OPENAI, api: 'chat' };
+    const { find, close } = await afterTurn([OPENAI, AZURE, chatOnly]);
+    const { chat, reasoning } = await find(TURN);
+    expect(reasoning?.of(chatOnly)).toEqual([]);
     expect(reasoning?.of(AZURE)).toEqual([]);
     expect(reasoning?.of({ ...OPENAI, model: 'gpt-other' })).toEqual([]);
+    expect(chat.tokensOmitted()).toBe(0);
     close();
   });
 
@@ -84,12 +87,13 @@ describe('the reasoning of a request', () => {
     const without = chatRequest({ ...BODY, messages: TURN }).inputTokens;
     const sent = TURN.with(1, { ...TURN[1], reasoning_details: DETAILS });
     const asSent = chatRequest({ ...BODY, messages: sent }).inputTokens;
-    const { chat } = await find(TURN);
+    const { chat, reasoning } = await find(TURN);
     for (const bound of ['estimate', 'ceiling', 'normalizedCeiling'] as const) {
       expect(asSent[bound]).toBeGreaterThan(without[bound] + 500);
       expect(chat.inputTokens[bound]).toBeGreaterThanOrEqual(asSent[bound]);
       expect(chat.inputTokens.besidesText.ceiling).toBeGreaterThanOrEqual(asSent.besidesText.ceiling);
     }
+    reasoning?.of(OPENAI);
     expect(chat.tokensOmitted()).toBe(chat.inputTokens.estimate - without.estimate);
     expect(memory.heldBytes).toBe(JSON.stringify(DETAILS).length);
     close();

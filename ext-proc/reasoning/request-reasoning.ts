@@ -15,7 +15,7 @@ export type AddedReasoning = Pick<FoundReasoning, 'message' | 'details'>;
 
 /** Reasoning that a request lacked, and the way to keep that of its response. */
 export interface RequestReasoning {
-  /** Returns what this target can read. */
+  /** Returns what this target can read. A count of the prompt includes what was returned last. */
   of(target: Target): readonly AddedReasoning[];
   /** Keeps the reasoning of a whole response. Never rejects, and never takes long. */
   keep(message: ProducedMessage | undefined, target: Target): Promise<void>;
@@ -49,8 +49,13 @@ export async function findReasoning(kept: KeptReasoning, request: ReasoningReque
   const added = found.length === 0 ? undefined : addedTokens(found);
   const fits = added !== undefined && hasRoom(request, added) && memory.take(bytesOf(found));
   let inserted = fits ? found : [];
+  let sentTokens = 0;
   const reasoning: RequestReasoning = {
-    of: (target) => readableBy(target, inserted),
+    of(target) {
+      const readable = readableBy(target, inserted);
+      sentTokens = Math.ceil(((added?.estimate ?? 0) * bytesOf(readable)) / Math.max(1, bytesOf(found)));
+      return readable.map(({ message, details }) => ({ message, details }));
+    },
     async keep(message, target) {
       const produced = message?.reasoning();
       if (produced === undefined) return;
@@ -59,10 +64,16 @@ export async function findReasoning(kept: KeptReasoning, request: ReasoningReque
     },
   };
   if (!fits) return { chat, choice, reasoning };
-  const free = () => {
-    inserted = [];
+  const counted: ChatRequest = {
+    ...chat,
+    inputTokens: together(chat.inputTokens, added),
+    keepText(mostBytes) {
+      inserted = [];
+      return chat.keepText(mostBytes);
+    },
+    tokensOmitted: () => chat.tokensOmitted() + sentTokens,
   };
-  return { chat: withTokens(chat, added, free), choice, reasoning };
+  return { chat: counted, choice, reasoning };
 }
 
 /** Other targets speak chat completions, where no reasoning comes back. */
@@ -88,30 +99,20 @@ function hasRoom({ chat, choice: { model, outputLimit } }: ChatWithModel, added:
   return chat.inputTokens.estimate + added.estimate + outputLimit <= model.contextWindow;
 }
 
-function withTokens(chat: ChatRequest, added: InputTokens, free: () => void): ChatRequest {
-  const { inputTokens } = chat;
-  const { besidesText } = inputTokens;
+function together(sent: InputTokens, added: InputTokens): InputTokens {
   return {
-    ...chat,
-    inputTokens: {
-      ...inputTokens,
-      estimate: inputTokens.estimate + added.estimate,
-      ceiling: inputTokens.ceiling + added.ceiling,
-      normalizedCeiling: inputTokens.normalizedCeiling + added.normalizedCeiling,
-      besidesText: {
-        estimate: besidesText.estimate + added.estimate,
-        ceiling: besidesText.ceiling + added.normalizedCeiling,
-      },
+    ...sent,
+    estimate: sent.estimate + added.estimate,
+    ceiling: sent.ceiling + added.ceiling,
+    normalizedCeiling: sent.normalizedCeiling + added.normalizedCeiling,
+    besidesText: {
+      estimate: sent.besidesText.estimate + added.estimate,
+      ceiling: sent.besidesText.ceiling + added.normalizedCeiling,
     },
-    keepText(mostBytes) {
-      free();
-      return chat.keepText(mostBytes);
-    },
-    tokensOmitted: () => chat.tokensOmitted() + added.estimate,
   };
 }
 
-function readableBy({ provider, model }: Target, found: readonly FoundReasoning[]): AddedReasoning[] {
-  const readable = found.filter((one) => one.provider === provider.name && one.model === model);
-  return readable.map(({ message, details }) => ({ message, details }));
+function readableBy(target: Target, found: readonly FoundReasoning[]): readonly FoundReasoning[] {
+  if (!keepsReasoning(target)) return [];
+  return found.filter(({ provider, model }) => provider === target.provider.name && model === target.model);
 }

@@ -1,5 +1,6 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
 import { parseError, parseObject } from '../../../core/json-object.ts';
+import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/request-trace.ts';
@@ -109,13 +110,16 @@ function ask(
   target: Target,
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
   const body = chatBody(delivery.admitted, target, delivery.identify);
-  return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body);
+  // Asked for every target: it counts what is sent.
+  const reasoning = delivery.admitted.reasoning?.of(target) ?? [];
+  return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
 }
 
 async function askTranslated(
   delivery: ActiveDelivery,
   target: Target,
   body: readonly Buffer[],
+  reasoning: readonly AddedReasoning[],
 ): Promise<BegunAttempt | ProviderFailure> {
   const { admitted, translator, requestMemory } = delivery;
   const { api, model, reasoningBudgets, shaping = [] } = target;
@@ -125,7 +129,6 @@ async function askTranslated(
     isReasoning: admitted.model.reasoningEfforts.length > 0,
     ...(reasoningBudgets === undefined ? {} : { reasoningBudgets }),
   };
-  const reasoning = admitted.reasoning?.of(target) ?? [];
   const translated = await translator.translate(body, { api, fields, shaping, reasoning }, admitted.organizationId);
   if (translated === undefined) return FAILURES.untranslated;
   if (translated.kind === 'unsayable') return unsayable(translated);
