@@ -20,6 +20,7 @@ import {
   sql,
   type TestStore,
 } from '../harness/database.ts';
+import { usageOf } from './usage-of.ts';
 
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 const CREDIT = 1_000_000n;
@@ -102,6 +103,16 @@ describe('recovery', () => {
       usage: { promptTokens: 20, completionTokens: 30, cachedTokens: 0, reasoningTokens: 0 },
     });
     expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
+  });
+
+  it('charges for the user that the request named', async () => {
+    await settle([left({ user: 'ada' }), left()]);
+    const groupBy = new Set(['user'] as const);
+    const rows = await usageOf(store.ledger, { ...customer, firstDay: DAY, lastDay: DAY, groupBy });
+    expect(rows.map(({ user, costNanoUsd }) => [user, costNanoUsd])).toEqual([
+      ['ada', 50_000n],
+      [null, 50_000n],
+    ]);
   });
 
   it('charges no more output than was asked for, and no more than the hold', async () => {
