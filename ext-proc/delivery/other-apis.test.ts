@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { gather } from '../dialects/responses/gathered-stream.fixture.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import { provider } from './admitted-request.fixture.ts';
-import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
 import { COMPLETION, sendJson, sendStream } from './egress.fixture.ts';
 import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
 import { DIALECTS } from './provider/dialects.ts';
@@ -190,4 +190,22 @@ describe('an error of a provider of another API', () => {
     const { outcome } = await deliverTo(delivery, client(), requestTo(api, undefined, { stream: true }));
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }, { result: 'ok' }] });
   });
+});
+
+test('thinking that is kept for the next turn counts in the memory of answers, and is free at the end', async () => {
+  const thinking = 'x'.repeat(100_000);
+  const block = { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } };
+  const delta = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking } };
+  const { events = [] } = SCENARIOS.find((one) => one.api === 'anthropic' && one.name === 'TEXT') ?? {};
+  egress.respondWith(sendStream([streamOf([...events.slice(0, 1), block, delta, ...events.slice(-2)])]));
+  for (const [bytes, result] of [
+    [1_000_000, 'ok'],
+    [200_000, 'no_room'],
+  ] as const) {
+    const small = deliveryOver(egress, { responseBudgetBytes: bytes });
+    const { outcome } = await deliverTo(small, client(), requestTo('anthropic', undefined, { stream: true }));
+    expect(outcome.attempts).toMatchObject([{ result }]);
+    expect(small.responseBudget.heldBytes).toBe(0);
+    await small.close();
+  }
 });

@@ -64,6 +64,8 @@ export interface Unsayable {
  * find it cut, and nothing has to be said at its end.
  */
 export interface StreamTranslator {
+  /** Characters of the stream that are kept now. */
+  readonly keptCharacters: number;
   /**
    * `type` and `data` of one server-sent event. Returns the data of the chat stream's events, in
    * their order: chunks, `{error}` or `[DONE]`, each as text. Nothing follows an error or `[DONE]`.

@@ -24,7 +24,7 @@ import { secretsOf } from '../provider/redact-secrets.ts';
 import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
 import { errorListIn, meaningOf } from '../response/stream-event.ts';
-import { StreamSource } from '../response/stream-source.ts';
+import { type ReadChunk, StreamSource } from '../response/stream-source.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
@@ -249,8 +249,24 @@ async function openStream(
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedStream | ProviderFailure> {
-  const { responseBodyBytes } = delivery.admitted.config.limits;
-  const source = new StreamSource(call, responseBodyBytes, DIALECTS[target.api]?.stream());
+  const { config, organizationId } = delivery.admitted;
+  const translator = DIALECTS[target.api]?.stream();
+  const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId) };
+  const source = new StreamSource(call, config.limits.responseBodyBytes, translation);
+  const first = await firstChunk(source);
+  if (first.kind !== 'chunk') {
+    source.release();
+    return first;
+  }
+  source.unread(first);
+  call.limit(remainingMs(delivery), FAILURES.deadline);
+  call.limitSilence(delivery.admitted.model.timeouts.streamIdleMs, FAILURES.stall);
+  const latencyMs = elapsedMs(delivery);
+  noteFirstEvent(delivery.admitted, latencyMs - askedMs);
+  return { kind: 'stream', target, call, source, askedMs, latencyMs };
+}
+
+async function firstChunk(source: StreamSource): Promise<(ReadChunk & { kind: 'chunk' }) | ProviderFailure> {
   for (;;) {
     await source.read();
     for (let event = source.next(); event !== undefined; event = source.next()) {
@@ -259,12 +275,7 @@ async function openStream(
       // Without output `[DONE]` or the end is no response.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
-      source.unread({ text: event.data, completion: meaning.completion });
-      call.limit(remainingMs(delivery), FAILURES.deadline);
-      call.limitSilence(delivery.admitted.model.timeouts.streamIdleMs, FAILURES.stall);
-      const latencyMs = elapsedMs(delivery);
-      noteFirstEvent(delivery.admitted, latencyMs - askedMs);
-      return { kind: 'stream', target, call, source, askedMs, latencyMs };
+      return { kind: 'chunk', text: event.data, completion: meaning.completion };
     }
     if (source.end) return source.end.kind === 'end' ? FAILURES.malformed : source.end;
   }

@@ -2,8 +2,8 @@ import { ThreadInTurns } from '../../turns/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 import type { TranslationThread } from './translate-body-worker.ts';
 
-/** Size up to which the event loop translates a body. */
-const AT_ONCE_BYTES = 128 * 1024;
+/** Size up to which the event loop translates a body: 0.3 ms for text, 30 ms for small numbers. */
+const AT_ONCE_BYTES = 64 * 1024;
 
 /** Translates bodies into other APIs: small ones at once, large ones in a thread. */
 export class BodyTranslator {

@@ -1,4 +1,5 @@
 import { NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
+import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from './completion.ts';
@@ -6,6 +7,15 @@ import { type EventSequence, type SseEvent, SseSplitter } from './sse-splitter.t
 
 /** Tool arguments and images come in single events; nothing that a model writes comes near this. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** Bytes of memory that are taken at once for what a translator keeps, two for a character. */
+const MEMORY_STEP_BYTES = 64 * 1024;
+
+/** Translation of a stream in another API, and the memory for what it keeps of the stream. */
+export interface StreamTranslation {
+  readonly translator: StreamTranslator;
+  readonly memory: MemoryReservation;
+}
 
 /** A chunk, and what was parsed of it. */
 export interface ReadChunk {
@@ -24,19 +34,20 @@ export class StreamSource {
   #bytes = 0;
   #end: typeof END | ProviderFailure | undefined;
   #first: ReadChunk | undefined;
-  readonly #translator: StreamTranslator | undefined;
+  readonly #translation: StreamTranslation | undefined;
   /** Events that the last event of the provider was translated into, and how many were taken. */
   #translated: readonly string[] = NO_EVENTS;
   #taken = 0;
 
-  /** `translator`: of a provider that speaks another API. */
-  constructor(call: ProviderCall, maxBytes: number, translator?: StreamTranslator) {
+  /** `translation`: of a provider that speaks another API. */
+  constructor(call: ProviderCall, maxBytes: number, translation?: StreamTranslation) {
     this.#call = call;
     this.#maxBytes = maxBytes;
-    this.#translator = translator;
+    this.#translation = translation;
   }
 
   async read(): Promise<void> {
+    if (this.#end !== undefined) return;
     if (this.#splitter.isTooLarge) {
       this.#end = FAILURES.tooLarge;
       return;
@@ -58,15 +69,26 @@ export class StreamSource {
   }
 
   next(): SseEvent | undefined {
-    return this.#translator === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translator);
+    return this.#translation === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translation);
   }
 
-  #nextTranslated(translator: StreamTranslator): SseEvent | undefined {
+  /** Frees the memory of the translation. */
+  release(): void {
+    this.#translation?.memory.release();
+  }
+
+  #nextTranslated({ translator, memory }: StreamTranslation): SseEvent | undefined {
     while (this.#taken === this.#translated.length) {
       const event = this.#splitter.next();
       if (event === undefined) return undefined;
       this.#translated = translator.take(event.type, event.data);
       this.#taken = 0;
+      const moreBytes = 2 * translator.keptCharacters - memory.heldBytes;
+      if (moreBytes > 0 && !memory.take(moreBytes + MEMORY_STEP_BYTES)) {
+        this.#end = FAILURES.noRoom;
+        this.#translated = NO_EVENTS;
+        return undefined;
+      }
     }
     return { type: '', data: this.#translated[this.#taken++] ?? '' };
   }
@@ -85,6 +107,6 @@ export class StreamSource {
 
   /** The events to come that are alike in the way that `match` knows. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
-    return this.#translator === undefined ? this.#splitter.takeSequence(match) : undefined;
+    return this.#translation === undefined ? this.#splitter.takeSequence(match) : undefined;
   }
 }

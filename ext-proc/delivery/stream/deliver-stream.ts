@@ -80,6 +80,7 @@ export async function deliverStream(
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } finally {
     record?.release();
+    opened.source.release();
     opened.call.release(complete);
   }
 }

@@ -52,6 +52,10 @@ export class MessageStream implements StreamTranslator {
   #stopDetails: unknown;
   #isOver = false;
 
+  get keptCharacters(): number {
+    return this.#blocks.keptCharacters;
+  }
+
   take(type: string, data: string): readonly string[] {
     if (this.#isOver) return NO_EVENTS;
     if (this.#goOn !== undefined && this.#template.match(withoutLastBrace(data))) return this.#again(this.#goOn);

@@ -26,6 +26,10 @@ export class OpenBlocks {
   readonly #blocks = new Map<unknown, OpenBlock>();
   #keptCharacters = 0;
 
+  get keptCharacters(): number {
+    return this.#keptCharacters;
+  }
+
   /** True after more than is followed: the stream must end with an error. */
   get isTooMuch(): boolean {
     return this.#blocks.size > MOST_OPEN || this.#keptCharacters > MOST_KEPT;

@@ -45,6 +45,7 @@ interface Continuation {
  * another target.
  */
 export class ResponseStream implements StreamTranslator {
+  readonly keptCharacters = 0;
   readonly #chunks = new ChunkText();
   readonly #sent = new SentParts();
   readonly #items = new MessageItems();
