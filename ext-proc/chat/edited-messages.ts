@@ -2,18 +2,17 @@ import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import type { Span } from './json/json-cursor.ts';
 import { changesRoles, shapedRole } from './request-shaping.ts';
 
-/** A place in the body, and the pieces that stand there instead. */
+/** A place in the body, and the text that stands there instead. */
 interface Edit extends Span {
-  readonly pieces: readonly Buffer[];
+  readonly text: Buffer;
 }
 
 /** Gives images that are plain strings the official form. */
-export function imageEdits(bytes: Buffer, bareImages: readonly Span[]): readonly Edit[] {
-  return bareImages.map(({ start, end }) => ({
-    start,
-    end,
-    pieces: [URL_OPEN, bytes.subarray(start, end), URL_CLOSE],
-  }));
+export function imageEdits(bareImages: readonly Span[]): readonly Edit[] {
+  return bareImages.flatMap(({ start, end }) => [
+    { start, end: start, text: URL_OPEN },
+    { start: end, end, text: URL_CLOSE },
+  ]);
 }
 
 const URL_OPEN = Buffer.from('{"url":');
@@ -24,56 +23,57 @@ export function roleEdits(bytes: Buffer, roles: Int32Array, shaping: readonly Re
   const edits: Edit[] = [];
   if (!changesRoles(shaping)) return edits;
   /** By the role as it is written, which may have escapes. */
-  const known = new Map<string, readonly Buffer[] | undefined>();
+  const known = new Map<string, Buffer | undefined>();
   for (let at = 0; at < roles.length; at += 2) {
     const [start, end] = [roles[at] as number, roles[at + 1] as number];
     const written = bytes.toString('latin1', start, end);
     if (!known.has(written)) {
       const role = JSON.parse(written) as string;
       const shaped = shapedRole(role, shaping);
-      known.set(written, shaped === role ? undefined : [Buffer.from(JSON.stringify(shaped))]);
+      known.set(written, shaped === role ? undefined : Buffer.from(JSON.stringify(shaped)));
     }
-    const pieces = known.get(written);
-    if (pieces !== undefined) edits.push({ start, end, pieces });
+    const text = known.get(written);
+    if (text !== undefined) edits.push({ start, end, text });
   }
   return edits;
 }
 
-/** The bytes of the span in pieces, edited. */
-export function editedPieces(bytes: Buffer, { start, end }: Span, edits: readonly Edit[]): readonly Buffer[] {
-  if (edits.length === 0) return [bytes.subarray(start, end)];
-  const pieces: Buffer[] = [];
-  let from = start;
-  for (const edit of edits.toSorted((a, b) => a.start - b.start)) {
-    pieces.push(bytes.subarray(from, edit.start), ...edit.pieces);
-    from = edit.end;
-  }
-  pieces.push(bytes.subarray(from, end));
-  return joined(pieces);
-}
-
-/** Pieces that are copied together, and their length: each piece is a write to the provider. */
+/** Bytes that are copied together: each piece is a write to the provider. */
 const SMALL_BYTES = 4096;
 const JOINED_BYTES = 65_536;
 
-function joined(pieces: readonly Buffer[]): readonly Buffer[] {
-  const whole: Buffer[] = [];
-  let run: Buffer[] = [];
-  let runBytes = 0;
+/** The bytes of the span, edited, in pieces. Long parts are not copied. */
+export function editedPieces(bytes: Buffer, { start, end }: Span, edits: readonly Edit[]): readonly Buffer[] {
+  if (edits.length === 0) return [bytes.subarray(start, end)];
+  const pieces: Buffer[] = [];
+  let joined = Buffer.allocUnsafe(0);
+  let length = 0;
   const flush = () => {
-    if (run.length > 0) whole.push(Buffer.concat(run, runBytes));
-    run = [];
-    runBytes = 0;
+    if (length > 0) pieces.push(joined.subarray(0, length));
+    joined = joined.subarray(length);
+    length = 0;
   };
-  for (const piece of pieces) {
-    if (piece.length > SMALL_BYTES || runBytes >= JOINED_BYTES) flush();
-    if (piece.length > SMALL_BYTES) {
-      whole.push(piece);
-      continue;
+  // A Buffer for each part takes 100 ms for 80,000 messages, copying by place 65.
+  const copy = (from: Buffer, partStart: number, partEnd: number) => {
+    const partBytes = partEnd - partStart;
+    if (partBytes > SMALL_BYTES) {
+      flush();
+      pieces.push(from.subarray(partStart, partEnd));
+      return;
     }
-    run.push(piece);
-    runBytes += piece.length;
+    if (length + partBytes > joined.length) {
+      flush();
+      joined = Buffer.allocUnsafeSlow(JOINED_BYTES);
+    }
+    length += from.copy(joined, length, partStart, partEnd);
+  };
+  let from = start;
+  for (const edit of edits) {
+    copy(bytes, from, edit.start);
+    copy(edit.text, 0, edit.text.length);
+    from = edit.end;
   }
+  copy(bytes, from, end);
   flush();
-  return whole;
+  return pieces;
 }

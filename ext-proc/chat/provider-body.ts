@@ -87,7 +87,9 @@ function messagePieces(
   { bareImages }: SentFacts,
   shaping: readonly RequestShaping[],
 ): readonly Buffer[] {
-  const edits = [...imageEdits(bytes, bareImages), ...roleEdits(bytes, roles, shaping)];
+  const [ofImages, ofRoles] = [imageEdits(bareImages), roleEdits(bytes, roles, shaping)];
+  if (ofImages.length === 0) return editedPieces(bytes, field, ofRoles);
+  const edits = [...ofImages, ...ofRoles].toSorted((a, b) => a.start - b.start);
   return editedPieces(bytes, field, edits);
 }
 

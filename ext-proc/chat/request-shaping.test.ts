@@ -112,6 +112,15 @@ describe('a shaped body', () => {
     );
   });
 
+  test('has images that are plain strings in the official form, between roles that change', () => {
+    const image = '"data:image/png;base64,iVBORw0KGgo="';
+    const messages = (role: string, url: string) =>
+      `"messages":[{"role":"user","content":[{"type":"image_url","image_url":${url}}]},{"role":"${role}","content":"x"},{"content":[{"type":"image_url","image_url":${url}}],"role":"user"}]`;
+    expect(encode(`{"model":"m",${messages('developer', image)}}`, [{ roles: { developer: 'system' } }])).toBe(
+      `${HEAD},${messages('system', `{"url":${image}}`)}}`,
+    );
+  });
+
   test('is long messages in few pieces', () => {
     const many = Array.from(
       { length: 3000 },
