@@ -19,7 +19,7 @@ const MISSING = existsSync(SCHEMATHESIS)
   ? undefined
   : 'no Schemathesis in .cache/schemathesis: node scripts/setup.mjs --openapi installs it';
 const { OPENAPI_SEED = '1', OPENAPI_EXAMPLES = '200' } = process.env;
-const MOST_MS = Math.max(300_000, Number(OPENAPI_EXAMPLES) * 1000);
+const MOST_MS = Math.max(600_000, Number(OPENAPI_EXAMPLES) * 1000);
 
 const MODEL = 'gpt-6-luna';
 const EFFORTS = ['low', 'high'];

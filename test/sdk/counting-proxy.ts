@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { checkDocumented } from '../harness/documented-response.ts';
 
 /** One request that went through, and what it was answered. */
 export interface Attempt {
@@ -15,7 +16,10 @@ export interface Attempt {
  */
 export interface CountingProxy {
   readonly origin: string;
-  /** The attempts since the last call of this. */
+  /**
+   * The attempts since the last call of this. Throws if a response was not as docs/openapi.yaml
+   * says.
+   */
   take(): readonly Attempt[];
   /** Called with every attempt once its answer has begun, before the client has it. */
   onAttempt(listener: (attempt: Attempt) => void): void;
@@ -27,20 +31,31 @@ export interface CountingProxy {
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const agent = new Agent({ keepAlive: true });
   let attempts: Attempt[] = [];
+  let problem: unknown;
   let listener: (attempt: Attempt) => void = () => {};
   let textListener: (text: string) => void = () => {};
   const server = createServer((incoming, outgoing) => {
     const atMs = performance.now();
-    const { method, headers } = incoming;
-    const onward = request(`${target}${incoming.url}`, { method, headers, agent }, (answer) => {
+    const { method = '', url = '', headers } = incoming;
+    const onward = request(`${target}${url}`, { method, headers, agent }, (answer) => {
       const attempt = { status: answer.statusCode ?? 0, headers: answer.headers, atMs };
       attempts.push(attempt);
       listener(attempt);
       outgoing.writeHead(attempt.status, answer.headers);
+      const pieces: Buffer[] = [];
       let text = '';
       answer.on('data', (piece: Buffer) => {
+        pieces.push(piece);
         text += piece;
         textListener(text);
+      });
+      answer.on('end', () => {
+        const body = Buffer.concat(pieces);
+        try {
+          checkDocumented({ method, path: url }, { ...attempt, body, text: body.toString(), pieces: [] });
+        } catch (error) {
+          problem ??= error;
+        }
       });
       answer.pipe(outgoing);
     });
@@ -52,6 +67,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     take: () => {
+      if (problem !== undefined) throw problem;
       const taken = attempts;
       attempts = [];
       return taken;
