@@ -123,3 +123,13 @@ describe('the output limit', () => {
     expect(limit({ max_tokens: 11 }, { model: { contextWindow: estimate + 10 } })).toBe('context_length_exceeded');
   });
 });
+
+it('holds the least output that the API of a target takes, and sends the limit as it was given', () => {
+  const { targets } = modelWith();
+  const speaking = (api: 'responses' | 'anthropic') => ({ targets: targets.flatMap((one) => [one, { ...one, api }]) });
+  const limits = { outputLimit: 5, heldOutputTokens: 5 };
+  expect(check({ max_tokens: 5 })).toMatchObject(limits);
+  expect(check({ max_tokens: 5 }, { model: speaking('anthropic') })).toMatchObject(limits);
+  expect(check({ max_tokens: 5 }, { model: speaking('responses') })).toMatchObject({ ...limits, heldOutputTokens: 16 });
+  expect(check({ max_tokens: 17 }, { model: speaking('responses') })).toMatchObject({ heldOutputTokens: 17 });
+});

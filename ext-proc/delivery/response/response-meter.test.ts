@@ -87,3 +87,12 @@ describe('what is charged', () => {
     });
   });
 });
+
+test('input of a custom tool is output, as arguments of a function are', async () => {
+  const admitted = admittedRequest();
+  const meter = new ResponseMeter(admitted);
+  const call = { index: 0, id: 'call_1', type: 'custom', custom: { name: 'shell', input: ' list all files' } };
+  meter.take({ choices: [{ index: 0, delta: { tool_calls: [call] }, finish_reason: null }] });
+  const { usage } = await meter.usage(admitted.chat, countWords, false);
+  expect(usage.completionTokens).toBe(4);
+});
