@@ -50,6 +50,8 @@ export interface ProviderView {
   readonly onDisconnect?: string;
   /** True while Envoy ejects its host. */
   readonly ejected: boolean;
+  /** Targets that are passed over for now, because they asked for a pause. Over all processes. */
+  readonly restingTargets: number;
   /** Over the last five minutes, over all processes. */
   readonly attempts: number;
   readonly failures: number;

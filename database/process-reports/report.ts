@@ -112,6 +112,8 @@ export interface ProviderHealth {
    * got no reply.
    */
   readonly ejected: boolean | null;
+  /** Targets that this process passes over for now. Absent: a process of the former release. */
+  readonly restingTargets?: number;
 }
 
 /** The configuration in force in that process, without secrets. */

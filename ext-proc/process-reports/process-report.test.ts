@@ -30,6 +30,7 @@ function sources(changes: Partial<ReportSources> = {}): ReportSources {
     configuration: configuration.current,
     spooled: () => [],
     liveHolds: () => [],
+    restingTargets: (providers) => new Map([...providers].map((name) => [name, 2])),
     notReady: async () => undefined,
     ...changes,
   };
@@ -55,7 +56,7 @@ it('puts the parts together', async () => {
     holds: { totalNanoUsd: '0', count: 0 },
     requestLog: { waiting: 5, dropped: 1 },
     envoy: { reachable: true, version: '1.39.3', state: 'LIVE', uptimeMs: 12_000 },
-    providers: { local: { attempts: 0, failures: 0, lastFailure: null, ejected: false } },
+    providers: { local: { attempts: 0, failures: 0, lastFailure: null, ejected: false, restingTargets: 2 } },
   });
   expect(JSON.stringify(report)).not.toContain('provider-secret');
 });

@@ -21,6 +21,7 @@ export interface ReportSources {
   readonly configuration: () => ReportedConfiguration;
   readonly spooled: () => readonly { readonly bytes: number }[];
   readonly liveHolds: () => readonly Hold[];
+  readonly restingTargets: (providers: Iterable<string>) => ReadonlyMap<string, number>;
   /** Absent: the process has none. */
   readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
   readonly notReady: () => Promise<string | undefined>;
@@ -87,15 +88,16 @@ function envoyAsReported(look: EnvoyLook | undefined): ReportedEnvoy {
 }
 
 function providerHealth(
-  { config, activity, clock }: ReportSources,
+  { config, activity, clock, restingTargets }: ReportSources,
   look: EnvoyLook | undefined,
 ): Record<string, ProviderHealth> {
   const known = config().providers;
+  const resting = restingTargets(known.keys());
   const health: [string, ProviderHealth][] = [];
   for (const [name, found] of activity.providers.health(known.keys(), clock.nowMs())) {
     const cluster = known.get(name)?.cluster;
     const ejected = look === undefined || cluster === undefined ? null : look.ejected.has(cluster);
-    health.push([name, { ...found, ejected }]);
+    health.push([name, { ...found, ejected, restingTargets: resting.get(name) ?? 0 }]);
   }
   return Object.fromEntries(health);
 }

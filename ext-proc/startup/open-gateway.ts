@@ -120,6 +120,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     spooled: money.spool.pending,
     requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
     liveHolds: money.holds.live,
+    restingTargets: delivery.restingTargets,
     notReady: readiness.notReady,
   });
 

@@ -45,6 +45,7 @@ function startReporter(id: string, lines: Line[], timeouts = PATIENT): ProcessRe
     configuration: () => configuration,
     spooled: () => [],
     liveHolds: () => [],
+    restingTargets: () => new Map(),
     notReady: async () => undefined,
   };
   const process = { id, host: 'here', worker: 0, pid: 1, startedAtMs: 1_000 };

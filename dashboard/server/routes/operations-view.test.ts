@@ -56,7 +56,8 @@ describe('the mapping', () => {
 
   it('adds up what the processes that report have met of a provider', () => {
     const { providers } = mappingView(configuration, [
-      processWith({ providers: met(2, 400, null) }),
+      // The other ones are of the former release, which counts no targets at rest.
+      processWith({ providers: { openai: { ...met(2, 400, null).openai, restingTargets: 3 } } }),
       processWith({ providers: met(1, 300, true) }),
       // A process that is gone does not count.
       processWith({ providers: met(9, 900, true) }, 11_000),
@@ -67,6 +68,7 @@ describe('the mapping', () => {
         host: 'api.example.com',
         hasKey: true,
         ejected: true,
+        restingTargets: 3,
         attempts: 20,
         failures: 3,
         lastFailure: { result: 'refused', atMs: 400 },

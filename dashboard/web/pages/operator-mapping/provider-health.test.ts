@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
 import { failureLabel, healthOf } from './provider-health.ts';
 
-const PROVIDER = { name: 'openai', host: 'h', hasKey: true, ejected: false, attempts: 0, failures: 0 };
+const PROVIDER = {
+  name: 'openai',
+  host: 'h',
+  hasKey: true,
+  ejected: false,
+  restingTargets: 0,
+  attempts: 0,
+  failures: 0,
+};
 
 it('tells how a provider does', () => {
   expect(healthOf(PROVIDER).state).toBe('Idle');
@@ -11,6 +19,12 @@ it('tells how a provider does', () => {
     state: 'Failing',
     detail: '50 of 1,000 attempts failed (5%)',
   });
+});
+
+it('says how many of its targets are passed over for now', () => {
+  expect(healthOf({ ...PROVIDER, restingTargets: 2 }).detail).toBe(
+    'not asked in the last 5 minutes, 2 targets at rest',
+  );
 });
 
 it('puts what Envoy leaves alone above everything', () => {

@@ -11,11 +11,12 @@ export interface HealthLabel {
 const FAILING_FRACTION = 0.05;
 
 /** Health of a provider in the last five minutes. */
-export function healthOf({ ejected, attempts, failures }: ProviderView): HealthLabel {
-  const detail =
+export function healthOf({ ejected, attempts, failures, restingTargets }: ProviderView): HealthLabel {
+  const asked =
     attempts === 0
       ? 'not asked in the last 5 minutes'
       : `${formatCount(failures)} of ${countOf(attempts, 'attempt')} failed (${formatPercent(failures / attempts)})`;
+  const detail = restingTargets === 0 ? asked : `${asked}, ${countOf(restingTargets, 'target')} at rest`;
   if (ejected) return { tone: 'bad', state: 'Left alone', detail };
   if (attempts === 0) return { tone: 'neutral', state: 'Idle', detail };
   return failures / attempts >= FAILING_FRACTION
