@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import { parseJson } from '../../core/parse-json.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 
 const identify = (field: string, value: string) => `${field} of ${value.length}`;
@@ -111,8 +112,8 @@ describe('the body for a provider', () => {
       fc.property(body, fc.integer({ min: 0, max: 3 }), fc.boolean(), (fields, indent, reversed) => {
         const entries = Object.entries(fields);
         const sent = JSON.stringify(Object.fromEntries(reversed ? entries.reverse() : entries), null, indent);
-        const expected = { ...(JSON.parse(sent) as object), model: 'upstream', max_tokens: 77 };
-        expect(JSON.parse(encode(sent))).toEqual(expected);
+        const expected = { ...(parseJson(sent) as object), model: 'upstream', max_tokens: 77 };
+        expect(parseJson(encode(sent))).toEqual(expected);
       }),
     );
   });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import { parseJson } from '../../core/parse-json.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { shapeObject } from './request-shaping.ts';
 
@@ -196,9 +197,9 @@ describe('any body', () => {
         fc.integer({ min: 0, max: 3 }),
         (fields, steps, indent) => {
           const written = JSON.stringify(fields, null, indent);
-          const plain = JSON.parse(encode(written, [])) as Record<string, unknown>;
+          const plain = parseJson(encode(written, [])) as Record<string, unknown>;
           const shaped = encode(written, steps);
-          expect(JSON.parse(shaped)).toEqual(JSON.parse(JSON.stringify(shapeObject(plain, steps.map(shaping)))));
+          expect(parseJson(shaped)).toEqual(parseJson(JSON.stringify(shapeObject(plain, steps.map(shaping)))));
           const touched = JSON.stringify(steps);
           for (const [key, each] of Object.entries(fields)) {
             if (['model', 'messages'].includes(key) || touched.includes(`"${key}"`)) continue;

@@ -1,5 +1,6 @@
 import { exactNumber } from '../../core/config/exact-number.ts';
 import type { RequestShaping } from '../../core/config/gateway-config.ts';
+import { parseJson } from '../../core/parse-json.ts';
 
 /**
  * Applies `request` of a provider and of a target to the members of a body: drop, rename, set, and
@@ -54,9 +55,7 @@ export function shapeObject(body: Json, shaping: readonly RequestShaping[]): Jso
 
 /** Numbers that JavaScript would write in another way are kept as they were written. */
 function parseExactly(json: string): unknown {
-  const revive = (_: string, value: unknown, context?: { readonly source?: string }) =>
-    typeof value === 'number' ? exactNumber(value, context?.source) : value;
-  return JSON.parse(json, revive);
+  return parseJson(json, (value, source) => (typeof value === 'number' ? exactNumber(value, source) : value));
 }
 
 function withRole(message: Json, shaping: readonly RequestShaping[]): Json {

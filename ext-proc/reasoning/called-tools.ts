@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../core/json-object.ts';
+import { parseJson } from '../../core/parse-json.ts';
 
 /** One call of a tool in an assistant message, of a function or a custom tool. */
 export interface CalledTool {
@@ -52,7 +53,7 @@ export function textOfCalls(calls: readonly CalledTool[]): string | undefined {
 function sameArguments(text: string): unknown {
   try {
     // A call without arguments comes back with an empty object.
-    return inOrder(JSON.parse(text.trim() === '' ? '{}' : text), 0);
+    return inOrder(parseJson(text.trim() === '' ? '{}' : text), 0);
   } catch {
     return text;
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parseJson } from '../../../core/parse-json.ts';
 import { JsonCursor } from './json-cursor.ts';
 import { JsonScan } from './json-scan.ts';
 
@@ -83,8 +84,6 @@ describe('JsonCursor', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 1, '\t', ' \n'), (wanted, indent) => {
         const cursor = cursorAt(`${JSON.stringify(wanted, null, indent)}, "end":17`);
-        // JSON.parse is no judge of escaped keys: V8 13.6 takes "\\n" for "\\" where it has seen an
-        // object with the key "\\" before.
         expect(JSON.stringify(readAll(cursor))).toBe(JSON.stringify(wanted));
         expect(JSON.stringify(readAll(cursorIn(`{"a":${JSON.stringify(wanted, null, indent)}}`)))).toBe(
           JSON.stringify({ a: wanted }),
@@ -156,7 +155,7 @@ describe('JsonCursor', () => {
     fc.assert(
       fc.property(members, members, (outer, inner) => {
         const text = joined([...outer, ['"a"', `[${joined([...inner, ['"b"', '{}']])}]`]]);
-        expect(readAll(cursorIn(text))).toEqual(JSON.parse(text));
+        expect(readAll(cursorIn(text))).toEqual(parseJson(text));
       }),
       { numRuns: 500 },
     );

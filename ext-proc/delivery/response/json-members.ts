@@ -1,3 +1,5 @@
+import { skipSpace, stringEnd } from '../../../core/parse-json.ts';
+
 /**
  * A member of a JSON object in its text, top level only. Edits keep all other members byte for
  * byte: to parse and serialize the object would change integers above 2^53, the order of numeric
@@ -17,7 +19,6 @@ export type MemberEdits = Readonly<Record<string, string | undefined>>;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -84,24 +85,6 @@ function joined(before: string, member: string): string {
 function nameIn(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end - 1);
   return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw;
-}
-
-function skipSpace(text: string, start: number): number {
-  let at = start;
-  while (text.charCodeAt(at) <= 0x20) at++;
-  return at;
-}
-
-/** The position after the closing quote of the string that opens at `start`. */
-function stringEnd(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    if (at === -1) throw endsWithin();
-    let backslashes = 0;
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return at + 1;
-  }
 }
 
 function endOfValue(text: string, start: number): number {
