@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { compileShaping } from '../../core/config/request-shaping.ts';
 import { gather } from '../dialects/responses/gathered-stream.fixture.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import { provider } from './admitted-request.fixture.ts';
@@ -60,6 +61,21 @@ describe('a provider of another API', () => {
     await deliverTo(delivery, to, requestTo('anthropic', undefined, { responseBodyBytes: 8e6 }));
     const [call] = JSON.parse(to.text()).choices[0].message.tool_calls;
     expect(call.function.arguments).toBe(`{"text":${JSON.stringify(text)},"id":9007199254740993}`);
+  });
+
+  test('is sent a body with its own names, which the configuration shapes after it was translated', async () => {
+    const shaping = compileShaping(undefined, {
+      ...{ drop: [], rename: {}, set: { max_tool_calls: '3' }, set_with_tools: {}, roles: { developer: 'system' } },
+    });
+    egress.respondWith(sendJson({}));
+    const chat = { messages: [{ role: 'developer', content: 'Be brief.' }], max_tokens: 9 };
+    const admitted = requestTo('responses', chat);
+    const targets = admitted.model.targets.map((target) => ({ ...target, shaping }));
+    await deliverTo(delivery, client(), { ...admitted, model: { ...admitted.model, targets } });
+    expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual({
+      ...{ model: 'alpha-model', store: false, max_output_tokens: 100, max_tool_calls: 3 },
+      input: [{ type: 'message', role: 'system', content: 'Be brief.' }],
+    });
   });
 
   test('is sent a large body as a small one', async () => {

@@ -76,3 +76,19 @@ export interface StreamTranslator {
 /** For an event that has no counterpart. */
 export const NO_EVENTS: readonly string[] = [];
 export const DONE_EVENTS: readonly string[] = ['[DONE]'];
+
+/**
+ * True for data that means nothing in another API. `[DONE]` is no end there: some servers send it
+ * after the event that is one.
+ */
+export function isNothing(data: string): boolean {
+  const text = data.trim();
+  return text === '' || text === '[DONE]';
+}
+
+/** Neither API gives several completions for one request. */
+export const MANY_COMPLETIONS: Unsayable = {
+  kind: 'unsayable',
+  param: 'n',
+  problem: 'n must be 1: this model gives one completion at a time.',
+};

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
 import { DeltaTemplate } from '../delta-template.ts';
-import { DONE_EVENTS, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
+import { DONE_EVENTS, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { ChunkText } from '../responses/chunk-text.ts';
 import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
 import { MessageItems } from '../responses/reasoning-details.ts';
@@ -273,10 +273,4 @@ function withoutLastBrace(data: string): string {
   if (data.charCodeAt(end) !== LAST_BRACE) return '';
   while (data.charCodeAt(end - 1) === SPACE) end--;
   return data.slice(0, end);
-}
-
-/** `[DONE]` is no end here: some servers send it after the event that is one. */
-function isNothing(data: string): boolean {
-  const text = data.trim();
-  return text === '' || text === '[DONE]';
 }

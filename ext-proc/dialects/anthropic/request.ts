@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../core/json-object.ts';
-import type { SentFields, TranslatedRequest, Unsayable } from '../dialect.ts';
+import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest, type Unsayable } from '../dialect.ts';
 import { conversationOf } from './conversation.ts';
 import { closedSchema } from './output-schema.ts';
 import { thinkingSettings } from './thinking.ts';
@@ -41,12 +41,6 @@ export function messagesRequest(chat: JsonObject, sent: SentFields): TranslatedR
   }
   return { kind: 'body', body };
 }
-
-const MANY_COMPLETIONS: Unsayable = {
-  kind: 'unsayable',
-  param: 'n',
-  problem: 'n must be 1: this model gives one completion at a time.',
-};
 
 const UNKNOWN_TIER: Unsayable = {
   kind: 'unsayable',

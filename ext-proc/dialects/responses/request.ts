@@ -1,6 +1,6 @@
 import { LEAST_OUTPUT_TOKENS } from '../../../core/config/provider-api.ts';
 import type { JsonObject } from '../../../core/json-object.ts';
-import type { SentFields, TranslatedRequest } from '../dialect.ts';
+import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest } from '../dialect.ts';
 import { inputItems } from './input-items.ts';
 import { responsesToolChoice, responsesTools, textFormat } from './tools.ts';
 
@@ -43,12 +43,6 @@ export function responsesRequest(chat: JsonObject, sent: SentFields): Translated
   }
   return { kind: 'body', body };
 }
-
-const MANY_COMPLETIONS: TranslatedRequest = {
-  kind: 'unsayable',
-  param: 'n',
-  problem: 'n must be 1: this model gives one completion at a time.',
-};
 
 function textSettings({ response_format, verbosity }: JsonObject): JsonObject | undefined {
   const format = textFormat(response_format);

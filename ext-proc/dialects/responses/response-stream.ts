@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
 import { DeltaTemplate } from '../delta-template.ts';
-import { DONE_EVENTS, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
+import { DONE_EVENTS, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { ChunkText, paddingOf, paddingWith } from './chunk-text.ts';
 import { chatError } from './errors.ts';
 import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
@@ -260,9 +260,3 @@ export class ResponseStream implements StreamTranslator {
 
 const FAILED = 'The stream failed.';
 const TOO_MUCH = chatError({ code: 'server_error' }, 'The stream has more parts than can be followed.');
-
-/** `[DONE]` is no end here: some servers send it after the event that is one. */
-function isNothing(data: string): boolean {
-  const text = data.trim();
-  return text === '' || text === '[DONE]';
-}

@@ -13,7 +13,7 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { jsonAnswer, raw, rawAnswer, reset } from '../../provider/acts.ts';
+import { jsonAnswer, raw, rawAnswer, reset, stall } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 
 const APIS = ['responses', 'anthropic'] as const;
@@ -103,6 +103,33 @@ describe.each(APIS)('a model whose provider speaks %s', (api) => {
     expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({ error: { code: 'upstream_error' } });
     const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
     expect(generation).toMatchObject({ finish_reason: 'error' });
+    expect(Number(generation.tokens_completion)).toBeGreaterThan(5);
+  });
+
+  test('is cancelled and charged for what came when its client leaves', async () => {
+    const client = await gateway.openClient();
+    const begun = streamOf(eventsFor(api, 'TEXT').slice(0, -3));
+    gateway.provider.script(api, async (call) => {
+      call.writeHead(200, { 'content-type': 'text/event-stream' });
+      await call.write(begun);
+      await stall(call);
+    });
+    const leaving = new AbortController();
+    let id = '';
+    const left = client.chat(
+      { model: api, stream: true },
+      {
+        signal: leaving.signal,
+        onHead: (_, headers) => {
+          id = String(headers['x-generation-id']);
+        },
+        onPiece: () => leaving.abort(),
+      },
+    );
+    await expect(left).rejects.toThrow();
+    await expect.poll(() => gateway.provider.requests(api).at(-1)?.hungUp, { timeout: 20_000 }).toBe(true);
+    const generation = await settledGeneration(client, id);
+    expect(generation).toMatchObject({ cancelled: true });
     expect(Number(generation.tokens_completion)).toBeGreaterThan(5);
   });
 
