@@ -7,11 +7,12 @@ export interface Completion extends JsonObject {
 
 /**
  * A chunk may be without choices when it only brings the usage; everything else must have the
- * array.
+ * array. Moonshot's streams have the usage in the last choice (earendil-works/pi#2017).
  */
 export function asCompletion(value: JsonObject): Completion | undefined {
-  if (hasChoices(value)) return value;
-  return isObject(value.usage) ? { ...value, choices: [] } : undefined;
+  if (!hasChoices(value)) return isObject(value.usage) ? { ...value, choices: [] } : undefined;
+  const [first] = value.choices;
+  return isObject(first) && isObject(first.usage) && !isObject(value.usage) ? { ...value, usage: first.usage } : value;
 }
 
 function hasChoices(value: JsonObject): value is Completion {

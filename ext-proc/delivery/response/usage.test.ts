@@ -30,6 +30,16 @@ describe('a usage that a provider sent', () => {
     ).toEqual(expected);
   });
 
+  test.each([
+    ['as Moonshot', { cached_tokens: 4 }, 4],
+    ['as DeepSeek', { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 }, 4],
+    ['in details, which decide', { prompt_tokens_details: { cached_tokens: 3 }, cached_tokens: 4 }, 3],
+    ['beside details that do not say', { prompt_tokens_details: { text_tokens: 10 }, cached_tokens: 4 }, 4],
+    ['nowhere', { cached_tokens: null, prompt_cache_hit_tokens: null }, 0],
+  ])('reports cached tokens %s', (_, cached, cachedTokens) => {
+    expect(readUsage({ prompt_tokens: 10, completion_tokens: 8, ...cached }, BOUNDS)).toMatchObject({ cachedTokens });
+  });
+
   test('has reasoning added to the completion where the total says that it stands apart', () => {
     const usage = {
       prompt_tokens: 10,
@@ -77,6 +87,8 @@ describe('a usage that a provider sent', () => {
     ['an unsafe integer', { prompt_tokens: 1, completion_tokens: 1e20 }],
     ['no prompt', { prompt_tokens: 0, completion_tokens: 1 }],
     ['more cached than read', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 2 } }],
+    ['more cached at the top than read', { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 2 }],
+    ['cached tokens that are a text', { prompt_tokens: 1, completion_tokens: 1, prompt_cache_hit_tokens: '1' }],
     ['negative cached', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -1 } }],
     [
       'more reasoning than output',
@@ -110,6 +122,13 @@ describe('the usage that the client is shown', () => {
   ])('has the reasoning that was charged in %s', (sent, shown) => {
     const counts = '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
     expect(usageJson(`${counts},${sent}}`, { ...charged, reasoningTokens: 6 }, 0)).toBe(`${counts},${shown},"cost":0}`);
+  });
+
+  test('has the cached tokens that were charged, wherever they were reported', () => {
+    const counts = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
+    expect(usageJson(`{${counts},"cached_tokens":4}`, { ...charged, cachedTokens: 4 }, 0)).toBe(
+      `{${counts},"cached_tokens":4,"prompt_tokens_details":{"cached_tokens":4},"cost":0}`,
+    );
   });
 
   test('is made from what was counted where the provider sent none', () => {

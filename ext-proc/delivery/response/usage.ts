@@ -1,7 +1,7 @@
-import { isObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import type { TokenUsage } from '../../../core/pricing.ts';
 import type { TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
-import { editObject, type Member, membersOf } from './json-members.ts';
+import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 
 /**
@@ -20,7 +20,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   if (!isObject(value)) return undefined;
   const promptTokens = count(value.prompt_tokens);
   const completionTokens = count(value.completion_tokens);
-  const cachedTokens = detail(value.prompt_tokens_details, 'cached_tokens');
+  const cachedTokens = cachedTokensOf(value);
   const reasoningTokens = detail(value.completion_tokens_details, 'reasoning_tokens');
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
@@ -36,6 +36,19 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
     reasoningTokens: Math.max(reasoningTokens, missing),
   };
   return isPlausible(usage, bounds) ? usage : undefined;
+}
+
+/**
+ * Names of cached tokens without details: Moonshot's, and DeepSeek's
+ * (https://api-docs.deepseek.com/guides/kv_cache).
+ */
+const CACHED_AT_TOP = ['cached_tokens', 'prompt_cache_hit_tokens'] as const;
+
+function cachedTokensOf(value: JsonObject): number | undefined {
+  const { prompt_tokens_details: details } = value;
+  if (isObject(details) && isSaid(details.cached_tokens)) return count(details.cached_tokens);
+  const name = CACHED_AT_TOP.find((top) => isSaid(value[top]));
+  return name === undefined ? 0 : count(value[name]);
 }
 
 export function totalMismatch(value: unknown): TotalMismatch | undefined {
@@ -69,23 +82,36 @@ export function usageJson(providerText: string | undefined, usage: TokenUsage, c
       prompt_tokens: String(usage.promptTokens),
       completion_tokens: String(usage.completionTokens),
       total_tokens: String(usage.promptTokens + usage.completionTokens),
-      ...(usage.reasoningTokens > 0 ? { completion_tokens_details: detailsJson(text, members, usage) } : {}),
+      ...detailsEdit(text, members, 'prompt_tokens_details', 'cached_tokens', usage.cachedTokens),
+      ...detailsEdit(text, members, 'completion_tokens_details', 'reasoning_tokens', usage.reasoningTokens),
       cost: JSON.stringify(costUsd),
     },
     members,
   );
 }
 
-function detailsJson(text: string, members: readonly Member[], { reasoningTokens }: TokenUsage): string {
-  const sent = members.findLast((member) => member.name === 'completion_tokens_details');
+/** Shows what was charged where the provider said it elsewhere. */
+function detailsEdit(
+  text: string,
+  members: readonly Member[],
+  name: 'prompt_tokens_details' | 'completion_tokens_details',
+  counted: string,
+  tokens: number,
+): MemberEdits {
+  if (tokens === 0) return {};
+  const sent = members.findLast((member) => member.name === name);
   const details = sent === undefined ? 'null' : text.slice(sent.valueStart, sent.valueEnd);
-  return editObject(details === 'null' ? '{}' : details, { reasoning_tokens: String(reasoningTokens) });
+  return { [name]: editObject(details === 'null' ? '{}' : details, { [counted]: String(tokens) }) };
 }
 
 function detail(details: unknown, name: string): number | undefined {
   if (!isObject(details)) return 0;
   const value = details[name];
-  return value === undefined || value === null ? 0 : count(value);
+  return isSaid(value) ? count(value) : 0;
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function count(value: unknown): number | undefined {

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { asCompletion } from './completion.ts';
+
+const USAGE = { prompt_tokens: 10, completion_tokens: 8 };
+
+test('a usage in the first choice is the usage, unless there is one', () => {
+  const choices = [{ index: 0, delta: {}, finish_reason: 'stop', usage: USAGE }];
+  expect(asCompletion({ choices })).toEqual({ choices, usage: USAGE });
+  expect(asCompletion({ choices, usage: null })).toEqual({ choices, usage: USAGE });
+  const own = { choices, usage: { ...USAGE, completion_tokens: 9 } };
+  expect(asCompletion(own)).toBe(own);
+  const without = { choices: [{ index: 0, usage: 'none' }, null] };
+  expect(asCompletion(without)).toBe(without);
+});
+
+test('only a usage comes without choices', () => {
+  expect(asCompletion({ usage: USAGE })).toEqual({ usage: USAGE, choices: [] });
+  expect(asCompletion({ choices: {} })).toBeUndefined();
+});

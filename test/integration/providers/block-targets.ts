@@ -1,0 +1,70 @@
+import { parse } from 'yaml';
+import { API_PATHS, type ProviderApi } from '../../../core/config/provider-api.ts';
+import { type ProviderBlock, variablesOf } from '../../fixtures/provider-blocks.ts';
+import type { TestModel, TestProvider } from '../../harness/test-config.ts';
+import type { GatewayOptions } from '../../harness/with-gateway.ts';
+
+/** A model of a block with one of its targets, as a model of its own. */
+export interface BlockTarget {
+  /** Public id: the provider's name and the model's. */
+  readonly id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly providerModel: string;
+  /** Path of its calls, behind the provider's name. */
+  readonly path: string;
+  readonly capabilities: readonly string[];
+  readonly efforts: readonly string[];
+  readonly extraFields: readonly string[];
+  readonly block: ProviderBlock;
+}
+
+interface Block {
+  readonly providers: Readonly<Record<string, TestProvider & { readonly api?: ProviderApi }>>;
+  readonly models: Readonly<Record<string, TestModel>>;
+  readonly extra_request_fields?: Readonly<Record<string, string>>;
+}
+
+const read = ({ yaml }: ProviderBlock): Block => parse(yaml) as Block;
+
+export function blockTargets(blocks: readonly ProviderBlock[]): BlockTarget[] {
+  return blocks.flatMap((block) => {
+    const { providers, models } = read(block);
+    return Object.entries(models).flatMap(([model, { targets = [], capabilities = [], reasoning_efforts = [] }]) =>
+      targets.map((target): BlockTarget => {
+        const { base_url = '', api = 'chat', extra_fields = [] } = providers[target.provider] ?? {};
+        return {
+          ...{ id: `${target.provider}:${model}`, provider: target.provider, model, providerModel: target.model },
+          path: `/${target.provider}${new URL(base_url).pathname}${API_PATHS[api]}`,
+          ...{ capabilities, efforts: reasoning_efforts, extraFields: extra_fields, block },
+        };
+      }),
+    );
+  });
+}
+
+/**
+ * A gateway with the blocks' providers at `origin`, each below its name. A provider that Envoy
+ * authorizes, or whose key is in a file, gets a key of its own here: other tests have those.
+ */
+export function gatewayOfBlocks(targets: readonly BlockTarget[], origin: string): GatewayOptions {
+  const providers: Record<string, TestProvider> = {};
+  const models: Record<string, TestModel> = {};
+  let extra: Block['extra_request_fields'] = {};
+  for (const { id, provider: name, model, providerModel, block } of targets) {
+    const { providers: ofBlock, models: modelsOfBlock, extra_request_fields } = read(block);
+    extra = { ...extra, ...extra_request_fields };
+    const { base_url = '', ...provider } = ofBlock[name] ?? {};
+    providers[name] = { ...withKey(provider), base_url: `${origin}/${name}${new URL(base_url).pathname}` };
+    const target = modelsOfBlock[model]?.targets?.find((one) => one.provider === name && one.model === providerModel);
+    models[id] = { ...modelsOfBlock[model], targets: target ? [target] : [] };
+  }
+  const env = Object.assign({}, ...targets.map(({ block }) => variablesOf(block.yaml))) as Record<string, string>;
+  return { config: { providers, models, extra_request_fields: extra, retries: { per_target: 0 } }, env };
+}
+
+function withKey({ auth, ...provider }: Omit<TestProvider, 'base_url'>): Omit<TestProvider, 'base_url'> {
+  const isOwnKey = (auth === undefined || 'header' in auth) && !provider.api_key?.includes('file:');
+  if (isOwnKey) return { ...(auth === undefined ? {} : { auth }), ...provider };
+  return { ...provider, api_key: 'stand-in' };
+}
