@@ -10,6 +10,7 @@ import type { CustomerOptions } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
+import { untilMinuteIsYoung } from '../harness/young-minute.ts';
 import { startProcess } from '../launchers/child-process.ts';
 import { allAtOnce, countOutcomes } from '../load/all-at-once.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
@@ -23,7 +24,6 @@ import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
  */
 const AT_ONCE = 60;
 const LIMIT = 100;
-const MINUTE_MS = 60_000;
 /** Far below what an idle machine does: that there was load at all. */
 const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 20_000 : 6_000;
@@ -173,9 +173,3 @@ requirement(missingRedis, () => {
     LOAD_MS + 2 * FREE_MS,
   );
 });
-
-/** The crowd has to be decided within one minute of the clock. */
-async function untilMinuteIsYoung(): Promise<void> {
-  const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
-  if (leftMs < 15_000) await sleep(leftMs);
-}

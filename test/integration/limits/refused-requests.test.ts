@@ -4,6 +4,7 @@ import type { Received } from '../../harness/http-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
+import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 
 /** `limits.refused_rpm` through a real Envoy. */
@@ -22,12 +23,6 @@ const BEYOND = '429 rpm_exceeded';
 async function customerWith(options: CustomerOptions = {}): Promise<Customer & { readonly client: GatewayClient }> {
   const customer = await gateway.stack.operator.customer(options);
   return { ...customer, client: gatewayClient(gateway.stack.origin, customer.key) };
-}
-
-/** Enough of this minute is left for what a test does in it. */
-async function untilMinuteIsYoung(): Promise<void> {
-  const leftMs = 60_000 - (Date.now() % 60_000);
-  if (leftMs < 20_000) await new Promise((resolve) => setTimeout(resolve, leftMs + 50));
 }
 
 async function times(count: number, send: () => Promise<Received>): Promise<string[]> {

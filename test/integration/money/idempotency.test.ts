@@ -10,6 +10,7 @@ import {
 } from '../../harness/gateway-client.ts';
 import type { Protocol, Received } from '../../harness/http-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
+import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { errorAnswer, jsonAnswer, reset, slowly, streamAnswer, streamThen } from '../../provider/acts.ts';
 import { createGate, type Gate } from '../../provider/gate.ts';
 
@@ -208,8 +209,7 @@ test('replays count against read_rpm and against nothing else', async () => {
     gateway.stack.origin,
     (await gateway.stack.operator.customer({ organization: { limits } })).key,
   );
-  const leftMs = 60_000 - (Date.now() % 60_000);
-  if (leftMs < 8_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
+  await untilMinuteIsYoung();
   gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
   const key = newKey();
   const first = await ask(client, key);

@@ -4,6 +4,7 @@ import { gatewayClient, MESSAGES } from '../../harness/gateway-client.ts';
 import type { Received, Send } from '../../harness/http-client.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
+import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
 /** The request log of requests through a real Envoy. */
@@ -185,7 +186,10 @@ describe('refusals', () => {
     '$code is there, and whose key it was',
     async ({ code, status, body = {}, ...more }) => {
       const customer = await customerWith(more.customer);
-      if (more.after) await chat(customer, body);
+      if (more.after) {
+        await untilMinuteIsYoung();
+        await chat(customer, body);
+      }
       const received = await chat(customer, body);
       expect(received.status).toBe(status);
       const lines = await linesOf(customer, more.after ? 2 : 1);
@@ -275,8 +279,13 @@ describe('what did not go well', () => {
     gateway.provider.script('one', act());
     const leaving = new AbortController();
     const onPiece = (): void => leaving.abort();
-    setTimeout(() => leaving.abort(), 500);
-    await expect(chat(customer, { stream: true }, { signal: leaving.signal, onPiece })).rejects.toThrow();
+    const asked = gateway.provider.requests('one').length;
+    const left = expect(chat(customer, { stream: true }, { signal: leaving.signal, onPiece })).rejects.toThrow();
+    if (expected.status === 499) {
+      await expect.poll(() => gateway.provider.requests('one').length).toBe(asked + 1);
+      leaving.abort();
+    }
+    await left;
     const [line] = await linesOf(customer, 1);
     expect(line).toMatchObject({ ...expected, client_gone: true, streamed: true });
   });

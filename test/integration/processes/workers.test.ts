@@ -9,6 +9,7 @@ import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redi
 import { requirement } from '../../harness/requirement.ts';
 import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
+import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -69,8 +70,7 @@ function fourProcesses(): void {
   test('50 at once at rpm 10: exactly 10, and retry-after is what is left of the minute', async () => {
     const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
     const client = gatewayClient(stack.origin, key);
-    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
-    if (leftMs < 15_000) await sleep(leftMs);
+    await untilMinuteIsYoung();
     const received = await Promise.all(
       Array.from({ length: 50 }, async () => ({
         sentAtMs: Date.now(),
@@ -90,8 +90,7 @@ function fourProcesses(): void {
   test('refused requests are counted of all processes together', async () => {
     const { key } = await stack.operator.customer();
     const client = gatewayClient(stack.origin, key);
-    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
-    if (leftMs < 25_000) await sleep(leftMs + 100);
+    await untilMinuteIsYoung(30_000);
     const outcomes: string[] = [];
     for (let i = 0; i < REFUSED_RPM + 60; i++) outcomes.push(outcome(await client.get('/v1/models?a=b')));
     // Each process for itself would refuse four times as many.

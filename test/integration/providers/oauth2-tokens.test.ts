@@ -88,9 +88,9 @@ test('the first requests have a token, JSON and streams, and the endpoint was as
 });
 
 test('a token is renewed before it expires', async () => {
-  await expect.poll(() => tokens.requests('short').length, { timeout: 20_000 }).toBeGreaterThan(2);
+  await expect.poll(() => tokens.requests('short').length).toBeGreaterThan(2);
   expect(outcome(await client.chat({ model: 'short' }))).toBe('200');
-  expect(authorizationAt('short')).toMatch(/^Bearer short-[2-9]/);
+  expect(authorizationAt('short')).toMatch(/^Bearer short-([2-9]|\d\d)/);
 });
 
 test('without a token no request is made, the next target is asked, and nothing is charged', async () => {
@@ -120,20 +120,19 @@ test('an endpoint that recovers is found within seconds, whatever it answered be
     // No lifetime and a text in several lines: as RFC 6749 allows.
     tokens.script(name, tokenText(`{\n "token_type": "Bearer",\n "access_token": "${name}\\/+=~._-"\n}`));
     const answer = async () => outcome(await client.chat({ model: name }));
-    await expect.poll(answer, { timeout: 20_000, interval: 200 }).toBe('200');
+    await expect.poll(answer, { interval: 200 }).toBe('200');
     expect(authorizationAt(name)).toBe(`Bearer ${name}/+=~._-`);
   }
 });
 
 test('a token that is valid for no time does not make the endpoint busy', async () => {
   tokens.script('short', token('short', { expires_in: 0 }));
+  const beganMs = performance.now();
   const before = tokens.requests('short').length;
-  await expect.poll(() => tokens.requests('short').length, { timeout: 20_000 }).toBeGreaterThan(before + 2);
-  const pausesMs = tokens
-    .requests('short')
-    .slice(before + 1)
-    .map(({ atMs }, at) => atMs - (tokens.requests('short')[before + at]?.atMs ?? 0));
-  expect(Math.min(...pausesMs)).toBeGreaterThan(900);
+  const asked = () => tokens.requests('short').length - before;
+  await expect.poll(asked).toBeGreaterThan(5);
+  // One each second. This process may have stood still, and then sees some of before late.
+  expect(asked()).toBeLessThanOrEqual((performance.now() - beganMs) / 1000 + 4);
 });
 
 test('another secret is active after a reload, and no request fails meanwhile', async () => {
@@ -150,14 +149,14 @@ test('another secret is active after a reload, and no request fails meanwhile', 
         outcomes.add(outcome(await client.chat({ model: 'rotated' })));
         return authorizationAt('rotated');
       },
-      { timeout: 20_000, interval: 20 },
+      { interval: 20 },
     )
     .toBe('Bearer rotated-2');
   expect([...outcomes]).toEqual(['200']);
   expect(secrets()).toEqual(['client-sentinel-1', 'client-sentinel-2']);
   writeFileSync(`${path}.new`, 'client-sentinel-3\n');
   renameSync(`${path}.new`, path);
-  await expect.poll(() => secrets().at(-1), { timeout: 20_000 }).toBe('client-sentinel-3');
+  await expect.poll(() => secrets().at(-1)).toBe('client-sentinel-3');
 });
 
 test('a request to AWS is signed, a stream too', async () => {

@@ -1,0 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Waits for the next minute unless so much of this one is left: limits per minute begin again when
+ * one ends. The least is for a few requests on a busy machine, where a process may stand still for
+ * seconds.
+ */
+export async function untilMinuteIsYoung(neededMs = 20_000): Promise<void> {
+  const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+  if (leftMs < neededMs) await sleep(leftMs + 50);
+}
