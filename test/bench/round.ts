@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicros, residentBytes } from '../harness/process-cpu.ts';
-import { bodyOf, isStream, type Scenario } from './scenarios.ts';
+import { bodyOf, endOf, type Scenario } from './scenarios.ts';
 import { type BenchSetup, PLAIN, type Side, type SideName } from './sides.ts';
 
 export interface Round {
@@ -36,7 +36,7 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
     body: bodyOf(scenario),
     concurrency: scenario.concurrency,
     requests: scenario.requests,
-    mustContain: isStream(scenario) ? 'data: [DONE]' : '"finish_reason":"stop"',
+    mustContain: endOf(scenario, side.name === PLAIN),
     ...(scenario.rampMs === undefined ? {} : { rampMs: scenario.rampMs }),
   });
   if (side.name !== PLAIN) await sleep(LOG_TAIL_MS);

@@ -4,12 +4,14 @@
  */
 export interface Scenario {
   readonly name: string;
-  readonly model: 'json' | 'fast-stream' | 'openai-stream' | 'paced-stream';
+  readonly model: 'json' | 'fast-stream' | 'openai-stream' | 'responses-stream' | 'messages-stream' | 'paced-stream';
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
   /** Events of one stream: costs are then given per event. */
   readonly events?: number;
+  /** Ends the provider's own stream, where it is not one of chat. */
+  readonly lastEvent?: string;
   /** Between the starts of the first requests. */
   readonly rampMs?: number;
   /** Rounds before the measured ones: V8 goes on compiling for some 20,000 small requests. */
@@ -76,12 +78,25 @@ export const SCENARIOS: readonly Scenario[] = [
   { ...LARGE, name: '100 KB, c=1', concurrency: 1, requests: 200, warmUps: 1 },
   FAST_STREAMS,
   { ...FAST_STREAMS, name: '200 events of OpenAI, c=16', model: 'openai-stream' },
+  {
+    ...FAST_STREAMS,
+    name: '200 events of Responses, c=16',
+    model: 'responses-stream',
+    lastEvent: 'response.completed',
+  },
+  { ...FAST_STREAMS, name: '200 events of Messages, c=16', model: 'messages-stream', lastEvent: 'message_stop' },
   pacedStreams(200, 2),
   pacedStreams(2000, 0.5),
 ];
 
 export function isStream({ model }: Scenario): boolean {
   return model !== 'json';
+}
+
+/** Text that an answer has only if it is whole. */
+export function endOf(scenario: Scenario, isFromProvider: boolean): string {
+  if (!isStream(scenario)) return '"finish_reason":"stop"';
+  return isFromProvider && scenario.lastEvent !== undefined ? `event: ${scenario.lastEvent}` : 'data: [DONE]';
 }
 
 export function bodyOf(scenario: Scenario): string {

@@ -93,7 +93,11 @@ export async function startSides(names: readonly SideName[]): Promise<BenchSetup
 function configOf(provider: MockProvider): TestConfig {
   return {
     providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
-    models: { json: {}, 'fast-stream': {}, 'openai-stream': {}, 'paced-stream': {} },
+    models: {
+      ...{ json: {}, 'fast-stream': {}, 'openai-stream': {}, 'paced-stream': {} },
+      'responses-stream': { targets: [{ provider: 'mock', model: 'responses-stream', api: 'responses' }] },
+      'messages-stream': { targets: [{ provider: 'mock', model: 'messages-stream', api: 'anthropic' }] },
+    },
     timeouts: { first_byte: '60s', stream_idle: '60s', total: '120s' },
   };
 }

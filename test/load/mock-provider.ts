@@ -1,13 +1,15 @@
 /**
  * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no
  * parsing. In its own process for load and bench. Models: `json` (1 KB), `fast-stream` (200 events
- * at once), `openai-stream` (the same with the members that OpenAI sends), `paced-stream` (10
- * events, 300 ms apart), `big-stream` and `big-json` (50 MB),
- * `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
+ * at once), `openai-stream` (the same with the members that OpenAI sends), `responses-stream` and
+ * `messages-stream` (the same of the other APIs), `paced-stream` (10 events, 300 ms apart),
+ * `big-stream` and `big-json` (50 MB), `held-stream` (one event, then nothing for 20 s),
+ * `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chunkBody, completionBody, DONE, sse, streamEvents } from '../provider/chat-format.ts';
+import { messagesStream, paddingOf, responsesStream } from './api-streams.ts';
 
 const FAST_EVENTS = 200;
 const PACED_EVENTS = 10;
@@ -19,22 +21,25 @@ const BIG_BYTES = 50_000_000;
 const json = Buffer.from(completionBody({ model: 'json', text: 'x'.repeat(700), usage }));
 const fast = eventsOf('fast-stream', FAST_EVENTS);
 const openai = fast.map(asOpenAi);
+const responses = responsesStream(piecesOf(FAST_EVENTS));
+const messages = messagesStream(piecesOf(FAST_EVENTS));
 const paced = eventsOf('paced-stream', PACED_EVENTS);
 
+function piecesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => ` word${index}`);
+}
+
 function eventsOf(model: string, count: number): Buffer[] {
-  const pieces = Array.from({ length: count }, (_, index) => ` word${index}`);
+  const pieces = piecesOf(count);
   return [...streamEvents({ model, pieces, usage }), DONE].map((text) => Buffer.from(text));
 }
 
-/**
- * As api.openai.com writes a chunk, with padding against guesses from the length of what it says.
- */
+/** As api.openai.com writes a chunk. */
 function asOpenAi(event: Buffer, index: number): Buffer {
   const text = event.toString();
   if (!text.includes('"content"')) return event;
   const more = { service_tier: 'default', system_fingerprint: 'fp_0123456789', usage: null };
-  const padding = 'aB3dE5fG7hI9kL1m'.slice(0, 1 + ((index * 7) % 16));
-  const members = JSON.stringify({ ...more, obfuscation: padding }).slice(1);
+  const members = JSON.stringify({ ...more, obfuscation: paddingOf(index) }).slice(1);
   return Buffer.from(text.replace(/}\n\n$/, `,${members}\n\n`));
 }
 
@@ -48,6 +53,8 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
   request.on('end', () => {
     if (model === 'fast-stream') return playFast(response, fast);
     if (model === 'openai-stream') return playFast(response, openai);
+    if (model === 'responses-stream') return playFast(response, responses);
+    if (model === 'messages-stream') return playFast(response, messages);
     if (model === 'paced-stream') return playPaced(response);
     if (model === 'big-stream') return playBig(response);
     if (model === 'big-json') return playBigJson(response);

@@ -1,0 +1,27 @@
+import { messageWith, text } from '../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { scripted as messageEvents } from '../../ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
+import { message, responseWith } from '../../ext-proc/dialects/responses/scenarios.fixture.ts';
+import { scripted as responseEvents } from '../../ext-proc/dialects/responses/scripted-stream.fixture.ts';
+
+/** Streams of the APIs other than chat, with a delta for each piece, as their providers send them. */
+
+export function responsesStream(pieces: readonly string[]): Buffer[] {
+  const response = responseWith([message(pieces.join(''))]);
+  return responseEvents(response, () => pieces).map((event, index) => {
+    const padding = 'obfuscation' in event ? { obfuscation: paddingOf(index) } : {};
+    return eventOf({ ...event, ...padding });
+  });
+}
+
+export function messagesStream(pieces: readonly string[]): Buffer[] {
+  return messageEvents(messageWith([text(pieces.join(''))]), () => pieces).map(eventOf);
+}
+
+/** OpenAI's padding against guesses from the length of an event: it changes from one to the next. */
+export function paddingOf(index: number): string {
+  return 'aB3dE5fG7hI9kL1m'.slice(0, 1 + ((index * 7) % 16));
+}
+
+function eventOf(event: { readonly type: string }): Buffer {
+  return Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
