@@ -163,6 +163,7 @@ export default defineConfig({
           ...PATIENT,
           // A process each, of which some compute for ten seconds before their first request.
           testTimeout: 300_000,
+          hookTimeout: 300_000,
           maxConcurrency: 3,
           include: ['test/clients/*.test.ts'],
           globalSetup: ['test/harness/postgres-server.ts'],

@@ -13,7 +13,7 @@ const UV = 'uv==0.13.9';
 const UV_SETTINGS = /^(?:PIP_|PYTHON|UV_)/;
 
 /** An environment each, named as the file: they want different versions of the same packages. */
-const REQUIREMENTS = ['openai-3', 'openai-2', 'pydantic-2.13'];
+const REQUIREMENTS = ['openai-3', 'openai-2', 'pydantic-2.13', 'litellm-proxy'];
 const requirementsFile = (name) => `${PYTHON_CLIENTS}/${name}.txt`;
 
 export const CLIENT_STEPS = [
