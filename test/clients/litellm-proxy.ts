@@ -36,7 +36,7 @@ export async function startLiteLlmProxy(models: readonly LiteLlmModel[]): Promis
       HOME: folder,
       TMPDIR: folder,
       LITELLM_LOCAL_MODEL_COST_MAP: 'True',
-      // Nothing listens there: what it would fetch from elsewhere fails at once.
+      // A port without a listener: what it would fetch from elsewhere fails at once.
       HTTP_PROXY: 'http://127.0.0.1:9',
       HTTPS_PROXY: 'http://127.0.0.1:9',
       NO_PROXY: '127.0.0.1',

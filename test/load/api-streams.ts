@@ -3,7 +3,7 @@ import { scripted as messageEvents } from '../../ext-proc/dialects/anthropic/scr
 import { message, responseWith } from '../../ext-proc/dialects/responses/scenarios.fixture.ts';
 import { scripted as responseEvents } from '../../ext-proc/dialects/responses/scripted-stream.fixture.ts';
 
-/** Streams of the APIs other than chat, with a delta for each piece, as their providers send them. */
+/** Streams of the other APIs as their providers send them, with a delta for each piece. */
 
 export function responsesStream(pieces: readonly string[]): Buffer[] {
   const response = responseWith([message(pieces.join(''))]);
@@ -17,7 +17,7 @@ export function messagesStream(pieces: readonly string[]): Buffer[] {
   return messageEvents(messageWith([text(pieces.join(''))]), () => pieces).map(eventOf);
 }
 
-/** OpenAI's padding against guesses from the length of an event: it changes from one to the next. */
+/** OpenAI's padding against guesses from an event's length: it changes from one to the next. */
 export function paddingOf(index: number): string {
   return 'aB3dE5fG7hI9kL1m'.slice(0, 1 + ((index * 7) % 16));
 }
