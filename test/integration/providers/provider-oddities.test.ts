@@ -129,6 +129,7 @@ describe.each(TARGETS)('$id', (target) => {
     expect(chunks.filter((chunk) => isObject(chunk.usage))).toHaveLength(1);
     expect(chunks.filter((chunk) => JSON.stringify(chunk.choices).includes('"usage"'))).toEqual([]);
     for (const chunk of chunks) expect(chunk).toMatchObject({ id: chunks[0]?.id, model: target.id });
+    expect(events.join('')).not.toContain('"finish_reason":""');
     const isPadded = recorded.stream.includes('"obfuscation":"x9K"');
     expect(events.join().includes('"obfuscation":"x9K"')).toBe(isPadded);
   });
