@@ -56,7 +56,9 @@ test('a gateway process reports that it is ready, again and again, and nothing s
   const first = await own();
   expect(first).toMatchObject({ host: hostname(), worker: 0 });
   expect(first?.report.envoy).toMatchObject({ reachable: true, version: '1.39.3', state: 'LIVE' });
-  expect(first?.report.providers).toEqual({ fake: { attempts: 0, failures: 0, lastFailure: null, ejected: false } });
+  expect(first?.report.providers).toEqual({
+    fake: { attempts: 0, failures: 0, lastFailure: null, ejected: false, restingTargets: 0 },
+  });
   expect(Math.abs((first?.startedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
   await expect.poll(async () => (await own())?.reportedAtMs, SOON).not.toBe(first?.reportedAtMs);
   await expect.poll(async () => (await own())?.ageMs, SOON).toBeLessThan(2_000);
