@@ -60,8 +60,8 @@ describe('modelToTry', () => {
 
 describe('modelChoice', () => {
   it('says what the model can do and costs', () => {
-    expect(modelChoice(model('gpt-5', { capabilities: ['tools', 'json_mode'] })).detail).toBe(
-      'Tools · JSON mode · $0.25 in, $2.00 out',
+    expect(modelChoice(model('gpt-5', { capabilities: ['tools', 'json_mode', 'files'] })).detail).toBe(
+      'Tools · JSON mode · Files · $0.25 in, $2.00 out',
     );
     expect(modelChoice(model('b', { state: 'misconfigured', capabilities: ['telepathy'] })).detail).toBe(
       'Unavailable · telepathy · $0.25 in, $2.00 out',

@@ -1,7 +1,7 @@
 import type { ModelView } from '../../contract/money.ts';
 import { formatPricePerMillion } from '../format/format-money.ts';
 
-export const ABILITIES = ['tools', 'vision', 'json_mode', 'reasoning'] as const;
+export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning'] as const;
 /** A capability, or `reasoning`: the model accepts a reasoning effort. */
 export type Ability = (typeof ABILITIES)[number];
 
@@ -9,6 +9,7 @@ export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
   tools: 'Tools',
   vision: 'Vision',
   json_mode: 'JSON mode',
+  files: 'Files',
   reasoning: 'Reasoning',
 };
 
