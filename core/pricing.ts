@@ -1,29 +1,89 @@
 import type { NanoUsd } from './money.ts';
 
 /**
- * Prices of one model, in pico-dollars per token (USD per million tokens x 1e6): integers, so that
- * a charge is exact.
+ * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6):
+ * integers, so that a charge is exact.
  */
 export interface Prices {
   readonly inputPicoUsd: bigint;
   readonly cachedInputPicoUsd: bigint;
+  readonly cacheWritePicoUsd: bigint;
+  readonly cacheWrite1hPicoUsd: bigint;
   readonly outputPicoUsd: bigint;
 }
 
+/** Prices of a whole request whose prompt has more tokens than this. */
+export interface PricesAbove {
+  readonly inputTokens: number;
+  readonly prices: Prices;
+}
+
+/** Prices of one service tier. */
+export interface TierPrices {
+  readonly prices: Prices;
+  /** Ascending. */
+  readonly above: readonly PricesAbove[];
+}
+
+/** Prices of a model, or costs of a target. */
+export interface PriceTable extends TierPrices {
+  /** Tiers beside the default one, which the table itself prices. */
+  readonly serviceTiers: ReadonlyMap<string, TierPrices>;
+}
+
+/** A table with the same prices for every request. */
+export function flatTable(prices: Prices): PriceTable {
+  return { prices, above: [], serviceTiers: new Map() };
+}
+
+/** Price table of a request and the tier that it asked for. */
+export interface PricingTerms {
+  readonly priceTable: PriceTable;
+  /** `undefined`: none. */
+  readonly askedTier?: string | undefined;
+}
+
+/** Entry of a price table that applies to a request. */
+export interface AppliedPrices {
+  readonly prices: Prices;
+  /** Absent: the default tier. */
+  readonly pricedTier?: string;
+  /** `input_tokens` of the entry of `above`. Absent: none applies. */
+  readonly pricedAboveTokens?: number;
+}
+
 /**
- * Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of
- * completion tokens.
+ * Tokens of a generation. Cached tokens and cache writes are part of prompt tokens, one-hour writes
+ * part of cache writes, reasoning tokens part of completion tokens.
  */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly cacheWrite1hTokens: number;
   readonly reasoningTokens: number;
 }
 
+/** Kinds of tokens that logs keep. Cache writes are kept with the generation alone. */
+export type LoggedUsage = Omit<TokenUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
+
 /** The values of what a line of an earlier release lacks, because that release did not know it. */
-export const NO_PRICES: Prices = { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 0n };
-export const NO_USAGE: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+export const NO_PRICES: Prices = {
+  inputPicoUsd: 0n,
+  cachedInputPicoUsd: 0n,
+  cacheWritePicoUsd: 0n,
+  cacheWrite1hPicoUsd: 0n,
+  outputPicoUsd: 0n,
+};
+export const NO_USAGE: TokenUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  reasoningTokens: 0,
+};
 
 /** A price and the tokens that it is charged for: those of one kind, without those of others. */
 interface PricedTokens {
@@ -38,8 +98,10 @@ interface PricedTokens {
  * from the same parts (database/ledger/usage-columns.ts).
  */
 export const PRICED_TOKENS: Readonly<Record<keyof Prices, PricedTokens>> = {
-  inputPicoUsd: { tokens: 'promptTokens', without: ['cachedTokens'], atMost: 'input' },
+  inputPicoUsd: { tokens: 'promptTokens', without: ['cachedTokens', 'cacheWriteTokens'], atMost: 'input' },
   cachedInputPicoUsd: { tokens: 'cachedTokens', without: [], atMost: 'input' },
+  cacheWritePicoUsd: { tokens: 'cacheWriteTokens', without: ['cacheWrite1hTokens'], atMost: 'input' },
+  cacheWrite1hPicoUsd: { tokens: 'cacheWrite1hTokens', without: [], atMost: 'input' },
   outputPicoUsd: { tokens: 'completionTokens', without: [], atMost: 'output' },
 };
 
@@ -54,24 +116,79 @@ function toNanoUsd(picoUsd: bigint): NanoUsd {
   return (picoUsd + PICO_PER_NANO - 1n) / PICO_PER_NANO;
 }
 
-/** The exact charge for what was used. */
+/** The exact charge for what was used, at the prices of the entry that applies. */
 export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   let picoUsd = 0n;
   for (const [price, { tokens, without }] of PARTS) {
     let count = usage[tokens];
     for (const other of without) count -= usage[other];
-    picoUsd += BigInt(count) * prices[price];
+    if (count !== 0) picoUsd += BigInt(count) * prices[price];
   }
   return toNanoUsd(picoUsd);
 }
 
 /**
- * The most a request can cost: every input token at the highest price for input, and every
- * completion as long as the limit sent to the provider.
+ * The entry that applies: of the tier that the response names, of the one that was asked for, or of
+ * the table itself; then the last of `above` with fewer tokens than the prompt.
  */
-export function worstCaseNanoUsd(prices: Prices, inputTokensCeiling: number, outputTokens: number): NanoUsd {
-  const input = BigInt(inputTokensCeiling) * highest(prices, INPUT_PRICES);
-  return toNanoUsd(input + BigInt(outputTokens) * highest(prices, OUTPUT_PRICES));
+export function appliedPrices(terms: PricingTerms, promptTokens: number, servedTier?: string): AppliedPrices {
+  const tier = tierOf(terms, servedTier);
+  const entry = terms.priceTable.serviceTiers.get(tier ?? DEFAULT_TIER) ?? terms.priceTable;
+  const above = entry.above.findLast(({ inputTokens }) => inputTokens < promptTokens);
+  return {
+    prices: above?.prices ?? entry.prices,
+    ...(tier === undefined ? {} : { pricedTier: tier }),
+    ...(above === undefined ? {} : { pricedAboveTokens: above.inputTokens }),
+  };
+}
+
+/** Usage as it is priced. `serviceTier`: the one that the response names. */
+interface ServedUsage {
+  readonly usage: TokenUsage;
+  readonly serviceTier?: string | undefined;
+}
+
+/** Prices of a usage, and what it costs at them. */
+export function priced(terms: PricingTerms, served: ServedUsage): AppliedPrices & { readonly costNanoUsd: NanoUsd } {
+  const applied = appliedPrices(terms, served.usage.promptTokens, served.serviceTier);
+  return { ...applied, costNanoUsd: chargeNanoUsd(applied.prices, served.usage) };
+}
+
+/**
+ * Name of the tier that the table itself prices. A provider that serves a request at another tier
+ * than it asked for bills it at that one, and names it
+ * (https://platform.openai.com/docs/guides/priority-processing).
+ */
+export const DEFAULT_TIER = 'default';
+
+function tierOf({ priceTable, askedTier }: PricingTerms, servedTier: string | undefined): string | undefined {
+  if (servedTier === DEFAULT_TIER) return undefined;
+  return [servedTier, askedTier].find((tier) => tier !== undefined && priceTable.serviceTiers.has(tier));
+}
+
+/**
+ * The most a request can cost: in every entry that it can reach, every input token at the highest
+ * price for input, and every completion as long as the limit sent to the provider.
+ */
+export function worstCaseNanoUsd(
+  { priceTable, askedTier }: PricingTerms,
+  inputTokensCeiling: number,
+  outputTokens: number,
+): NanoUsd {
+  let picoUsd = 0n;
+  for (const tier of [priceTable, priceTable.serviceTiers.get(askedTier ?? DEFAULT_TIER)]) {
+    if (tier === undefined) continue;
+    for (const prices of reachable(tier, inputTokensCeiling)) {
+      const input = BigInt(inputTokensCeiling) * highest(prices, INPUT_PRICES);
+      const cost = input + BigInt(outputTokens) * highest(prices, OUTPUT_PRICES);
+      if (cost > picoUsd) picoUsd = cost;
+    }
+  }
+  return toNanoUsd(picoUsd);
+}
+
+function reachable({ prices, above }: TierPrices, inputTokensCeiling: number): readonly Prices[] {
+  return [prices, ...above.filter(({ inputTokens }) => inputTokens < inputTokensCeiling).map((one) => one.prices)];
 }
 
 function pricesAtMost(bound: PricedTokens['atMost']): readonly (keyof Prices)[] {

@@ -10,6 +10,7 @@ import type {
   Target,
   TracingConfig,
 } from './gateway-config.ts';
+import { buildPriceTable, pricesCacheWrites } from './price-table.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -239,7 +240,7 @@ function modelTimeouts({ timeouts, reasoning_efforts }: ModelEntry, file: Config
 }
 
 function targetOf(
-  { model, api, reasoning_budgets, request }: TargetEntry,
+  { model, api, reasoning_budgets, cost_usd_per_million_tokens: cost, request }: TargetEntry,
   provider: Provider,
   file: ConfigFile,
 ): Target {
@@ -250,6 +251,7 @@ function targetOf(
     api: api ?? provider.api,
     ...(reasoning_budgets === undefined ? {} : { reasoningBudgets: new Map(Object.entries(reasoning_budgets)) }),
     ...(shaping.length === 0 ? {} : { shaping }),
+    ...(cost === undefined ? {} : { costTable: buildPriceTable(cost) }),
   };
 }
 
@@ -260,7 +262,6 @@ function model(
   targets: readonly Target[],
   problem: string | undefined,
 ): Model {
-  const prices = entry.usd_per_million_tokens;
   return {
     id,
     capabilities: new Set(entry.capabilities),
@@ -268,11 +269,8 @@ function model(
     contextWindow: entry.context_window,
     maxOutputTokens: entry.max_output_tokens,
     defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
-    prices: {
-      inputPicoUsd: prices.input,
-      cachedInputPicoUsd: prices.cached_input ?? prices.input,
-      outputPicoUsd: prices.output,
-    },
+    priceTable: buildPriceTable(entry.usd_per_million_tokens),
+    ...(pricesCacheWrites(entry.usd_per_million_tokens) ? { pricesCacheWrites: true } : {}),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,

@@ -1,4 +1,4 @@
-import type { Prices } from '../pricing.ts';
+import type { PriceTable } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import type { ProviderApi } from './provider-api.ts';
 
@@ -201,7 +201,9 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
-  readonly prices: Prices;
+  readonly priceTable: PriceTable;
+  /** True if writes to the prompt cache have a price of their own. */
+  readonly pricesCacheWrites?: true;
   /**
    * Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is
    * unknown.
@@ -239,6 +241,8 @@ export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly draw?: { readonly step: number; readonly weight: number };
   /** API that this target speaks. */
   readonly api: ProviderApi;
+  /** Prices that the operator pays for it. */
+  readonly costTable?: PriceTable;
   /** Tokens to think with, by effort, where the model takes a budget instead of an effort. */
   readonly reasoningBudgets?: ReadonlyMap<string, number>;
 }

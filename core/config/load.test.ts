@@ -1,8 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../test/provider/certificate.ts';
+import { flatTable } from '../pricing.ts';
 import { configFolder, oneModel } from './load.fixture.ts';
 import { loadConfig } from './load.ts';
 import { formatProblem } from './problem.ts';
@@ -70,7 +72,13 @@ describe('defaults', () => {
       contextWindow: 8000,
       maxOutputTokens: 1000,
       defaultOutputTokens: 1000,
-      prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 250_000n, outputPicoUsd: 2_000_000n },
+      priceTable: flatTable({
+        inputPicoUsd: 250_000n,
+        cachedInputPicoUsd: 250_000n,
+        cacheWritePicoUsd: 250_000n,
+        cacheWrite1hPicoUsd: 250_000n,
+        outputPicoUsd: 2_000_000n,
+      }),
       tokenizer: 'bytes',
       timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000 },
       targets: [{ provider: config.providers.get('p'), model: 'x', api: 'chat' }],

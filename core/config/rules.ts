@@ -1,5 +1,6 @@
 import { checkExtraFields } from './extra-fields.ts';
 import { formatAddress, overlap } from './network-names.ts';
+import { checkPriceTable } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
 import { checkCallFields } from './provider-fields.ts';
@@ -91,7 +92,12 @@ function checkTargetShaping(path: Path, { targets }: ModelEntry, providers: Righ
 }
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
-  const problems: RuleProblem[] = [];
+  const problems = [
+    ...checkPriceTable([...path, 'usd_per_million_tokens'], model.usd_per_million_tokens),
+    ...model.targets.flatMap(({ cost_usd_per_million_tokens: cost }, index) =>
+      cost === undefined ? [] : checkPriceTable([...path, 'targets', index, 'cost_usd_per_million_tokens'], cost),
+    ),
+  ];
   if (model.max_output_tokens > model.context_window) {
     problems.push({
       path: [...path, 'max_output_tokens'],

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { priceTable } from './price-table.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
-import { parsePrice, parseShare } from './quantities.ts';
+import { parseShare } from './quantities.ts';
 import { requestShaping } from './request-shaping.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
@@ -26,7 +27,6 @@ const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
 const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', normalizeIpRange);
-const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
 const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
 
 const publicUrl = readText('an http or https URL without credentials', parsePublicUrl);
@@ -134,6 +134,7 @@ const target = section({
   weight: whole(1, 1000).optional(),
   api: oneOf(PROVIDER_APIS).optional(),
   reasoning_budgets: named(effort, whole(LEAST_BUDGET_TOKENS, MAX_TOKENS), EFFORT).optional(),
+  cost_usd_per_million_tokens: priceTable.optional(),
   request: requestShaping.optional(),
 });
 
@@ -148,7 +149,7 @@ export const MODEL = section({
   context_window: whole(1, MAX_TOKENS),
   max_output_tokens: whole(1, MAX_TOKENS),
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
-  usd_per_million_tokens: section({ input: price, cached_input: price.optional(), output: price }),
+  usd_per_million_tokens: priceTable,
   tokenizer: oneOf(['o200k_base', 'cl100k_base', 'bytes']).prefault('bytes'),
   timeouts: modelTimeouts.prefault({}),
   targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-6-luna}'),

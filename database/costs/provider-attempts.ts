@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../core/pricing.ts';
+import type { LoggedUsage } from '../../core/pricing.ts';
 import type { Loss } from './losses.ts';
 
 /** Reasons of an uncharged attempt. A bounded set: metrics have it as a label. */
@@ -58,7 +58,7 @@ export interface ProviderAttempt {
 }
 
 export interface AttemptTokens {
-  readonly usage: TokenUsage;
+  readonly usage: LoggedUsage;
   /** Source of the count: the provider, our tokenizer, or the length of the text. */
   readonly source: 'reported' | 'counted' | 'estimated';
 }

@@ -15,7 +15,9 @@ function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
 
-/** Columns of the record type `held_charge` (0016_charges_within_holds.sql), in its order. */
+const MAX_TIER_LENGTH = 64;
+
+/** Columns of the record type `priced_charge` (0035_price_tables.sql), in its order. */
 export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, 'user'>> = {
   generationId: ['id', (s) => s.generationId],
   organizationId: ['organization_id', (s) => s.organizationId],
@@ -41,9 +43,16 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, 'user'>> = {
   generationTimeMs: ['generation_time_ms', (s) => wholeMs(s.generationTimeMs)],
   holdNanoUsd: ['hold_nano_usd', (s) => s.holdNanoUsd],
   providerModel: ['provider_model', (s) => text(s.providerModel, 500)],
+  'usage.cacheWriteTokens': ['cache_write_tokens', (s) => s.usage.cacheWriteTokens],
+  'usage.cacheWrite1hTokens': ['cache_write_1h_tokens', (s) => s.usage.cacheWrite1hTokens],
+  'prices.cacheWritePicoUsd': ['cache_write_pico_usd', (s) => s.prices.cacheWritePicoUsd],
+  'prices.cacheWrite1hPicoUsd': ['cache_write_1h_pico_usd', (s) => s.prices.cacheWrite1hPicoUsd],
+  serviceTier: ['service_tier', (s) => text(s.serviceTier, MAX_TIER_LENGTH)],
+  pricedTier: ['priced_tier', (s) => text(s.pricedTier, MAX_TIER_LENGTH)],
+  pricedAboveTokens: ['priced_above_tokens', (s) => s.pricedAboveTokens],
 };
 
-/** Writes settlements as `held_charge[]`. */
+/** Writes settlements as `priced_charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 
 /** User of each charge, in its order. PostgreSQL cannot store NUL. `undefined`: none has one. */

@@ -9,7 +9,7 @@ import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
 import { addLoss } from './loss-rows.ts';
 import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
-import { isSettlement } from './settlement-shape.ts';
+import { isSettlement, withAddedMembers } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
@@ -129,7 +129,7 @@ async function resolve(
 }
 
 function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {
-  const settlement = parseSettlementJson(text);
+  const settlement = withAddedMembers(parseSettlementJson(text));
   return isSettlement(settlement) ? settlement : undefined;
 }
 

@@ -8,7 +8,7 @@ const FIND_GENERATION: Statement = {
   name: 'find_generation',
   text: `
     select id, key_id, model, provider, provider_model, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
-      finish_reason, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
+      finish_reason, service_tier, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
       generation_time_ms
     from generations where id = $1 and organization_id = $2`,
 };
@@ -37,6 +37,7 @@ interface GenerationRow extends TokenRow {
   readonly streamed: boolean;
   readonly cancelled: boolean;
   readonly finish_reason: string | null;
+  readonly service_tier: string | null;
   readonly usage_counted: boolean;
   readonly cost_nano_usd: string;
   readonly latency_ms: string;
@@ -61,6 +62,7 @@ export async function findGeneration(
     streamed: row.streamed,
     cancelled: row.cancelled,
     ...(row.finish_reason === null ? {} : { finishReason: row.finish_reason }),
+    ...(row.service_tier === null ? {} : { serviceTier: row.service_tier }),
     usage: usageOf(row),
     usageCounted: row.usage_counted,
     costNanoUsd: BigInt(row.cost_nano_usd),

@@ -1,7 +1,7 @@
 import type { OnSent } from '../../core/batching/joined-calls.ts';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
-import type { Prices, TokenUsage } from '../../core/pricing.ts';
+import type { AppliedPrices, TokenUsage } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { Loss } from '../costs/losses.ts';
 
@@ -51,7 +51,7 @@ export class ChargeRefused extends Error {
 }
 
 /** A finished request, ready to be charged. */
-export interface Settlement {
+export interface Settlement extends AppliedPrices {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;
@@ -73,7 +73,8 @@ export interface Settlement {
   readonly usage: TokenUsage;
   /** True if the gateway counted, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
-  readonly prices: Prices;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
   /** Price of the usage. The charge is the least of it, the hold and the rest of the balance. */
   readonly costNanoUsd: NanoUsd;
   /** Upper bound of the charge. `undefined`: the former release did not record it. */
@@ -107,7 +108,8 @@ export interface ClaimEnd {
   readonly takenOver?: boolean;
 }
 
-export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd' | 'user'> {
+export interface Generation
+  extends Omit<Settlement, keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'user'> {
   /** Charged amount. */
   readonly costNanoUsd: NanoUsd;
 }

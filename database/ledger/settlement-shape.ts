@@ -45,9 +45,17 @@ const USAGE: Shape<TokenUsage> = {
   promptTokens: 'integer',
   completionTokens: 'integer',
   cachedTokens: 'integer',
+  cacheWriteTokens: 'integer',
+  cacheWrite1hTokens: 'integer',
   reasoningTokens: 'integer',
 };
-const PRICES: Shape<Prices> = { inputPicoUsd: 'amount', cachedInputPicoUsd: 'amount', outputPicoUsd: 'amount' };
+const PRICES: Shape<Prices> = {
+  inputPicoUsd: 'amount',
+  cachedInputPicoUsd: 'amount',
+  cacheWritePicoUsd: 'amount',
+  cacheWrite1hPicoUsd: 'amount',
+  outputPicoUsd: 'amount',
+};
 const CLAIM: Shape<ClaimEnd> = {
   keyHash: 'bytes',
   bodyHash: 'bytes',
@@ -71,7 +79,10 @@ const SETTLEMENT: Shape<Settlement> = {
   finishReason: ['text'],
   usage: USAGE,
   usageCounted: 'flag',
+  serviceTier: ['text'],
   prices: PRICES,
+  pricedTier: ['text'],
+  pricedAboveTokens: ['integer'],
   costNanoUsd: 'amount',
   holdNanoUsd: ['amount'],
   latencyMs: 'measured',
@@ -100,7 +111,7 @@ export function isSettlement(value: unknown): value is Settlement | ClaimedSettl
 
 /**
  * Adds the prices and kinds of tokens that the release that wrote this settlement did not know, as
- * 0. Call only where a checksum proves that nothing else is missing.
+ * 0. Call only where nothing else can be missing: a checksum or the database vouches for the text.
  */
 export function withAddedMembers(value: unknown): unknown {
   if (!isObject(value)) return value;

@@ -41,23 +41,23 @@ const MAX_TRIES = 3;
 
 const CHARGE: Statement = {
   name: 'charge_generations',
-  text: 'select charge_generations($1::held_charge[]) as charged',
+  text: 'select charge_generations($1::priced_charge[]) as charged',
 };
 
-/** Charges of which some have a user (0034_users.sql). */
+/** Charges of which some have a user (0035_price_tables.sql). */
 const CHARGE_WITH_USERS: Statement = {
   name: 'charge_with_users',
-  text: 'select charge_generations($1::held_charge[], $2::text[]) as charged',
+  text: 'select charge_generations($1::priced_charge[], $2::text[]) as charged',
 };
 
 const CHARGE_STORED_WITH_USERS: Statement = {
   name: 'charge_stored_with_users',
-  text: 'select charged, evicted::int from charge_stored_answers($1::held_charge[], $2::text[], $3, $4, $5)',
+  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2::text[], $3, $4, $5)',
 };
 
 const CHARGE_STORED: Statement = {
   name: 'charge_stored_answers',
-  text: 'select charged, evicted::int from charge_stored_answers($1::held_charge[], $2, $3, $4)',
+  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2, $3, $4)',
 };
 
 /**

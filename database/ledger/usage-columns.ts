@@ -5,6 +5,8 @@ const TOKEN_COLUMNS = {
   promptTokens: 'prompt_tokens',
   completionTokens: 'completion_tokens',
   cachedTokens: 'cached_tokens',
+  cacheWriteTokens: 'cache_write_tokens',
+  cacheWrite1hTokens: 'cache_write_1h_tokens',
   reasoningTokens: 'reasoning_tokens',
 } as const satisfies Record<keyof TokenUsage, string>;
 
@@ -12,6 +14,8 @@ const TOKEN_COLUMNS = {
 const PRICE_COLUMNS: Readonly<Record<keyof Prices, string>> = {
   inputPicoUsd: 'input_pico_usd',
   cachedInputPicoUsd: 'cached_input_pico_usd',
+  cacheWritePicoUsd: 'cache_write_pico_usd',
+  cacheWrite1hPicoUsd: 'cache_write_1h_pico_usd',
   outputPicoUsd: 'output_pico_usd',
 };
 

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
-import type { TokenUsage } from '../../core/pricing.ts';
+import type { LoggedUsage } from '../../core/pricing.ts';
 
 /**
  * The request log, for people to read. No charge depends on it, and it may lose rows
@@ -69,7 +69,7 @@ export interface RequestLogRow {
   readonly streamed: boolean;
   readonly replayed: boolean;
   readonly clientGone: boolean;
-  readonly usage: TokenUsage | undefined;
+  readonly usage: LoggedUsage | undefined;
   readonly costNanoUsd: NanoUsd | undefined;
   readonly firstEventMs: number | undefined;
   readonly durationMs: number;

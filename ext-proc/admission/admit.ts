@@ -99,9 +99,9 @@ function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: nu
 }
 
 /** The configured context window does not bound the hold: the provider may have a larger one. */
-function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTokens: number): NanoUsd {
+function holdFor({ model }: ModelChoice, { inputTokens, serviceTier }: ChatRequest, outputTokens: number): NanoUsd {
   const ceiling = model.tokenizer === 'bytes' ? inputTokens.normalizedCeiling : inputTokens.ceiling;
-  return worstCaseNanoUsd(model.prices, ceiling, outputTokens);
+  return worstCaseNanoUsd({ priceTable: model.priceTable, askedTier: serviceTier }, ceiling, outputTokens);
 }
 
 /**
@@ -111,7 +111,8 @@ function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTok
 function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: AdmissionInput): boolean {
   if (rule !== 'balance' && rule !== 'daily_budget') return false;
   const outputTokens = chat.completions * choice.heldOutputTokens;
-  const likely = worstCaseNanoUsd(choice.model.prices, Math.floor(chat.inputTokens.estimate / 2), outputTokens);
+  const terms = { priceTable: choice.model.priceTable, askedTier: chat.serviceTier };
+  const likely = worstCaseNanoUsd(terms, Math.floor(chat.inputTokens.estimate / 2), outputTokens);
   return likely <= (rule === 'balance' ? availableNanoUsd : budgetLeft(principal));
 }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { usdNumber } from '../../core/money.ts';
-import { chargeNanoUsd } from '../../core/pricing.ts';
+import { priced } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
@@ -133,10 +133,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
     return {
       mustEnd: end.signal,
       charged: () => charged,
-      costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(terms.prices, usage), holdNanoUsd })),
+      costUsd: (metered) => usdNumber(dueNanoUsd({ ...priced(terms, metered), holdNanoUsd })),
       asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
       delivers: journalled.delivers,
-      outputEnded: ({ usage, counted }) => journalled.outputEnded({ usage, usageCounted: counted }),
+      outputEnded: ({ counted, ...metered }) => journalled.outputEnded({ ...metered, usageCounted: counted }),
       async charge(produced, response) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
@@ -216,12 +216,12 @@ function settlementOf(
   produced: ProviderOutput,
   sealed: Buffer | undefined,
 ): Settlement | ClaimedSettlement {
-  const { generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd, claim } = terms;
+  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
   const settlement = {
     ...produced,
-    ...{ generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd },
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     ...(terms.user === undefined ? {} : { user: terms.user }),
-    costNanoUsd: chargeNanoUsd(prices, produced.usage),
+    ...priced(terms, produced),
   };
   if (claim === undefined) return settlement;
   const { keyHash, bodyHash } = claim;

@@ -1,12 +1,12 @@
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
-import type { Prices } from '../../core/pricing.ts';
+import type { PricingTerms } from '../../core/pricing.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import type { DeliveryHold } from '../delivery-contract/delivery-hold.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 
 /** Facts of an admitted request that its charge needs. */
-export interface HoldTerms {
+export interface HoldTerms extends PricingTerms {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;
@@ -15,7 +15,6 @@ export interface HoldTerms {
   readonly model: string;
   /** `user` of the request. Never logged. */
   readonly user?: string;
-  readonly prices: Prices;
   readonly streamed: boolean;
   readonly createdAtMs: number;
   /** Estimated tokens of the prompt. */

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log/log.ts';
-import { chargeNanoUsd, type TokenUsage } from '../../core/pricing.ts';
+import { NO_USAGE, priced, type TokenUsage } from '../../core/pricing.ts';
 import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
@@ -75,15 +75,15 @@ export function createRecovery(options: RecoveryOptions): Recovery {
 function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
   // Clamped: an estimate may be above the output limit, and the hold covers no more.
   const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
-  return delivered?.ended?.usage ?? { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
+  return delivered?.ended?.usage ?? { ...NO_USAGE, promptTokens, completionTokens };
 }
 
 function settlementOf(left: LeftIntent): Settlement {
-  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd } = left;
+  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
   const usage = usageOf(left);
   return {
-    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd, usage },
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
     provider: asked.provider,
     providerModel: asked.providerModel,
     ...(upstreamId === undefined ? {} : { upstreamId }),
@@ -91,14 +91,15 @@ function settlementOf(left: LeftIntent): Settlement {
     cancelled: false,
     finishReason: 'error',
     usageCounted: ended?.usageCounted ?? true,
-    costNanoUsd: chargeNanoUsd(prices, usage),
+    ...(ended?.serviceTier === undefined ? {} : { serviceTier: ended.serviceTier }),
+    ...priced(left, { usage, serviceTier: ended?.serviceTier }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };
 }
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
-  const { generationId, organizationId, keyId, model, asked, delivered, prices, holdNanoUsd } = left;
+  const { generationId, organizationId, keyId, model, asked, delivered, holdNanoUsd } = left;
   const usage = usageOf(left);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },
@@ -106,6 +107,12 @@ function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): Pro
     result: 'crash',
     reason: 'crash',
     tokens: { usage, source: 'estimated' },
-    loss: { reason, amountNanoUsd: dueNanoUsd({ costNanoUsd: chargeNanoUsd(prices, usage), holdNanoUsd }) },
+    loss: {
+      reason,
+      amountNanoUsd: dueNanoUsd({
+        ...priced(left, { usage, serviceTier: delivered?.ended?.serviceTier }),
+        holdNanoUsd,
+      }),
+    },
   };
 }

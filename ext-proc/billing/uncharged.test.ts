@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { flatTable, NO_PRICES } from '../../core/pricing.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import type { HoldTerms } from './billable-hold.ts';
 import { settlement } from './settlement.fixture.ts';
@@ -10,7 +11,7 @@ const terms: HoldTerms = {
   keyId: 'key-1',
   day: 20_778,
   model: 'public-model',
-  prices: { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 10_000_000n },
+  priceTable: flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 10_000_000n }),
   streamed: false,
   createdAtMs: 1,
   promptTokens: 100,
@@ -18,7 +19,14 @@ const terms: HoldTerms = {
   holdNanoUsd: 1_000_000n,
   totalTimeoutMs: 60_000,
 };
-const usage = { promptTokens: 100, completionTokens: 10, cachedTokens: 0, reasoningTokens: 0 };
+const usage = {
+  promptTokens: 100,
+  completionTokens: 10,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  reasoningTokens: 0,
+};
 const facts = { attempt: 2, provider: 'alpha', providerModel: 'alpha-model', askedAtMs: 5 };
 
 function recordOf(result: string, more: Partial<UnchargedAttempt> = {}, holdNanoUsd = terms.holdNanoUsd) {

@@ -1,4 +1,4 @@
-import { chargeNanoUsd } from '../../core/pricing.ts';
+import { priced } from '../../core/pricing.ts';
 import type { LossReason } from '../../database/costs/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '../../database/costs/provider-attempts.ts';
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
@@ -48,7 +48,7 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
   const { work, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
-  const costNanoUsd = attempt.tokens && chargeNanoUsd(terms.prices, attempt.tokens.usage);
+  const costNanoUsd = attempt.tokens && priced(terms, attempt.tokens).costNanoUsd;
   return {
     ...facts,
     generationId: terms.generationId,

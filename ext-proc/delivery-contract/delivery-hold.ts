@@ -18,7 +18,7 @@ export interface DeliveryHold {
   /** Notes that the stream has ended. `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
   /** Computes the charge in USD for `usage.cost`. */
-  costUsd(usage: TokenUsage): number;
+  costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number;
   /**
    * Charges the output, and resolves after the commit (docs/design.md, "Invariants", 4).
    * `response`: the whole body, if it is to be stored for replay. A refusal: the charge could not
@@ -40,6 +40,8 @@ export interface ProviderOutput {
   readonly finishReason?: string;
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
   readonly cancelled: boolean;
   readonly latencyMs: number;
   readonly generationTimeMs: number;
@@ -48,6 +50,8 @@ export interface ProviderOutput {
 export interface MeteredUsage {
   readonly usage: TokenUsage;
   readonly counted: boolean;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
 }
 
 export interface OutputSoFar {

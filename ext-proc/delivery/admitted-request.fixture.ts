@@ -1,5 +1,6 @@
 import { systemClock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
+import { flatTable, NO_PRICES } from '../../core/pricing.ts';
 import { doneWith } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
@@ -46,7 +47,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     contextWindow: 10_000,
     maxOutputTokens: 1000,
     defaultOutputTokens: 1000,
-    prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
+    priceTable: flatTable({ ...NO_PRICES, inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n }),
     tokenizer: 'bytes',
     timeouts,
     targets: providers.map((one) => ({ provider: one, model: `${one.name}-model`, api: one.api })),

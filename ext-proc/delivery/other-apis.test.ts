@@ -11,8 +11,22 @@ import { DIALECTS } from './provider/dialects.ts';
 const { egress, delivery } = await openDelivery();
 
 const USAGE_OF: Readonly<Record<OtherApi, object>> = {
-  responses: { promptTokens: 328, completionTokens: 52, cachedTokens: 128, reasoningTokens: 32 },
-  anthropic: { promptTokens: 2400, completionTokens: 52, cachedTokens: 2000, reasoningTokens: 32 },
+  responses: {
+    promptTokens: 328,
+    completionTokens: 52,
+    cachedTokens: 128,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 32,
+  },
+  anthropic: {
+    promptTokens: 2400,
+    completionTokens: 52,
+    cachedTokens: 2000,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 32,
+  },
 };
 
 describe('a provider of another API', () => {

@@ -49,7 +49,7 @@ function modelRecord(model: Model) {
       output_modalities: ['text'],
     },
     supported_parameters: supportedParameters(model),
-    pricing: pricing(model.prices),
+    pricing: pricing(model.priceTable.prices),
   };
 }
 
@@ -74,6 +74,8 @@ function supportedParameters({ capabilities, reasoningEfforts, targets }: Model)
 const PRICE_NAMES: Readonly<Record<keyof Prices, string>> = {
   inputPicoUsd: 'input',
   cachedInputPicoUsd: 'cached_input',
+  cacheWritePicoUsd: 'cache_write',
+  cacheWrite1hPicoUsd: 'cache_write_1h',
   outputPicoUsd: 'output',
 };
 
@@ -85,8 +87,7 @@ function pricing(prices: Prices): Readonly<Record<string, number | string>> {
     prompt: formatPico(prices.inputPicoUsd),
     completion: formatPico(prices.outputPicoUsd),
     input_cache_read: formatPico(prices.cachedInputPicoUsd),
-    // Tokens that a provider writes to its cache are charged as any other input.
-    input_cache_write: formatPico(prices.inputPicoUsd),
+    input_cache_write: formatPico(prices.cacheWritePicoUsd),
   };
 }
 

@@ -1,13 +1,17 @@
 import { NO_USAGE, type TokenUsage } from '../../core/pricing.ts';
 
+/** One-hour writes to a cache are part of its writes. */
+type ShownKind = Exclude<keyof TokenUsage, 'cacheWrite1hTokens'>;
+
 /** Names of the kinds of tokens in responses of the API, in their order. */
-const NAMES: Readonly<Record<keyof TokenUsage, string>> = {
+const NAMES: Readonly<Record<ShownKind, string>> = {
   promptTokens: 'tokens_prompt',
   completionTokens: 'tokens_completion',
   cachedTokens: 'tokens_cached',
+  cacheWriteTokens: 'tokens_cache_write',
   reasoningTokens: 'tokens_reasoning',
 };
-const KINDS = Object.entries(NAMES) as readonly (readonly [keyof TokenUsage, string])[];
+const KINDS = Object.entries(NAMES) as readonly (readonly [ShownKind, string])[];
 
 export function tokenFigures(usage: TokenUsage): Readonly<Record<string, number>> {
   return Object.fromEntries(KINDS.map(([kind, name]) => [name, usage[kind]]));

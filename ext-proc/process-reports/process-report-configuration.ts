@@ -60,7 +60,7 @@ function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
 }
 
 function describeModel(model: Model): ReportedModel {
-  const { prices } = model;
+  const { prices } = model.priceTable;
   return {
     id: model.id,
     capabilities: [...model.capabilities],
@@ -71,6 +71,8 @@ function describeModel(model: Model): ReportedModel {
     prices: {
       inputPicoUsd: String(prices.inputPicoUsd),
       cachedInputPicoUsd: String(prices.cachedInputPicoUsd),
+      cacheWritePicoUsd: String(prices.cacheWritePicoUsd),
+      cacheWrite1hPicoUsd: String(prices.cacheWrite1hPicoUsd),
       outputPicoUsd: String(prices.outputPicoUsd),
     },
     disabled: model.disabled,

@@ -124,8 +124,22 @@ describe('costs report', () => {
 });
 
 describe('costs reconcile', () => {
-  const usage = { promptTokens: 1000, completionTokens: 500, cachedTokens: 100, reasoningTokens: 0 };
-  const lost = { promptTokens: 300, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+  const usage = {
+    promptTokens: 1000,
+    completionTokens: 500,
+    cachedTokens: 100,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  };
+  const lost = {
+    promptTokens: 300,
+    completionTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  };
   beforeAll(async () => {
     await charge(NOON, { usage });
     await charge(NOON, { usage, provider: 'elsewhere' });

@@ -200,6 +200,8 @@ describe('usage', () => {
       promptTokens: 120,
       completionTokens: 28,
       cachedTokens: 8,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
       reasoningTokens: 4,
       costNanoUsd: '4320',
     });
@@ -217,6 +219,8 @@ describe('usage', () => {
         promptTokens: 30,
         completionTokens: 7,
         cachedTokens: 2,
+        cacheWriteTokens: 0,
+        cacheWrite1hTokens: 0,
         reasoningTokens: 1,
         costNanoUsd: '300',
       },

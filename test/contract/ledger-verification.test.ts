@@ -41,8 +41,8 @@ describe('ledger verification', () => {
       {
         rule: 'daily usage is the sum of the generations',
         subject: `${customer.organizationId} 2026-11-21 ${customer.keyId} gpt-5-mini`,
-        expected: '3 90 21 6 3 6',
-        found: '2 90 21 6 3 6',
+        expected: '3 90 21 6 0 0 3 6',
+        found: '2 90 21 6 0 0 3 6',
       },
     ]);
     expect(DAY).toBe(Date.UTC(2026, 10, 21) / 86_400_000);

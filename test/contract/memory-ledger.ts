@@ -148,6 +148,8 @@ function usageRow(group: readonly Settlement[], groupBy: ReadonlySet<string>): U
       promptTokens: tokens('promptTokens'),
       completionTokens: tokens('completionTokens'),
       cachedTokens: tokens('cachedTokens'),
+      cacheWriteTokens: tokens('cacheWriteTokens'),
+      cacheWrite1hTokens: tokens('cacheWrite1hTokens'),
       reasoningTokens: tokens('reasoningTokens'),
     },
     costNanoUsd: sum(group, costOf),

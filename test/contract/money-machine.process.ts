@@ -1,5 +1,6 @@
 import { type Clock, type UtcDay, utcDay } from '../../core/clock.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import { flatTable, NO_PRICES } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
@@ -58,7 +59,7 @@ export interface ProcessOptions {
 
 const MODEL = modelWith({
   contextWindow: 1_000_000,
-  prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1000n },
+  priceTable: flatTable({ ...NO_PRICES, outputPicoUsd: 1000n }),
 });
 const CONFIG = { ...configWith(MODEL), timeouts: { totalMs: 900_000, heartbeatMs: 15_000 } };
 const RENEW_EVERY_MS = 4_000;
@@ -200,9 +201,9 @@ export class GatewayProcess implements Runner {
       throw error;
     });
     if (isRefusal(admission)) return observer.failed(ask);
-    const { prices, id: model } = MODEL;
+    const { priceTable, id: model } = MODEL;
     const hold = this.#accounting.open({
-      ...{ generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
+      ...{ generationId, organizationId, keyId, day: admission.day, model, priceTable, streamed: true, createdAtMs: 0 },
       ...{ promptTokens: 0, mostOutputTokens: ask.limitNanoUsd },
       ...{ holdNanoUsd: admission.holdNanoUsd, totalTimeoutMs: admission.totalTimeoutMs },
     });
@@ -266,7 +267,14 @@ const CHAT = {
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
-  const usage = { promptTokens: 0, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
+  const usage = {
+    promptTokens: 0,
+    completionTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  };
   const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
   return { provider: 'played', providerModel: 'played-1', usage, ...facts };
 }

@@ -32,7 +32,14 @@ const rowsOf = (organizationId: string) =>
 
 test('an attempt is kept once, with all that is known of it', async () => {
   const organizationId = newId('org', Date.now());
-  const usage = { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 };
+  const usage = {
+    promptTokens: 30,
+    completionTokens: 7,
+    cachedTokens: 2,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 1,
+  };
   const whole = attemptWith({ organizationId, upstreamId: 'chat"\0cmpl-1', tokens: { usage, source: 'reported' } });
   const { tokens: _, ...unsent } = attemptWith({
     organizationId,

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => close());
 
 it.each([
-  ['held_charge', CHARGE_COLUMNS],
+  ['priced_charge', CHARGE_COLUMNS],
   ['tagged_request', LOGGED_COLUMNS],
   ['left_out_count', OMITTED_COLUMNS],
   ['provider_attempt', ATTEMPT_COLUMNS],

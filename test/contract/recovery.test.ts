@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
+import { flatTable } from '../../core/pricing.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
@@ -22,7 +23,13 @@ import {
 } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
-const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
+const PRICES = {
+  inputPicoUsd: 1_000_000n,
+  cachedInputPicoUsd: 1_000_000n,
+  cacheWritePicoUsd: 0n,
+  cacheWrite1hPicoUsd: 0n,
+  outputPicoUsd: 1_000_000n,
+};
 const CREDIT = 1_000_000n;
 const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100, lastAtMs: 1_700_000_000_400 };
 
@@ -64,7 +71,14 @@ describe('recovery', () => {
   function left(changes: Partial<LeftIntent> = {}): LeftIntent {
     const { organizationId, keyId } = customer;
     return {
-      ...{ generationId: newId('gen', Date.now()), organizationId, keyId, day: DAY, model: 'm', prices: PRICES },
+      ...{
+        generationId: newId('gen', Date.now()),
+        organizationId,
+        keyId,
+        day: DAY,
+        model: 'm',
+        priceTable: flatTable(PRICES),
+      },
       ...{ holdNanoUsd: 100_000n, streamed: true, createdAtMs: 1_700_000_000_000 },
       ...{ promptTokens: 20, mostOutputTokens: 50, delivered: DELIVERED },
       asked: { provider: 'p', providerModel: 'pm', attempt: 2, askedAtMs: 1_700_000_000_050 },
@@ -100,7 +114,14 @@ describe('recovery', () => {
     expect(await generation(one)).toMatchObject({
       ...{ finishReason: 'error', usageCounted: true, cancelled: false, streamed: true, upstreamId: 'up-1' },
       ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, latencyMs: 100, generationTimeMs: 300 },
-      usage: { promptTokens: 20, completionTokens: 30, cachedTokens: 0, reasoningTokens: 0 },
+      usage: {
+        promptTokens: 20,
+        completionTokens: 30,
+        cachedTokens: 0,
+        cacheWriteTokens: 0,
+        cacheWrite1hTokens: 0,
+        reasoningTokens: 0,
+      },
     });
     expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
   });
@@ -124,7 +145,14 @@ describe('recovery', () => {
   });
 
   it('charges a stream that had ended what it is known to have used', async () => {
-    const usage = { promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
+    const usage = {
+      promptTokens: 7,
+      completionTokens: 3,
+      cachedTokens: 2,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 1,
+    };
     const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });
     await settle([one]);
     expect(await generation(one)).toMatchObject({ usage, usageCounted: false, costNanoUsd: 10_000n });
@@ -133,9 +161,16 @@ describe('recovery', () => {
   it('leaves alone what was charged just before the crash, and frees its hold', async () => {
     const one = left();
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
-    const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0 };
+    const usage = {
+      promptTokens: 1,
+      completionTokens: 1,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    };
     const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
-    await store.ledger.settle({ ...facts, ...times, provider: 'p', costNanoUsd: 2_000n });
+    await store.ledger.settle({ ...facts, ...times, prices: PRICES, provider: 'p', costNanoUsd: 2_000n });
     await settle([one]);
     expect([await spent(), released, attempts]).toEqual([2_000n, [one.generationId], []]);
   });
@@ -153,7 +188,14 @@ describe('recovery', () => {
         ...begun.asked,
         ...{ result: 'crash', reason: 'crash', loss: { reason: 'crash', amountNanoUsd: 20_000n } },
         tokens: {
-          usage: { promptTokens: 20, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 },
+          usage: {
+            promptTokens: 20,
+            completionTokens: 0,
+            cachedTokens: 0,
+            cacheWriteTokens: 0,
+            cacheWrite1hTokens: 0,
+            reasoningTokens: 0,
+          },
           source: 'estimated',
         },
       },

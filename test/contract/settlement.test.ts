@@ -91,7 +91,16 @@ describe('settlement in PostgreSQL', () => {
       settlementOf(customer, { organizationId: `org-${'0'.repeat(26)}` }),
       settlementOf(customer, { generationId: taken.generationId }),
       settlementOf(customer, { costNanoUsd: 2n ** 70n }),
-      settlementOf(customer, { usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 2, reasoningTokens: 0 } }),
+      settlementOf(customer, {
+        usage: {
+          promptTokens: 1,
+          completionTokens: 1,
+          cachedTokens: 2,
+          cacheWriteTokens: 0,
+          cacheWrite1hTokens: 0,
+          reasoningTokens: 0,
+        },
+      }),
     ];
     poisoned.forEach((settlement, i) => void batch.splice(i * 7, 0, settlement));
     const outcomes = await Promise.allSettled(batch.map((settlement) => store.ledger.settle(settlement)));
@@ -168,7 +177,14 @@ describe('settlement in PostgreSQL', () => {
     const [total] = await usageOf(store.ledger, { ...query, firstDay: 0, groupBy: new Set() });
     expect(total).toEqual({
       requests: 5,
-      usage: { promptTokens: 150, completionTokens: 35, cachedTokens: 10, reasoningTokens: 5 },
+      usage: {
+        promptTokens: 150,
+        completionTokens: 35,
+        cachedTokens: 10,
+        cacheWriteTokens: 0,
+        cacheWrite1hTokens: 0,
+        reasoningTokens: 5,
+      },
       costNanoUsd: 31n,
     });
   });

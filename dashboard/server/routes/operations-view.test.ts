@@ -11,7 +11,13 @@ const MODEL: ReportedModel = {
   contextWindow: 1_000,
   maxOutputTokens: 100,
   defaultOutputTokens: 50,
-  prices: { inputPicoUsd: '250000', cachedInputPicoUsd: '25000', outputPicoUsd: '2000000' },
+  prices: {
+    inputPicoUsd: '250000',
+    cachedInputPicoUsd: '25000',
+    cacheWritePicoUsd: '0',
+    cacheWrite1hPicoUsd: '0',
+    outputPicoUsd: '2000000',
+  },
   disabled: false,
   problem: null,
   targets: [{ provider: 'openai', model: 'small-1' }],
@@ -113,6 +119,8 @@ describe('the mapping', () => {
       defaultOutputTokens: 50,
       inputPicoUsd: '250000',
       cachedInputPicoUsd: '25000',
+      cacheWritePicoUsd: '0',
+      cacheWrite1hPicoUsd: '0',
       outputPicoUsd: '2000000',
       state: 'misconfigured',
     });

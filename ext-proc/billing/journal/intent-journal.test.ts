@@ -3,18 +3,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { flatTable, NO_PRICES, type PriceTable } from '../../../core/pricing.ts';
 import { checkedLine } from './checked-lines.ts';
 import type { Intent, Output } from './intent.ts';
 import { type IntentJournal, openIntentJournal } from './intent-journal.ts';
 import { readLeftIntents } from './intent-lines.ts';
 
 const TARGET = { provider: 'one', providerModel: 'big "model"' };
-const USAGE = { promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
+const USAGE = {
+  promptTokens: 7,
+  completionTokens: 3,
+  cachedTokens: 2,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  reasoningTokens: 1,
+};
+
+const PRICES = { ...NO_PRICES, inputPicoUsd: 1n, cachedInputPicoUsd: 2n, outputPicoUsd: 2n ** 60n };
 
 function intent(generationId: string, changes: Partial<Intent> = {}): Intent {
   return {
     ...{ generationId, organizationId: 'org-1', keyId: 'key-1', day: 20_000, model: 'm/"x"', streamed: true },
-    prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 2n, outputPicoUsd: 2n ** 60n },
+    priceTable: flatTable(PRICES),
     ...{ holdNanoUsd: 2n ** 62n, createdAtMs: 1_700_000_000_000, promptTokens: 10, mostOutputTokens: 20 },
     ...changes,
   };
@@ -67,6 +77,31 @@ describe('the journal of intents', () => {
     }
   });
 
+  it('has the whole price table, and the tier that was asked for', async () => {
+    const above = [{ inputTokens: 100, prices: { ...PRICES, cacheWritePicoUsd: 9n } }];
+    const flex = { prices: { ...PRICES, inputPicoUsd: 7n }, above };
+    const priceTable: PriceTable = { prices: PRICES, above, serviceTiers: new Map([['flex', flex]]) };
+    for (const changes of [{ priceTable }, { priceTable, askedTier: 'flex' }]) {
+      const request = journal.open(intent('gen-1', changes));
+      request.asked(TARGET);
+      await expect
+        .poll(left)
+        .toEqual([{ ...intent('gen-1', changes), asked: { ...TARGET, attempt: 1, askedAtMs: 5_000 } }]);
+      request.settled();
+      await expect.poll(left).toEqual([]);
+    }
+  });
+
+  it('has the prices of the asked tier where the former release reads them', async () => {
+    const serviceTiers = new Map([['flex', { prices: { ...PRICES, inputPicoUsd: 7n }, above: [] }]]);
+    journal
+      .open(intent('gen-1', { priceTable: { ...flatTable(PRICES), serviceTiers }, askedTier: 'flex' }))
+      .asked(TARGET);
+    await expect.poll(idsLeft).toEqual(['gen-1']);
+    const [begun = ''] = readFileSync(path, 'utf8').split('\t');
+    expect(begun).toContain('"inputPicoUsd":"7"');
+  });
+
   it('has the target that was asked last', async () => {
     const request = journal.open(intent('gen-1'));
     request.asked({ provider: 'zero', providerModel: 'm' });
@@ -88,8 +123,8 @@ describe('the journal of intents', () => {
     await expect.poll(delivered).toEqual({ tokens: 12, upstreamId: 'up "1"', firstAtMs: 5_000, lastAtMs: 6_000 });
     output = { tokens: 13, upstreamId: 'up "1"' };
     nowMs = 7_000;
-    request.outputEnded({ usage: USAGE, usageCounted: false });
-    const ended = { usage: USAGE, usageCounted: false };
+    request.outputEnded({ usage: USAGE, usageCounted: false, serviceTier: 'flex' });
+    const ended = { usage: USAGE, usageCounted: false, serviceTier: 'flex' };
     await expect.poll(async () => (await delivered())?.ended).toEqual(ended);
     expect(await delivered()).toEqual({ tokens: 13, upstreamId: 'up "1"', firstAtMs: 5_000, lastAtMs: 7_000, ended });
   });
@@ -124,7 +159,7 @@ describe('the journal of intents', () => {
     appendFileSync(path, former.join(''));
     expect(await left()).toEqual([
       expect.objectContaining({
-        prices: { ...intent('gen-1').prices, cachedInputPicoUsd: 0n },
+        priceTable: flatTable({ ...PRICES, cachedInputPicoUsd: 0n }),
         delivered: expect.objectContaining({ ended: { usage: { ...USAGE, reasoningTokens: 0 }, usageCounted: false } }),
       }),
     ]);

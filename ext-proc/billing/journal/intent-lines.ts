@@ -1,6 +1,7 @@
-import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '../../../core/pricing.ts';
+import { flatTable, NO_USAGE, type TokenUsage } from '../../../core/pricing.ts';
 import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
+import { type PricesJson, pricesIn, pricesText, type TableJson, tableIn, tableText } from './price-table-text.ts';
 
 /**
  * Format of the journal: a line is a batch of entries; an entry is a letter, the request's number
@@ -13,23 +14,21 @@ export function joinEntries(entries: readonly string[]): string {
   return entries.join(SEPARATOR);
 }
 
-/** Text of prices, cached by object: a configuration has one for each model. */
-const pricesText = new WeakMap<Prices, string>();
-
 export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   const { claim } = intent;
-  let prices = pricesText.get(intent.prices);
-  if (prices === undefined) {
-    prices = JSON.stringify(intent.prices, (_name, value) => (typeof value === 'bigint' ? String(value) : value));
-    pricesText.set(intent.prices, prices);
-  }
+  const { priceTable, askedTier } = intent;
+  const { prices } = priceTable.serviceTiers.get(askedTier ?? '') ?? priceTable;
   const ids = `"${intent.generationId}","${intent.organizationId}","${intent.keyId}"`;
   const claimed = claim ? `,"${claim.keyHash.toString('base64')}","${claim.bodyHash.toString('base64')}"` : '';
-  // An entry of its own, which the former release passes over.
+  // Entries of their own, which the former release passes over. It charges the prices of the first.
+  const isFlat = priceTable.above.length === 0 && priceTable.serviceTiers.size === 0;
+  const table = isFlat
+    ? ''
+    : `${SEPARATOR}Q${slot.toString(36)} [${JSON.stringify(askedTier ?? null)},${tableText(priceTable)}]`;
   const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
-    `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${prices},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${user}`
+    `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${pricesText(prices)},` +
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}`
   );
 }
 
@@ -66,7 +65,7 @@ type IntentFields = readonly [
   keyId: string,
   day: number,
   model: string,
-  prices: Readonly<Record<string, string>>,
+  prices: PricesJson,
   holdNanoUsd: string,
   streamed: boolean,
   createdAtMs: number,
@@ -95,16 +94,12 @@ function leftIntent(fields: IntentFields): LeftIntent {
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, promptTokens, mostOutputTokens },
     holdNanoUsd: BigInt(hold),
-    prices: { ...NO_PRICES, ...pricesIn(prices) },
+    priceTable: flatTable(pricesIn(prices)),
     asked: { provider, providerModel, attempt, askedAtMs },
     ...(keyHash === undefined || bodyHash === undefined
       ? {}
       : { claim: { keyHash: Buffer.from(keyHash, 'base64'), bodyHash: Buffer.from(bodyHash, 'base64') } }),
   };
-}
-
-function pricesIn(text: Readonly<Record<string, string>>): Partial<Prices> {
-  return Object.fromEntries(Object.entries(text).map(([name, value]) => [name, BigInt(value)]));
 }
 
 /**
@@ -148,6 +143,10 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
     }
     case 'U':
       return delivered ? { ...known, delivered: { ...delivered, upstreamId: JSON.parse(rest) as string } } : known;
+    case 'Q': {
+      const [askedTier, table] = JSON.parse(rest) as readonly [string | null, TableJson];
+      return { ...known, priceTable: tableIn(table), ...(askedTier === null ? {} : { askedTier }) };
+    }
     case 'N':
       return { ...known, user: JSON.parse(rest) as string };
     case 'C':
@@ -158,8 +157,8 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
 }
 
 function ended(rest: string): NonNullable<Delivered['ended']> {
-  const { usage, usageCounted } = JSON.parse(rest) as { usage: Partial<TokenUsage>; usageCounted: boolean };
-  return { usage: { ...NO_USAGE, ...usage }, usageCounted };
+  const { usage, ...others } = JSON.parse(rest) as Omit<EndedOutput, 'usage'> & { usage: Partial<TokenUsage> };
+  return { ...others, usage: { ...NO_USAGE, ...usage } };
 }
 
 function split(entry: string): [string, string] {

@@ -1,12 +1,12 @@
 import type { UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import type { Prices, TokenUsage } from '../../../core/pricing.ts';
+import type { PricingTerms, TokenUsage } from '../../../core/pricing.ts';
 
 /**
  * Admitted request in the journal, with all that the next process needs to settle it and no text of
  * the prompt (docs/design.md, "Invariants", 9).
  */
-export interface Intent {
+export interface Intent extends PricingTerms {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;
@@ -14,7 +14,6 @@ export interface Intent {
   readonly model: string;
   /** `user` of the request. */
   readonly user?: string;
-  readonly prices: Prices;
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;
   readonly createdAtMs: number;
@@ -56,6 +55,8 @@ export interface Output {
 export interface EndedOutput {
   readonly usage: TokenUsage;
   readonly usageCounted: boolean;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
 }
 
 /** Request that a former process neither charged nor released. */

@@ -88,7 +88,14 @@ describe('a client that leaves before the first event', () => {
     return delivered;
   }
   const stream = (options: AdmittedRequestOptions = {}) => admittedRequest({ stream: true, ...options });
-  const prompt = { promptTokens: 3, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+  const prompt = {
+    promptTokens: 3,
+    completionTokens: 0,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  };
 
   test.each([
     ['before any answer', silent],

@@ -18,7 +18,14 @@ async function unchargedOf(options: AdmittedRequestOptions, ...handlers: Provide
   return uncharged;
 }
 
-const PROMPT = { promptTokens: 3, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+const PROMPT = {
+  promptTokens: 3,
+  completionTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  reasoningTokens: 0,
+};
 
 describe('an attempt that nobody is charged for', () => {
   test.each<[string, ProviderHandler, string]>([

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '../../../core/pricing.ts';
 import type { CountTokens } from '../../../core/tokenizer.ts';
 import type { UnchargedAttempt } from '../../delivery-contract/provider-attempt.ts';
 import { workFor } from '../provider/provider-failure.ts';
@@ -68,7 +69,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     const source = counted === undefined || completionTokens > 0 ? 'estimated' : 'counted';
     return {
       ...attempt,
-      tokens: { usage: { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 }, source },
+      tokens: { usage: { ...NO_USAGE, promptTokens, completionTokens }, source },
     };
   }
 

@@ -25,9 +25,10 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { response } = opened;
   if (response.measured) meter.takeMeasured(response.measured);
   meter.take(response.completion);
-  const { usage, counted } = await meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+  const metered = await meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+  const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
-  const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(usage))}}`;
+  const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(metered))}}`;
   // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
@@ -42,6 +43,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
       ...meter.facts(),
       usage,
       usageCounted: counted,
+      ...(serviceTier === undefined ? {} : { serviceTier }),
       cancelled: exchange.gone.aborted,
       latencyMs,
       generationTimeMs,

@@ -1,5 +1,5 @@
 import { isObject } from '../../../core/json-object.ts';
-import type { TokenUsage } from '../../../core/pricing.ts';
+import { NO_USAGE, type TokenUsage } from '../../../core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { MeteredUsage, OutputSoFar, TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
@@ -119,10 +119,9 @@ export class ResponseMeter {
       return {
         counted: true,
         usage: {
+          ...NO_USAGE,
           promptTokens: clientLeft ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
           completionTokens: this.#text.tokensOfAll(completion),
-          cachedTokens: 0,
-          reasoningTokens: 0,
         },
       };
     }

@@ -16,12 +16,21 @@ describe('a usage that a provider sent', () => {
       promptTokens: 10,
       completionTokens: 8,
       cachedTokens: 4,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
       reasoningTokens: 5,
     });
   });
 
   test('may lack details or have them null', () => {
-    const expected = { promptTokens: 10, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+    const expected = {
+      promptTokens: 10,
+      completionTokens: 0,
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
+      reasoningTokens: 0,
+    };
     expect(readUsage({ prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: null }, BOUNDS)).toEqual(
       expected,
     );
@@ -63,6 +72,8 @@ describe('a usage that a provider sent', () => {
       promptTokens: 20,
       completionTokens: 603,
       cachedTokens: 0,
+      cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
       reasoningTokens,
     });
     expect(totalMismatch(usage)).toBe('above');
@@ -104,7 +115,14 @@ describe('a usage that a provider sent', () => {
 });
 
 describe('the usage that the client is shown', () => {
-  const charged = { promptTokens: 10, completionTokens: 8, cachedTokens: 0, reasoningTokens: 0 };
+  const charged = {
+    promptTokens: 10,
+    completionTokens: 8,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
+    reasoningTokens: 0,
+  };
 
   test("keeps the provider's further fields and has the cost", () => {
     const text =

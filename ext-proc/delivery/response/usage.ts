@@ -33,6 +33,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
     promptTokens,
     completionTokens: completionTokens + missing,
     cachedTokens,
+    cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
     reasoningTokens: Math.max(reasoningTokens, missing),
   };
   return isPlausible(usage, bounds) ? usage : undefined;

@@ -55,6 +55,7 @@ export async function deliverStream(
         ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
         usage: metered.usage,
         usageCounted: metered.counted,
+        ...(metered.serviceTier === undefined ? {} : { serviceTier: metered.serviceTier }),
         cancelled: exchange.gone.aborted,
         latencyMs: opened.latencyMs,
         generationTimeMs: relayed.lastEventMs - opened.latencyMs,
@@ -86,7 +87,7 @@ export async function deliverStream(
 }
 
 function usageEvent({ admitted, hold }: ActiveDelivery, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
-  return admitted.chat.includeUsage ? usageFrame.event(metered, hold.costUsd(metered.usage)) : '';
+  return admitted.chat.includeUsage ? usageFrame.event(metered, hold.costUsd(metered)) : '';
 }
 
 /** Ends a stream in which the client has had heartbeats and no event. Nothing is charged. */

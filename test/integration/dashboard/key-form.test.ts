@@ -121,6 +121,12 @@ function modelWith(id: string, disabled: boolean): ReportedModel {
   return {
     ...{ id, disabled, capabilities: [], reasoningEfforts: [], problem: null, targets: [] },
     ...{ contextWindow: 1_000, maxOutputTokens: 100, defaultOutputTokens: 100 },
-    prices: { inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '1' },
+    prices: {
+      inputPicoUsd: '1',
+      cachedInputPicoUsd: '1',
+      cacheWritePicoUsd: '0',
+      cacheWrite1hPicoUsd: '0',
+      outputPicoUsd: '1',
+    },
   };
 }

@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { Prices, PriceTable, TierPrices } from '../pricing.ts';
+import type { RuleProblem } from './problem.ts';
+import { parsePrice } from './quantities.ts';
+import { list, matching, named, read, section, whole } from './schema-fields.ts';
+import type { Path } from './yaml-tree.ts';
+
+/** Prices of models and costs of targets, in USD per million tokens. */
+
+const MAX_ABOVE = 8;
+/** Every request carries the table of its model to the journal. */
+const MAX_TIERS = 8;
+const MAX_TOKENS = 100_000_000;
+
+const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
+
+const ENTRY = {
+  input: price,
+  cached_input: price.optional(),
+  cache_write: price.optional(),
+  cache_write_1h: price.optional(),
+  output: price,
+};
+const above = list(
+  section({ input_tokens: whole(1, MAX_TOKENS), ...ENTRY }),
+  0,
+  MAX_ABOVE,
+  'prices such as {input_tokens: 272000, input: 2.5, output: 15}',
+);
+
+const TIER_NAME =
+  'the name of a service tier such as flex: 1 to 64 of a-z, A-Z, 0-9, "_" and "-", and neither auto nor default';
+const tierName = matching(/^(?!(?:auto|default)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, TIER_NAME);
+
+export const priceTable = section({
+  ...ENTRY,
+  above: above.prefault([]),
+  service_tiers: named(tierName, section({ ...ENTRY, above: above.prefault([]) }), TIER_NAME).prefault({}),
+});
+
+type TableEntry = z.output<typeof priceTable>;
+type TierEntry = Omit<TableEntry, 'service_tiers'>;
+type PricesEntry = Omit<TierEntry, 'above'>;
+
+export function checkPriceTable(path: Path, table: TableEntry): RuleProblem[] {
+  const { service_tiers: tiers } = table;
+  const names = Object.keys(tiers);
+  const problems = [
+    ...checkAscending(path, table),
+    ...Object.entries(tiers).flatMap(([name, tier]) => checkAscending([...path, 'service_tiers', name], tier)),
+  ];
+  if (names.length > MAX_TIERS) {
+    problems.push({ path: [...path, 'service_tiers'], message: `must have at most ${MAX_TIERS} tiers` });
+  }
+  return problems;
+}
+
+function checkAscending(path: Path, { above }: TierEntry): RuleProblem[] {
+  return above.flatMap(({ input_tokens: tokens }, index) => {
+    const before = above[index - 1]?.input_tokens ?? 0;
+    if (tokens > before) return [];
+    const place = [...path, 'above', index, 'input_tokens'];
+    return [{ path: place, message: `must be more than that of the entry before it (${before})` }];
+  });
+}
+
+export function buildPriceTable(table: TableEntry): PriceTable {
+  const tiers = Object.entries(table.service_tiers).map(([name, tier]) => [name, tierPrices(tier)] as const);
+  return { ...tierPrices(table), serviceTiers: new Map(tiers) };
+}
+
+/** True if any entry has a price for cache writes, so that the operator expects them. */
+export function pricesCacheWrites(table: TableEntry): boolean {
+  const tiers: readonly TierEntry[] = [table, ...Object.values(table.service_tiers)];
+  return tiers.some((tier) =>
+    [tier, ...tier.above].some((entry) => (entry.cache_write ?? entry.cache_write_1h) !== undefined),
+  );
+}
+
+function tierPrices({ above, ...entry }: TierEntry): TierPrices {
+  return {
+    prices: pricesOf(entry),
+    above: above.map((one) => ({ inputTokens: one.input_tokens, prices: pricesOf(one) })),
+  };
+}
+
+/** A price that is not given is the one of the kind that its tokens are part of. */
+function pricesOf(entry: PricesEntry): Prices {
+  const cacheWrite = entry.cache_write ?? entry.input;
+  return {
+    inputPicoUsd: entry.input,
+    cachedInputPicoUsd: entry.cached_input ?? entry.input,
+    cacheWritePicoUsd: cacheWrite,
+    cacheWrite1hPicoUsd: entry.cache_write_1h ?? cacheWrite,
+    outputPicoUsd: entry.output,
+  };
+}
