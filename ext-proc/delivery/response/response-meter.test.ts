@@ -88,6 +88,19 @@ describe('what is charged', () => {
   });
 });
 
+test('the tier is the last that the response names', async () => {
+  const admitted = admittedRequest();
+  const tierOf = async (...named: readonly unknown[]) => {
+    const meter = new ResponseMeter(admitted);
+    for (const service_tier of named) meter.take({ ...said('a'), service_tier });
+    return (await meter.usage(admitted.chat, countWords, false)).serviceTier;
+  };
+  expect(await tierOf()).toBeUndefined();
+  expect(await tierOf(null, '', 1)).toBeUndefined();
+  expect(await tierOf('auto', 'flex', undefined)).toBe('flex');
+  expect(await tierOf(`\u0000${'x'.repeat(100)}`)).toBe('x'.repeat(63));
+});
+
 test('input of a custom tool is output, as arguments of a function are', async () => {
   const admitted = admittedRequest();
   const meter = new ResponseMeter(admitted);

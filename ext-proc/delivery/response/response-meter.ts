@@ -14,6 +14,7 @@ import { readUsage, totalMismatch, type UsageBounds } from './usage.ts';
 const MAX_UPSTREAM_ID_CHARACTERS = 200;
 const MAX_FINISH_REASON_CHARACTERS = 64;
 const MAX_MODEL_CHARACTERS = 200;
+const MAX_TIER_CHARACTERS = 64;
 
 /** Meters a response in progress: at any moment it can say what has to be charged. */
 export class ResponseMeter {
@@ -27,6 +28,7 @@ export class ResponseMeter {
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
   #model: string | undefined;
+  #serviceTier: string | undefined;
 
   constructor(admitted: AdmittedRequest) {
     this.#bounds = { contextWindow: admitted.model.contextWindow, completions: admitted.chat.completions };
@@ -37,6 +39,10 @@ export class ResponseMeter {
       this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
     }
     if (typeof completion.model === 'string') this.#model ??= storable(completion.model, MAX_MODEL_CHARACTERS);
+    // The last one counts: a stream may begin with the tier that was asked for.
+    if (typeof completion.service_tier === 'string' && completion.service_tier !== '') {
+      this.#serviceTier = storable(completion.service_tier, MAX_TIER_CHARACTERS);
+    }
     for (const choice of completion.choices) {
       if (isObject(choice)) this.#takeChoice(choice);
     }
@@ -113,6 +119,11 @@ export class ResponseMeter {
    * usage must not pay less.
    */
   async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
+    const metered = await this.#usageOf(chat, countTokens, clientLeft);
+    return this.#serviceTier === undefined ? metered : { ...metered, serviceTier: this.#serviceTier };
+  }
+
+  async #usageOf(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
       const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);

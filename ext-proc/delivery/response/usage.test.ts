@@ -49,6 +49,35 @@ describe('a usage that a provider sent', () => {
     expect(readUsage({ prompt_tokens: 10, completion_tokens: 8, ...cached }, BOUNDS)).toMatchObject({ cachedTokens });
   });
 
+  test.each([
+    ['as OpenAI', { prompt_tokens_details: { cache_write_tokens: 4 } }, 4, 0],
+    ['as LiteLLM', { prompt_tokens_details: { cache_creation_tokens: 4 } }, 4, 0],
+    ['as Anthropic', { cache_creation_input_tokens: 4 }, 4, 0],
+    [
+      'under every name',
+      {
+        prompt_tokens_details: { cache_write_tokens: 4, cache_creation_tokens: 4 },
+        cache_creation_input_tokens: 4,
+      },
+      4,
+      0,
+    ],
+    [
+      'of an hour',
+      {
+        cache_creation_input_tokens: 6,
+        cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
+      },
+      6,
+      4,
+    ],
+    ['of an hour alone', { cache_creation: { ephemeral_1h_input_tokens: 4 } }, 4, 4],
+    ['nowhere', { prompt_tokens_details: { cache_write_tokens: null }, cache_creation: null }, 0, 0],
+  ])('reports cache writes %s', (_, written, cacheWriteTokens, cacheWrite1hTokens) => {
+    const usage = { prompt_tokens: 10, completion_tokens: 8, ...written };
+    expect(readUsage(usage, BOUNDS)).toMatchObject({ promptTokens: 10, cacheWriteTokens, cacheWrite1hTokens });
+  });
+
   test('has reasoning added to the completion where the total says that it stands apart', () => {
     const usage = {
       prompt_tokens: 10,
@@ -100,6 +129,19 @@ describe('a usage that a provider sent', () => {
     ['more cached than read', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 2 } }],
     ['more cached at the top than read', { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 2 }],
     ['cached tokens that are a text', { prompt_tokens: 1, completion_tokens: 1, prompt_cache_hit_tokens: '1' }],
+    [
+      'more cached and written than read',
+      {
+        prompt_tokens: 9,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 5 },
+      },
+    ],
+    ['cache writes that are a text', { prompt_tokens: 9, completion_tokens: 1, cache_creation_input_tokens: '1' }],
+    [
+      'more writes of an hour than read',
+      { prompt_tokens: 9, completion_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 10 } },
+    ],
     ['negative cached', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -1 } }],
     [
       'more reasoning than output',
@@ -147,6 +189,15 @@ describe('the usage that the client is shown', () => {
     expect(usageJson(`{${counts},"cached_tokens":4}`, { ...charged, cachedTokens: 4 }, 0)).toBe(
       `{${counts},"cached_tokens":4,"prompt_tokens_details":{"cached_tokens":4},"cost":0}`,
     );
+  });
+
+  test('has the cache writes that were charged, wherever they were reported', () => {
+    const counts = '"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
+    const written = { ...charged, cachedTokens: 3, cacheWriteTokens: 4, cacheWrite1hTokens: 2 };
+    const sent = `{${counts},"cache_creation_input_tokens":4,"prompt_tokens_details":{"cached_tokens":3}}`;
+    expect(JSON.parse(usageJson(sent, written, 0))).toMatchObject({
+      prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 4 },
+    });
   });
 
   test('is made from what was counted where the provider sent none', () => {

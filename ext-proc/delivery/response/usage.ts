@@ -21,9 +21,12 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   const promptTokens = count(value.prompt_tokens);
   const completionTokens = count(value.completion_tokens);
   const cachedTokens = cachedTokensOf(value);
+  const cacheWrite1hTokens = detail(value.cache_creation, 'ephemeral_1h_input_tokens');
+  const cacheWriteTokens = cacheWriteTokensOf(value);
   const reasoningTokens = detail(value.completion_tokens_details, 'reasoning_tokens');
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
+  if (cacheWriteTokens === undefined || cacheWrite1hTokens === undefined) return undefined;
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
   // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it
@@ -33,8 +36,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
     promptTokens,
     completionTokens: completionTokens + missing,
     cachedTokens,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
+    cacheWriteTokens: Math.max(cacheWriteTokens, cacheWrite1hTokens),
+    cacheWrite1hTokens,
     reasoningTokens: Math.max(reasoningTokens, missing),
   };
   return isPlausible(usage, bounds) ? usage : undefined;
@@ -53,6 +56,16 @@ function cachedTokensOf(value: JsonObject): number | undefined {
   return name === undefined ? 0 : count(value[name]);
 }
 
+/** Tokens that were written to the cache. Some providers report them under several names. */
+function cacheWriteTokensOf(value: JsonObject): number | undefined {
+  const written = [
+    detail(value.prompt_tokens_details, 'cache_write_tokens'),
+    detail(value.prompt_tokens_details, 'cache_creation_tokens'),
+    detail(value, 'cache_creation_input_tokens'),
+  ];
+  return written.every((tokens) => tokens !== undefined) ? Math.max(...written) : undefined;
+}
+
 export function totalMismatch(value: unknown): TotalMismatch | undefined {
   if (!isObject(value)) return undefined;
   const [total, prompt, completion] = [value.total_tokens, value.prompt_tokens, value.completion_tokens].map(count);
@@ -64,7 +77,7 @@ export function totalMismatch(value: unknown): TotalMismatch | undefined {
 function isPlausible(usage: TokenUsage, { contextWindow, completions }: UsageBounds): boolean {
   return (
     usage.promptTokens > 0 &&
-    usage.cachedTokens <= usage.promptTokens &&
+    usage.cachedTokens + usage.cacheWriteTokens <= usage.promptTokens &&
     usage.reasoningTokens <= usage.completionTokens &&
     usage.promptTokens <= BELIEVABLE_WINDOWS * contextWindow &&
     usage.completionTokens <= BELIEVABLE_WINDOWS * contextWindow * completions
@@ -84,8 +97,11 @@ export function usageJson(providerText: string | undefined, usage: TokenUsage, c
       prompt_tokens: String(usage.promptTokens),
       completion_tokens: String(usage.completionTokens),
       total_tokens: String(usage.promptTokens + usage.completionTokens),
-      ...detailsEdit(text, members, 'prompt_tokens_details', 'cached_tokens', usage.cachedTokens),
-      ...detailsEdit(text, members, 'completion_tokens_details', 'reasoning_tokens', usage.reasoningTokens),
+      ...detailsEdit(text, members, 'prompt_tokens_details', {
+        cached_tokens: usage.cachedTokens,
+        cache_write_tokens: usage.cacheWriteTokens,
+      }),
+      ...detailsEdit(text, members, 'completion_tokens_details', { reasoning_tokens: usage.reasoningTokens }),
       cost: JSON.stringify(costUsd),
     },
     members,
@@ -97,13 +113,14 @@ function detailsEdit(
   text: string,
   members: readonly Member[],
   name: 'prompt_tokens_details' | 'completion_tokens_details',
-  counted: string,
-  tokens: number,
+  counts: Readonly<Record<string, number>>,
 ): MemberEdits {
-  if (tokens === 0) return {};
+  const charged = Object.entries(counts).filter(([, tokens]) => tokens > 0);
+  if (charged.length === 0) return {};
   const sent = members.findLast((member) => member.name === name);
   const details = sent === undefined ? 'null' : text.slice(sent.valueStart, sent.valueEnd);
-  return { [name]: editObject(details === 'null' ? '{}' : details, { [counted]: String(tokens) }) };
+  const edits = Object.fromEntries(charged.map(([counted, tokens]) => [counted, String(tokens)]));
+  return { [name]: editObject(details === 'null' ? '{}' : details, edits) };
 }
 
 function detail(details: unknown, name: string): number | undefined {
