@@ -1,6 +1,7 @@
 import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
 import { LEAST_OUTPUT_TOKENS } from '../../core/config/provider-api.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
+import { DEFAULT_TIER } from '../../core/pricing.ts';
 import type { Organization, Principal } from '../../core/principal.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { withTargetsFor } from './extra-fields.ts';
@@ -69,22 +70,23 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
   return checkFields(chat, model);
 }
 
-/** Fields that depend on the model and have no error code of their own. */
+/**
+ * Fields that depend on the model and have no error code of their own. The tier `auto` is read as
+ * `default`.
+ */
 function checkFields({ fileParam, serviceTier, cacheField }: ChatRequest, model: Model): Refusal | undefined {
   const named = `The model ${model.id}`;
   if (fileParam !== undefined && !model.capabilities.has('files'))
     return refuse('invalid_request', { problem: `${named} cannot read files.` }, { param: fileParam });
-  if (serviceTier !== undefined && !TIERS.has(serviceTier)) {
-    const problem = `${named} has no such service_tier. Accepted: auto, ${[...TIERS].join(', ')}.`;
+  const tiers = [DEFAULT_TIER, ...model.priceTable.serviceTiers.keys()];
+  if (serviceTier !== undefined && !tiers.includes(serviceTier)) {
+    const problem = `${named} has no such service_tier. Accepted: auto, ${tiers.join(', ')}.`;
     return refuse('invalid_request', { problem }, { param: 'service_tier' });
   }
-  if (cacheField === undefined) return undefined;
+  if (cacheField === undefined || model.pricesCacheWrites) return undefined;
   const problem = `${named} has no price for writes to the prompt cache, so ${cacheField} is not offered.`;
   return refuse('invalid_request', { problem }, { param: cacheField });
 }
-
-/** Tiers that have a price, in every model. `auto` is read as `default`. */
-const TIERS: ReadonlySet<string> = new Set(['default']);
 
 /**
  * The client's limit, or the model's default. A default is lowered to the organization's cap and to

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { envelopeOf, isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import { flatTable, NO_PRICES } from '../../core/pricing.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
@@ -131,6 +132,20 @@ describe('fields that depend on the model', () => {
     ['prompt_cache_options', { prompt_cache_options: { mode: 'explicit' } }],
     ['prompt_cache_retention', { prompt_cache_retention: '24h' }],
   ];
+
+  it('are accepted where the model has their price', () => {
+    const flat = flatTable(NO_PRICES);
+    const serviceTiers = new Map([['flex', flat]]);
+    const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers }, pricesCacheWrites: true }));
+    const judgeAble = (fields: object) => verdict(checkModel(accepted(fields), principalWith({}), able));
+    expect(judgeAble({ service_tier: 'flex', prompt_cache_options: { mode: 'explicit' } })).toBe('ok');
+    expect(judgeAble({ service_tier: 'auto', prompt_cache_retention: '24h' })).toBe('ok');
+    for (const service_tier of ['priority', 'Flex', '']) {
+      expect(judgeAble({ service_tier })).toBe('invalid_request service_tier');
+    }
+    const fields = { service_tier: 'flex', prompt_cache_options: { mode: 'explicit' }, prompt_cache_retention: '24h' };
+    expect(sent(fields)).toEqual({ max_tokens: 1, ...fields });
+  });
 
   it('are refused by name, unless they ask for what every model has', () => {
     for (const [param, fields] of DEPENDENT) expect(judge(fields)).toBe(`invalid_request ${param}`);

@@ -30,6 +30,7 @@ function generationRecord(generation: Generation) {
     streamed: generation.streamed,
     cancelled: generation.cancelled,
     finish_reason: generation.finishReason ?? null,
+    service_tier: generation.serviceTier ?? null,
     ...tokenFigures(generation.usage),
     total_cost: usdNumber(generation.costNanoUsd),
     latency: generation.latencyMs,

@@ -1,9 +1,8 @@
 import type { Model } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
-import { formatPico } from '../../core/money.ts';
-import type { Prices } from '../../core/pricing.ts';
 import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import { modelPricing } from './model-pricing.ts';
 import { readQuery } from './query.ts';
 
 /** `GET /v1/models`: the enabled models that the key may use, in the order of the configuration. */
@@ -49,49 +48,23 @@ function modelRecord(model: Model) {
       output_modalities: ['text'],
     },
     supported_parameters: supportedParameters(model),
-    pricing: pricing(model.priceTable.prices),
+    pricing: modelPricing(model.priceTable),
   };
 }
 
 /** Fields that every request has. */
 const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages']);
-/** Fields that wait for prices that no model has yet. */
-const UNPRICED: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
+const CACHE_FIELDS: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
 const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
-function supportedParameters({ capabilities, reasoningEfforts, targets }: Model): readonly string[] {
+function supportedParameters({ capabilities, reasoningEfforts, pricesCacheWrites, targets }: Model): readonly string[] {
   const extra = new Set(targets.flatMap(({ provider }) => [...(provider.extraFields ?? [])]));
   const official = [...CHAT_FIELDS.keys()].filter((name) => {
-    if (REQUIRED.has(name) || UNPRICED.has(name) || NOT_OFFERED.has(name)) return false;
+    if (REQUIRED.has(name) || NOT_OFFERED.has(name)) return false;
+    if (CACHE_FIELDS.has(name)) return pricesCacheWrites === true;
     if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');
     if (name === 'response_format') return capabilities.has('json_mode');
     return name !== 'reasoning_effort' || reasoningEfforts.length > 0;
   });
   return [...official, ...extra];
-}
-
-/** Names of the prices in the response. */
-const PRICE_NAMES: Readonly<Record<keyof Prices, string>> = {
-  inputPicoUsd: 'input',
-  cachedInputPicoUsd: 'cached_input',
-  cacheWritePicoUsd: 'cache_write',
-  cacheWrite1hPicoUsd: 'cache_write_1h',
-  outputPicoUsd: 'output',
-};
-
-/** Numbers are USD per million tokens, strings USD per token. */
-function pricing(prices: Prices): Readonly<Record<string, number | string>> {
-  const names = Object.entries(PRICE_NAMES) as readonly (readonly [keyof Prices, string])[];
-  return {
-    ...Object.fromEntries(names.map(([price, name]) => [name, usdPerMillionTokens(prices[price])])),
-    prompt: formatPico(prices.inputPicoUsd),
-    completion: formatPico(prices.outputPicoUsd),
-    input_cache_read: formatPico(prices.cachedInputPicoUsd),
-    input_cache_write: formatPico(prices.cacheWritePicoUsd),
-  };
-}
-
-/** One pico-dollar per token is a millionth of a dollar per million tokens. */
-function usdPerMillionTokens(picoUsd: bigint): number {
-  return Number(picoUsd) / 1e6;
 }

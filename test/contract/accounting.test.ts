@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock as clock } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
-import { flatTable } from '../../core/pricing.ts';
+import { flatTable, NO_PRICES, NO_USAGE } from '../../core/pricing.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
 import { type Accounting, createAccounting } from '../../ext-proc/billing/accounting.ts';
@@ -25,13 +25,7 @@ import { replayedAnswer } from './stored-responses.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {}, spooledIds: () => new Set<string>() };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
-const PRICES = {
-  inputPicoUsd: 1_000_000n,
-  cachedInputPicoUsd: 1_000_000n,
-  cacheWritePicoUsd: 0n,
-  cacheWrite1hPicoUsd: 0n,
-  outputPicoUsd: 1_000_000n,
-};
+const PRICES = { ...NO_PRICES, inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 /** 37 tokens at a thousand nano-dollars. */
 const COST = 37_000n;
 const HELD = 50_000n;
@@ -297,14 +291,7 @@ describe('accounting', () => {
 const PRODUCED: ProviderOutput = {
   provider: 'p',
   providerModel: 'm-1',
-  usage: {
-    promptTokens: 30,
-    completionTokens: 7,
-    cachedTokens: 2,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 1,
-  },
+  usage: { ...NO_USAGE, promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
   usageCounted: false,
   cancelled: false,
   latencyMs: 1,

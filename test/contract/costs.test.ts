@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
+import { NO_USAGE } from '../../core/pricing.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
@@ -124,22 +125,8 @@ describe('costs report', () => {
 });
 
 describe('costs reconcile', () => {
-  const usage = {
-    promptTokens: 1000,
-    completionTokens: 500,
-    cachedTokens: 100,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  };
-  const lost = {
-    promptTokens: 300,
-    completionTokens: 0,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  };
+  const usage = { ...NO_USAGE, promptTokens: 1000, completionTokens: 500, cachedTokens: 100 };
+  const lost = { ...NO_USAGE, promptTokens: 300 };
   beforeAll(async () => {
     await charge(NOON, { usage });
     await charge(NOON, { usage, provider: 'elsewhere' });

@@ -1,6 +1,6 @@
 import { type Clock, type UtcDay, utcDay } from '../../core/clock.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
-import { flatTable, NO_PRICES } from '../../core/pricing.ts';
+import { flatTable, NO_PRICES, NO_USAGE } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
@@ -267,14 +267,7 @@ const CHAT = {
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
-  const usage = {
-    promptTokens: 0,
-    completionTokens,
-    cachedTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 0,
-  };
+  const usage = { ...NO_USAGE, completionTokens };
   const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
   return { provider: 'played', providerModel: 'played-1', usage, ...facts };
 }

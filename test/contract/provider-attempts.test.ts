@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
+import { NO_USAGE } from '../../core/pricing.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
 import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
@@ -32,14 +33,7 @@ const rowsOf = (organizationId: string) =>
 
 test('an attempt is kept once, with all that is known of it', async () => {
   const organizationId = newId('org', Date.now());
-  const usage = {
-    promptTokens: 30,
-    completionTokens: 7,
-    cachedTokens: 2,
-    cacheWriteTokens: 0,
-    cacheWrite1hTokens: 0,
-    reasoningTokens: 1,
-  };
+  const usage = { ...NO_USAGE, promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 };
   const whole = attemptWith({ organizationId, upstreamId: 'chat"\0cmpl-1', tokens: { usage, source: 'reported' } });
   const { tokens: _, ...unsent } = attemptWith({
     organizationId,

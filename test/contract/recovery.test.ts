@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
-import { flatTable } from '../../core/pricing.ts';
+import { flatTable, NO_PRICES, NO_USAGE } from '../../core/pricing.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
@@ -23,13 +23,7 @@ import {
 } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
-const PRICES = {
-  inputPicoUsd: 1_000_000n,
-  cachedInputPicoUsd: 1_000_000n,
-  cacheWritePicoUsd: 0n,
-  cacheWrite1hPicoUsd: 0n,
-  outputPicoUsd: 1_000_000n,
-};
+const PRICES = { ...NO_PRICES, inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 const CREDIT = 1_000_000n;
 const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100, lastAtMs: 1_700_000_000_400 };
 
@@ -114,14 +108,7 @@ describe('recovery', () => {
     expect(await generation(one)).toMatchObject({
       ...{ finishReason: 'error', usageCounted: true, cancelled: false, streamed: true, upstreamId: 'up-1' },
       ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, latencyMs: 100, generationTimeMs: 300 },
-      usage: {
-        promptTokens: 20,
-        completionTokens: 30,
-        cachedTokens: 0,
-        cacheWriteTokens: 0,
-        cacheWrite1hTokens: 0,
-        reasoningTokens: 0,
-      },
+      usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 },
     });
     expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
   });
@@ -145,14 +132,7 @@ describe('recovery', () => {
   });
 
   it('charges a stream that had ended what it is known to have used', async () => {
-    const usage = {
-      promptTokens: 7,
-      completionTokens: 3,
-      cachedTokens: 2,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 1,
-    };
+    const usage = { ...NO_USAGE, promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
     const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });
     await settle([one]);
     expect(await generation(one)).toMatchObject({ usage, usageCounted: false, costNanoUsd: 10_000n });
@@ -161,14 +141,7 @@ describe('recovery', () => {
   it('leaves alone what was charged just before the crash, and frees its hold', async () => {
     const one = left();
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
-    const usage = {
-      promptTokens: 1,
-      completionTokens: 1,
-      cachedTokens: 0,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 0,
-    };
+    const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
     const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
     await store.ledger.settle({ ...facts, ...times, prices: PRICES, provider: 'p', costNanoUsd: 2_000n });
     await settle([one]);
@@ -188,14 +161,7 @@ describe('recovery', () => {
         ...begun.asked,
         ...{ result: 'crash', reason: 'crash', loss: { reason: 'crash', amountNanoUsd: 20_000n } },
         tokens: {
-          usage: {
-            promptTokens: 20,
-            completionTokens: 0,
-            cachedTokens: 0,
-            cacheWriteTokens: 0,
-            cacheWrite1hTokens: 0,
-            reasoningTokens: 0,
-          },
+          usage: { ...NO_USAGE, promptTokens: 20 },
           source: 'estimated',
         },
       },

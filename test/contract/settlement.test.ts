@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_USAGE } from '../../core/pricing.ts';
 import {
   addCustomer,
   addKey,
@@ -92,14 +93,7 @@ describe('settlement in PostgreSQL', () => {
       settlementOf(customer, { generationId: taken.generationId }),
       settlementOf(customer, { costNanoUsd: 2n ** 70n }),
       settlementOf(customer, {
-        usage: {
-          promptTokens: 1,
-          completionTokens: 1,
-          cachedTokens: 2,
-          cacheWriteTokens: 0,
-          cacheWrite1hTokens: 0,
-          reasoningTokens: 0,
-        },
+        usage: { ...NO_USAGE, promptTokens: 1, completionTokens: 1, cachedTokens: 2 },
       }),
     ];
     poisoned.forEach((settlement, i) => void batch.splice(i * 7, 0, settlement));
@@ -177,14 +171,7 @@ describe('settlement in PostgreSQL', () => {
     const [total] = await usageOf(store.ledger, { ...query, firstDay: 0, groupBy: new Set() });
     expect(total).toEqual({
       requests: 5,
-      usage: {
-        promptTokens: 150,
-        completionTokens: 35,
-        cachedTokens: 10,
-        cacheWriteTokens: 0,
-        cacheWrite1hTokens: 0,
-        reasoningTokens: 5,
-      },
+      usage: { ...NO_USAGE, promptTokens: 150, completionTokens: 35, cachedTokens: 10, reasoningTokens: 5 },
       costNanoUsd: 31n,
     });
   });
