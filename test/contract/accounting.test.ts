@@ -25,7 +25,7 @@ import { replayedAnswer } from './stored-responses.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {}, spooledIds: () => new Set<string>() };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
-const PRICES = { ...NO_PRICES, inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
+const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
 /** 37 tokens at a thousand nano-dollars. */
 const COST = 37_000n;
 const HELD = 50_000n;
@@ -91,9 +91,8 @@ describe('accounting', () => {
           snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
         };
         while ((await limits.admit(request)).kind === 'read_again');
-        const ids = { generationId, organizationId, keyId, day: DAY, model: 'm', priceTable: flatTable(PRICES) };
-        const keyed = claim ? { claim } : {};
-        return accounting.open({ ...ASKED, ...ids, ...keyed, holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
+        const terms = { ...ASKED, generationId, organizationId, keyId, day: DAY, model: 'm', priceTable: TABLE };
+        return accounting.open({ ...terms, ...(claim ? { claim } : {}), holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
       },
       async end() {
         holds.close();
@@ -291,7 +290,7 @@ describe('accounting', () => {
 const PRODUCED: ProviderOutput = {
   provider: 'p',
   providerModel: 'm-1',
-  usage: { ...NO_USAGE, promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
+  usage: { ...NO_USAGE, promptTokens: 30, completionTokens: 7, reasoningTokens: 1 },
   usageCounted: false,
   cancelled: false,
   latencyMs: 1,

@@ -267,9 +267,8 @@ const CHAT = {
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
-  const usage = { ...NO_USAGE, completionTokens };
   const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
-  return { provider: 'played', providerModel: 'played-1', usage, ...facts };
+  return { provider: 'played', providerModel: 'played-1', usage: { ...NO_USAGE, completionTokens }, ...facts };
 }
 
 /** The disk takes its time too: all but what answers at once. */

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../core/ids.ts';
+import { chargeNanoUsd, NO_USAGE, type Prices } from '../../core/pricing.ts';
+import { ChargeRefused, type Settlement } from '../../database/ledger/ledger.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
+import { usageOf } from './usage-of.ts';
+
+const PRICES: Prices = {
+  inputPicoUsd: 1_250_000n,
+  cachedInputPicoUsd: 125_000n,
+  cacheWritePicoUsd: 1_562_500n,
+  cacheWrite1hPicoUsd: 2_500_000n,
+  outputPicoUsd: 10_000_000n,
+};
+const USAGE = {
+  promptTokens: 100,
+  completionTokens: 3,
+  cachedTokens: 40,
+  cacheWriteTokens: 30,
+  cacheWrite1hTokens: 10,
+  reasoningTokens: 1,
+};
+const COST = 128_750n;
+
+describe('a charge by a price table', () => {
+  let url = '';
+  let store: TestStore;
+  let customer: Customer;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    customer = await addCustomer(store, 10_000_000n);
+  });
+  afterAll(() => store.close());
+
+  const written = (changes: Partial<Settlement> = {}): Settlement =>
+    settlementOf(customer, { usage: USAGE, prices: PRICES, costNanoUsd: COST, ...changes });
+  const differences = async () => (await store.administration.verifyLedger()).differences;
+
+  it('keeps its counts, prices, tier and entry, so that the ledger can price it again', async () => {
+    expect(chargeNanoUsd(PRICES, USAGE)).toBe(COST);
+    const one = written({ serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99, user: 'ada' });
+    await Promise.all([store.ledger.settle(one), store.ledger.settle(written())]);
+    const found = await store.ledger.findGeneration(customer.organizationId, one.generationId);
+    expect(found).toMatchObject({ usage: USAGE, serviceTier: 'priority', costNanoUsd: COST });
+    expect(
+      await sql(url, `select priced_tier, priced_above_tokens from generations where id = '${one.generationId}'`),
+    ).toMatchObject([{ priced_tier: 'flex', priced_above_tokens: '99' }]);
+    const query = { organizationId: customer.organizationId, firstDay: DAY, lastDay: DAY };
+    expect(await usageOf(store.ledger, { ...query, groupBy: new Set(['user']) })).toEqual(
+      expect.arrayContaining([expect.objectContaining({ user: 'ada', usage: USAGE })]),
+    );
+    expect(await usageOf(store.ledger, { ...query, groupBy: new Set() })).toMatchObject([
+      { usage: { cacheWriteTokens: 60, cacheWrite1hTokens: 20 } },
+    ]);
+    expect(await differences()).toEqual([]);
+  });
+
+  it.each(['cache_write_tokens', 'cache_write_1h_tokens', 'cache_write_pico_usd', 'cache_write_1h_pico_usd'])(
+    'is found if somebody changes its %s',
+    async (column) => {
+      const { generationId } = written();
+      await store.ledger.settle(written({ generationId }));
+      const change = (by: string) =>
+        sql(
+          url,
+          `set session_replication_role = replica; update generations set ${column} = ${column} ${by} where id = '${generationId}'`,
+        );
+      await change('- 1000');
+      expect((await differences()).map(({ rule }) => rule)).toContain(
+        'every generation costs what its tokens and prices say, less what was lost',
+      );
+      await change('+ 1000');
+      expect(await differences()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['more written and cached than read', { cachedTokens: 71 }],
+    ['more written for an hour than written', { cacheWrite1hTokens: 31 }],
+    ['less than nothing written', { cacheWriteTokens: -1, cacheWrite1hTokens: 0 }],
+  ])('is refused with %s', async (_, changes) => {
+    const refused = store.ledger.settle(written({ usage: { ...USAGE, ...changes } }));
+    await expect(refused).rejects.toBeInstanceOf(ChargeRefused);
+  });
+
+  it('is one without writes where the process is of the release before, which does not know them', async () => {
+    const generationId = newId('gen', Date.now());
+    await sql(
+      url,
+      `select charge_generations(array[('${generationId}', '${customer.organizationId}', '${customer.keyId}', '2026-11-21', 'm', 'p',
+         null, 1, true, false, null, 5, 4, 3, 2, true, 0, 0, 1750, 7, 1, 1, 7, 'm')]::held_charge[], array['ada'])`,
+    );
+    const found = await store.ledger.findGeneration(customer.organizationId, generationId);
+    expect(found?.usage).toEqual({
+      ...NO_USAGE,
+      promptTokens: 5,
+      completionTokens: 4,
+      cachedTokens: 3,
+      reasoningTokens: 2,
+    });
+    expect(found).not.toHaveProperty('serviceTier');
+    expect(await differences()).toEqual([]);
+  });
+
+  it('can be retried from a dead letter of the release before', async () => {
+    const { cacheWriteTokens: _tokens, cacheWrite1hTokens: _hour, ...usage } = NO_USAGE;
+    const { cacheWritePicoUsd: _price, cacheWrite1hPicoUsd: _long, ...prices } = PRICES;
+    const letter = written({ usage: { ...NO_USAGE, promptTokens: 100 }, costNanoUsd: 125_000n });
+    const text = JSON.stringify(
+      { ...letter, usage: { ...usage, promptTokens: 100 }, prices },
+      (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
+    );
+    await sql(
+      url,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered)
+       values ('${letter.generationId}', '${customer.organizationId}', 'a test', '${text}', true)`,
+    );
+    expect(await store.administration.deadLetters()).toMatchObject([{ dueNanoUsd: 125_000n }]);
+  });
+});
