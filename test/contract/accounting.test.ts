@@ -229,7 +229,7 @@ describe('accounting', () => {
   it('lets no refused charge in the spool keep the others waiting', async () => {
     const [bad, good] = [await process.open(), await process.open()];
     await server.crash();
-    const usage = { ...PRODUCED.usage, cachedTokens: 99 };
+    const usage = { ...PRODUCED.usage, reasoningTokens: 99 };
     expect(await bad.charge({ ...PRODUCED, usage })).toBeUndefined();
     expect(await good.charge(PRODUCED)).toBeUndefined();
     await server.restart();

@@ -122,7 +122,7 @@ it('any batch is charged as one by one in the order of ids, and every nano-dolla
         return customer ? [settlementOf(customer, { generationId, costNanoUsd: cost, ...held })] : [];
       });
       const repeated = [...batch, ...batch.slice(0, 2)].toReversed();
-      await client.query('select charge_generations($1::held_charge[])', [chargeRecords(repeated)]);
+      await client.query('select charge_generations($1::priced_charge[])', [chargeRecords(repeated)]);
       const left = new Map(customers.map(({ organizationId }, i) => [organizationId, given[i] ?? 0n]));
       for (const { generationId, organizationId, costNanoUsd, holdNanoUsd = costNanoUsd } of batch) {
         const balance = left.get(organizationId) ?? 0n;

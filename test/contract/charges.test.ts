@@ -42,13 +42,14 @@ const chargeOf = (changes: object) => ({
     latency_ms: 1,
     generation_time_ms: 1,
   },
+  ...{ cache_write_tokens: 0, cache_write_1h_tokens: 0, cache_write_pico_usd: 1, cache_write_1h_pico_usd: 1 },
   ...changes,
 });
 const charge = (...charges: object[]) =>
   sql<{ charged: { accounts: unknown[][] } }>(
     url,
     `select charge_generations(array(
-       select jsonb_populate_record(null::held_charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
+       select jsonb_populate_record(null::priced_charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
   );
 const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
@@ -106,11 +107,21 @@ describe('charge_generations()', () => {
     [{ completion_tokens: -1, reasoning_tokens: -1 }, CHECK],
     [{ cached_tokens: -1 }, CHECK],
     [{ cached_tokens: 6 }, CHECK],
+    [{ cache_write_tokens: -1 }, CHECK],
+    [{ cache_write_tokens: 3 }, CHECK],
+    [{ cache_write_tokens: 1, cache_write_1h_tokens: 2 }, CHECK],
+    [{ cache_write_1h_tokens: -1 }, CHECK],
+    [{ service_tier: 'x'.repeat(65) }, CHECK],
+    [{ priced_tier: '' }, CHECK],
+    [{ priced_tier: 'x'.repeat(65) }, CHECK],
+    [{ priced_above_tokens: 0 }, CHECK],
     [{ reasoning_tokens: -1 }, CHECK],
     [{ reasoning_tokens: 5 }, CHECK],
     [{ prompt_tokens: null }, NOT_NULL],
     [{ input_pico_usd: -1 }, CHECK],
     [{ cached_input_pico_usd: -1 }, CHECK],
+    [{ cache_write_pico_usd: -1 }, CHECK],
+    [{ cache_write_1h_pico_usd: -1 }, CHECK],
     [{ output_pico_usd: -1 }, CHECK],
     [{ cost_nano_usd: -1 }, CHECK],
     [{ cost_nano_usd: 1_000_000_000_000_000_001n.toString() }, CHECK],

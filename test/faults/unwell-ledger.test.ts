@@ -30,7 +30,7 @@ test('while charging fails in a way that is not about the charge nobody new is s
     }
   });
   await expect.poll(() => outcomes.length).toBeGreaterThan(50);
-  for (const type of ['charge', 'held_charge'])
+  for (const type of ['charge', 'held_charge', 'priced_charge'])
     await sql(gateway.stack.databaseUrl, rename('charge_generations', 'gone', type));
   await expect.poll(() => outcomes.at(-1)).toBe('503 no_capacity');
   await sleep(1_000);
@@ -39,7 +39,7 @@ test('while charging fails in a way that is not about the charge nobody new is s
   await expect.poll(() => outcomes.length).toBeGreaterThan(before + 50);
   // No further request was admitted.
   expect(gateway.provider.requests('m').length).toBe(asked);
-  for (const type of ['charge', 'held_charge'])
+  for (const type of ['charge', 'held_charge', 'priced_charge'])
     await sql(gateway.stack.databaseUrl, rename('gone', 'charge_generations', type));
   const refusedSoFar = outcomes.length;
   await expect.poll(() => outcomes.slice(refusedSoFar)).toContain('200');
