@@ -83,9 +83,14 @@ const USD = { $ref: '#/components/schemas/Usd' };
 const METADATA: Readonly<Partial<Record<ErrorCode, object>>> = {
   insufficient_credits: {
     type: 'object',
-    required: ['available_usd', 'estimated_usd'],
+    required: ['available_usd', 'estimated_usd', 'affordable_output_tokens'],
     additionalProperties: false,
-    properties: { available_usd: USD, estimated_usd: USD, top_up_url: { type: 'string' } },
+    properties: {
+      available_usd: USD,
+      estimated_usd: USD,
+      affordable_output_tokens: { type: 'integer', minimum: 0 },
+      top_up_url: { type: 'string' },
+    },
   },
 };
 

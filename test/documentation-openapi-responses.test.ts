@@ -80,7 +80,7 @@ describe('an error', () => {
       method: 'GET',
       path: '/',
     })();
-    const metadata = { available_usd: 0, estimated_usd: 0.5 };
+    const metadata = { available_usd: 0, estimated_usd: 0.5, affordable_output_tokens: 0 };
     checkRefusal(refuse('insufficient_credits', { estimated_usd: '1', available_usd: '0' }, { metadata }), CHAT)();
     const more = { ...metadata, price: 1 };
     expect(

@@ -2,12 +2,10 @@ import type { Clock, UtcDay } from '../../core/clock.ts';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
-import { worstCaseNanoUsd } from '../../core/pricing.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { ChatRequest } from '../chat/chat-request.ts';
-import type { ModelChoice } from '../chat/check-model.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
 import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
+import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /**
@@ -39,13 +37,15 @@ export interface Admission extends ChatWithModel {
 
 /**
  * The store asks for another account snapshot at most twice: after midnight, and for an account
- * that it does not trust. A ceiling that is too expensive is replaced by a count once.
+ * that it does not trust. A ceiling that is too expensive is replaced by a count once. A default
+ * output limit that the balance does not pay for is lowered once.
  */
-const MOST_CALLS = 4;
+const MOST_CALLS = 5;
 
 export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise<Admission | Refusal> {
   let input = given;
   let principal = input.principal;
+  let isLowered = false;
   for (let calls = 1; calls <= MOST_CALLS; calls++) {
     const nowMs = deps.clock.nowMs();
     const request = admissionRequest(input, principal, nowMs);
@@ -62,11 +62,12 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
       case 'refused': {
-        const refusal = refusalFor(result, request, input.config);
-        if (!mayFit(result, input)) return refusal;
-        const chosen = await input.chooseByCount();
-        if (chosen === undefined || isRefusal(chosen)) return chosen ?? refusal;
-        input = { ...input, ...chosen };
+        const chosen = mayFit(result, input) ? await input.chooseByCount() : undefined;
+        if (isRefusal(chosen)) return chosen;
+        const cheaper = chosen ?? (isLowered ? undefined : lowered(input, result));
+        if (cheaper === undefined) return refusalFor(result, request, input);
+        isLowered = chosen === undefined;
+        input = { ...input, ...cheaper, chooseByCount: async () => undefined };
         break;
       }
       case 'read_again': {
@@ -77,6 +78,11 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
     }
   }
   return refuse('no_capacity');
+}
+
+/** The request with a default output limit that the balance pays for, but not a daily budget. */
+function lowered(input: AdmissionInput, { rule, availableNanoUsd }: Refused): ChatWithModel | undefined {
+  return rule === 'balance' ? withAffordableDefault(input, availableNanoUsd) : undefined;
 }
 
 function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: number): AdmissionRequest {
@@ -92,28 +98,20 @@ function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: nu
     organizationLimits: organization.limits,
     keyLimits: key.limits,
     tokens: chat.inputTokens.estimate + outputTokens,
-    holdNanoUsd: holdFor(choice, chat, outputTokens),
+    holdNanoUsd: holdNanoUsdOf(input),
     totalTimeoutMs: input.config.timeouts.totalMs,
     snapshot: account,
   };
 }
 
-/** The configured context window does not bound the hold: the provider may have a larger one. */
-function holdFor({ model }: ModelChoice, { inputTokens, serviceTier }: ChatRequest, outputTokens: number): NanoUsd {
-  const ceiling = model.tokenizer === 'bytes' ? inputTokens.normalizedCeiling : inputTokens.ceiling;
-  return worstCaseNanoUsd({ priceTable: model.priceTable, askedTier: serviceTier }, ceiling, outputTokens);
-}
-
 /**
- * True if a count may turn the refusal into an admission. Without this check a caller without money
- * could keep the tokenizer busy.
+ * True if a count may turn the refusal into an admission, of a balance also with the shortest
+ * output. Without this check a caller without money could keep the tokenizer busy.
  */
-function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: AdmissionInput): boolean {
-  if (rule !== 'balance' && rule !== 'daily_budget') return false;
-  const outputTokens = chat.completions * choice.heldOutputTokens;
-  const terms = { priceTable: choice.model.priceTable, askedTier: chat.serviceTier };
-  const likely = worstCaseNanoUsd(terms, Math.floor(chat.inputTokens.estimate / 2), outputTokens);
-  return likely <= (rule === 'balance' ? availableNanoUsd : budgetLeft(principal));
+function mayFit({ rule, availableNanoUsd }: Refused, input: AdmissionInput): boolean {
+  const { heldOutputTokens, leastOutputTokens } = input.choice;
+  if (rule === 'balance') return likelyNanoUsd(input, leastOutputTokens) <= availableNanoUsd;
+  return rule === 'daily_budget' && likelyNanoUsd(input, heldOutputTokens) <= budgetLeft(input.principal);
 }
 
 /** Smaller rest of the two daily budgets, as PostgreSQL had them, without holds. */
@@ -125,7 +123,8 @@ function budgetLeft({ organization, key, account }: Principal): NanoUsd {
   return BigInt(Math.min(...left, Number.MAX_SAFE_INTEGER));
 }
 
-function refusalFor(refused: Refused, request: AdmissionRequest, config: GatewayConfig): Refusal {
+function refusalFor(refused: Refused, request: AdmissionRequest, input: AdmissionInput): Refusal {
+  const { topUpUrl } = input.config;
   const headers = rateLimitHeaders(refused.windows, request.nowMs);
   const retryAfterSeconds = Math.max(1, Math.ceil((refused.resetsAtMs - request.nowMs) / 1000));
   switch (refused.rule) {
@@ -155,7 +154,8 @@ function refusalFor(refused: Refused, request: AdmissionRequest, config: Gateway
           metadata: {
             available_usd: usdNumber(refused.availableNanoUsd),
             estimated_usd: usdNumber(request.holdNanoUsd),
-            ...(config.topUpUrl === undefined ? {} : { top_up_url: config.topUpUrl }),
+            affordable_output_tokens: affordableOutputTokens(input, refused.availableNanoUsd),
+            ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
           },
         },
       );

@@ -15,6 +15,8 @@ export interface ModelChoice {
   readonly outputLimit: number;
   /** Output of each completion that is held: the limit, or the least that a target's API takes. */
   readonly heldOutputTokens: number;
+  /** Least output limit that the APIs of all targets take. */
+  readonly leastOutputTokens: number;
 }
 
 /** Longest part of a model id that is echoed. */
@@ -45,8 +47,8 @@ export function checkModel(
   if (typeof outputLimit !== 'number') return outputLimit;
   if (model.problem !== undefined || model.targets.length === 0)
     return refuse('upstream_config_error', { model: name });
-  const least = able.targets.map(({ api }) => LEAST_OUTPUT_TOKENS[api]);
-  return { model: able, outputLimit, heldOutputTokens: Math.max(outputLimit, ...least) };
+  const leastOutputTokens = Math.max(...able.targets.map(({ api }) => LEAST_OUTPUT_TOKENS[api]));
+  return { model: able, outputLimit, heldOutputTokens: Math.max(outputLimit, leastOutputTokens), leastOutputTokens };
 }
 
 function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {

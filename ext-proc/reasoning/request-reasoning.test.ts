@@ -41,7 +41,7 @@ function withStore(targets: readonly Target[] = [OPENAI], more: Partial<ModelCho
   const find = (messages: readonly JsonObject[]) =>
     findReasoning(kept, {
       chat: chatRequest({ ...BODY, messages }),
-      choice: { model, outputLimit: 100, heldOutputTokens: 100 },
+      choice: { model, outputLimit: 100, heldOutputTokens: 100, leastOutputTokens: 1 },
       organizationId: 'org-1',
       apiKey: 'sk-gw-one',
       memory,

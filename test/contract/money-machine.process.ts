@@ -174,7 +174,7 @@ export class GatewayProcess implements Runner {
 
   async #serve(ask: Ask): Promise<void> {
     const { scheduler, read, clock, observer, budgetNanoUsd } = this.#options;
-    const { generationId, organizationId, keyId } = ask;
+    const { generationId, organizationId, keyId, limitNanoUsd: limit } = ask;
     const readPrincipal = (day: number) =>
       this.#answered(
         scheduler.call(this, 'read', async () => {
@@ -190,8 +190,8 @@ export class GatewayProcess implements Runner {
       {
         generationId,
         principal,
-        chat: CHAT,
-        choice: { model: MODEL, outputLimit: ask.limitNanoUsd, heldOutputTokens: ask.limitNanoUsd },
+        chat: { ...CHAT, maxTokens: limit },
+        choice: { model: MODEL, outputLimit: limit, heldOutputTokens: limit, leastOutputTokens: 1 },
         config: CONFIG,
         readAgain: readPrincipal,
         chooseByCount: async () => undefined,
@@ -204,7 +204,7 @@ export class GatewayProcess implements Runner {
     const { priceTable, id: model } = MODEL;
     const hold = this.#accounting.open({
       ...{ generationId, organizationId, keyId, day: admission.day, model, priceTable, streamed: true, createdAtMs: 0 },
-      ...{ promptTokens: 0, mostOutputTokens: ask.limitNanoUsd },
+      ...{ promptTokens: 0, mostOutputTokens: limit },
       ...{ holdNanoUsd: admission.holdNanoUsd, totalTimeoutMs: admission.totalTimeoutMs },
     });
     try {

@@ -1,6 +1,6 @@
 import { NO_PRICES, type Prices, type PriceTable, type TierPrices } from '../../../core/pricing.ts';
 
-/** Texts of prices in the journal, cached by object: a configuration has one table for each model. */
+/** Texts of prices, cached by object: a configuration has one table for each model. */
 const pricesTexts = new WeakMap<Prices, string>();
 const tableTexts = new WeakMap<PriceTable, string>();
 
