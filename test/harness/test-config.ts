@@ -55,7 +55,11 @@ export interface TestModel {
   readonly max_output_tokens?: number;
   readonly default_output_tokens?: number;
   readonly tokenizer?: string;
-  readonly usd_per_million_tokens?: { readonly input: number; readonly cached_input?: number; readonly output: number };
+  readonly usd_per_million_tokens?: {
+    readonly input: number;
+    readonly output: number;
+    readonly [price: string]: unknown;
+  };
   readonly timeouts?: { readonly first_byte?: string; readonly stream_idle?: string };
   readonly targets?: ReadonlyArray<{
     readonly provider: string;

@@ -6,7 +6,8 @@ export interface ProviderUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens?: number;
-  readonly prompt_tokens_details?: { readonly cached_tokens: number };
+  readonly prompt_tokens_details?: { readonly cached_tokens: number; readonly cache_write_tokens?: number };
+  readonly cache_creation?: { readonly ephemeral_1h_input_tokens: number };
   readonly completion_tokens_details?: { readonly reasoning_tokens: number };
 }
 
@@ -24,6 +25,7 @@ export interface CompletionContent {
   /** `null`: the provider sends none. */
   readonly usage?: ProviderUsage | null;
   readonly id?: string;
+  readonly serviceTier?: string;
 }
 
 const PROVIDER_ID = 'chatcmpl-provider-1';
@@ -54,6 +56,7 @@ export function completionBody(content: CompletionContent): string {
       },
     ],
     ...(content.usage === null ? {} : { usage: content.usage ?? DEFAULT_USAGE }),
+    ...(content.serviceTier === undefined ? {} : { service_tier: content.serviceTier }),
     system_fingerprint: 'fp_fake',
   });
 }
@@ -64,6 +67,7 @@ export interface Chunk {
   readonly finishReason?: string;
   /** Present: the usage chunk, which has no choices. */
   readonly usage?: ProviderUsage;
+  readonly serviceTier?: string | undefined;
 }
 
 export function chunkBody(chunk: Chunk): string {
@@ -74,6 +78,7 @@ export function chunkBody(chunk: Chunk): string {
     model: chunk.model,
     choices: chunk.usage ? [] : [{ index: 0, delta: chunk.delta ?? {}, finish_reason: chunk.finishReason ?? null }],
     ...(chunk.usage ? { usage: chunk.usage } : {}),
+    ...(chunk.serviceTier === undefined ? {} : { service_tier: chunk.serviceTier }),
   });
 }
 
@@ -90,12 +95,13 @@ export interface StreamContent {
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason?: string;
   readonly usage?: ProviderUsage | null;
+  readonly serviceTier?: string;
 }
 
 /** The events of a whole healthy stream without its `[DONE]`: role, pieces, finish, usage. */
 export function streamEvents(content: StreamContent): string[] {
-  const { model } = content;
-  const events = [chunkBody({ model, delta: { role: 'assistant', content: '' } })];
+  const { model, serviceTier } = content;
+  const events = [chunkBody({ model, serviceTier, delta: { role: 'assistant', content: '' } })];
   for (const piece of content.pieces ?? (content.toolCalls ? [] : ['Hello', ' from', ' the', ' provider.'])) {
     events.push(chunkBody({ model, delta: { content: piece } }));
   }
@@ -105,6 +111,6 @@ export function streamEvents(content: StreamContent): string[] {
     events.push(chunkBody({ model, delta: { tool_calls: [{ index, function: { arguments: call.arguments } }] } }));
   });
   events.push(chunkBody({ model, finishReason: content.finishReason ?? (content.toolCalls ? 'tool_calls' : 'stop') }));
-  if (content.usage !== null) events.push(chunkBody({ model, usage: content.usage ?? DEFAULT_USAGE }));
+  if (content.usage !== null) events.push(chunkBody({ model, serviceTier, usage: content.usage ?? DEFAULT_USAGE }));
   return events.map(sse);
 }

@@ -12,6 +12,7 @@ import {
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import type { ProviderUsage } from '../../provider/chat-format.ts';
 import { createGate } from '../../provider/gate.ts';
 
 const gateway = withGateway({
@@ -22,6 +23,13 @@ const gateway = withGateway({
       exact: { usd_per_million_tokens: { input: 0, output: 1 } },
       priced: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
       free: { usd_per_million_tokens: { input: 0, output: 0 } },
+      table: {
+        usd_per_million_tokens: {
+          ...{ input: 1.25, cached_input: 0.125, cache_write: 1.5625, cache_write_1h: 2.5, output: 10 },
+          above: [{ input_tokens: 1000, input: 2.5, cached_input: 0.25, cache_write: 3.125, output: 15 }],
+          service_tiers: { flex: { input: 0.625, output: 5 } },
+        },
+      },
     },
     timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
     top_up_url: 'https://billing.example/top-up',
@@ -100,6 +108,7 @@ test('402 says what is there, what is needed and where to top up', async () => {
     metadata: {
       available_usd: 0.00005,
       estimated_usd: COST_OF_ONE,
+      affordable_output_tokens: 50,
       top_up_url: 'https://billing.example/top-up',
     },
   });
@@ -213,3 +222,46 @@ test('usage whose total is less than its parts is counted', async () => {
 function mismatches(total: 'above' | 'below'): Promise<number> {
   return metric(gateway.stack.metricsOrigin, 'gateway_usage_mismatches_total', { provider: 'fake', total });
 }
+
+test.each([false, true])(
+  'a price table prices each kind of token in the entry that applies (stream: %s)',
+  async (stream) => {
+    const { key } = await gateway.stack.operator.customer({ credit: '1' });
+    const client = gatewayClient(gateway.stack.origin, key);
+    const details = { prompt_tokens_details: { cached_tokens: 40, cache_write_tokens: 30 } };
+    const usage = {
+      prompt_tokens: 100,
+      completion_tokens: 3,
+      ...details,
+      cache_creation: { ephemeral_1h_input_tokens: 10 },
+    };
+    const long = { ...usage, prompt_tokens: 1001 };
+    const cost = async (service_tier: string | undefined, serviceTier: string | undefined, told: ProviderUsage) => {
+      const content = { usage: told, ...(serviceTier === undefined ? {} : { serviceTier }) };
+      gateway.provider.script('table', stream ? streamAnswer(content) : jsonAnswer(content));
+      const messages = [{ role: 'user', content: 'x'.repeat(2000) }];
+      const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+      const answer = await client.chat({ model: 'table', messages, max_tokens: LIMIT, service_tier, ...options });
+      const last = stream ? JSON.parse(eventsOf(answer).at(-2) ?? '') : jsonOf(answer);
+      expect(last.usage.prompt_tokens_details).toMatchObject({ cached_tokens: 40, cache_write_tokens: 30 });
+      const generation = await settledGeneration(client, String(answer.headers['x-generation-id']));
+      expect(generation).toMatchObject({
+        ...{ service_tier: serviceTier ?? null, tokens_cached: 40, tokens_cache_write: 30 },
+        total_cost: last.usage.cost,
+      });
+      return last.usage.cost;
+    };
+    // 30 x 1.25 + 40 x 0.125 + 20 x 1.5625 + 10 x 2.5 + 3 x 10, in micro-dollars
+    expect(await cost(undefined, undefined, usage)).toBe(0.00012875);
+    // 100 x 0.625 + 3 x 5
+    expect(await cost('flex', undefined, usage)).toBe(0.0000775);
+    expect(await cost('flex', 'default', usage)).toBe(0.00012875);
+    expect(await cost(undefined, 'flex', usage)).toBe(0.0000775);
+    // 931 x 2.5 + 40 x 0.25 + 20 x 3.125 + 10 x 3.125 + 3 x 15
+    expect(await cost('auto', 'default', long)).toBe(0.00247625);
+    expect(gateway.provider.requests('table').map(({ json }) => json?.service_tier)).toContain('flex');
+    const refused = await client.chat({ model: 'table', service_tier: 'priority' });
+    expect(errorOf(refused)).toMatchObject({ code: 'invalid_request', param: 'service_tier' });
+    await gateway.stack.operator.verifyLedger();
+  },
+);
