@@ -136,7 +136,7 @@ export const AREAS: readonly Area[] = [
   {
     path: 'operator',
     uses: ['core', 'database', 'ext-proc/limits', 'dashboard/server/sign-in'],
-    folders: ['command-line', 'records', 'doctor', 'commands', ''],
+    folders: ['command-line', 'records', 'catalogue', 'doctor', 'commands', ''],
   },
   {
     path: 'supervisor',
@@ -144,10 +144,10 @@ export const AREAS: readonly Area[] = [
     folders: ['children', 'postgres', ''],
   },
   { path: 'demo', uses: [], folders: [''] },
-  { path: 'scripts', uses: ['core'], folders: ['setup', ''] },
+  { path: 'scripts', uses: ['core', 'operator/catalogue'], folders: ['setup', 'catalogue', ''] },
   {
     path: 'test',
-    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages'],
+    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages', 'scripts/catalogue'],
     folders: [
       'architecture',
       'fixtures',
@@ -245,7 +245,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['ext-proc/delivery/provider'],
   uplot: ['dashboard/web/charts'],
   vite: ['dashboard/web'],
-  yaml: ['core/config', 'ext-proc/envoy-config', 'scripts'],
+  yaml: ['core/config', 'ext-proc/envoy-config', 'operator/catalogue', 'scripts', 'scripts/catalogue'],
   zod: ['core/config', 'dashboard/server', 'dashboard/server/routes'],
 };
 

@@ -1,0 +1,46 @@
+/** Prices as they stand in the configuration, in USD per million tokens with at most 6 decimals. */
+export interface CataloguePrices {
+  readonly input: number;
+  readonly cached_input?: number;
+  readonly cache_write?: number;
+  readonly cache_write_1h?: number;
+  readonly output: number;
+}
+
+export interface CatalogueTier extends CataloguePrices {
+  /** Ascending. */
+  readonly above?: readonly CataloguePricesAbove[];
+}
+
+export interface CataloguePricesAbove extends CataloguePrices {
+  readonly input_tokens: number;
+}
+
+export interface CatalogueTable extends CatalogueTier {
+  readonly service_tiers?: Readonly<Record<string, CatalogueTier>>;
+}
+
+/** A model that can be imported. Members have the names and form of the configuration. */
+export interface CatalogueModel {
+  /** `provider/model`: name in the catalogue's providers, then the provider's own name for it. */
+  readonly id: string;
+  readonly capabilities: readonly string[];
+  readonly reasoning_efforts: readonly string[];
+  readonly context_window: number;
+  readonly max_output_tokens: number;
+  readonly usd_per_million_tokens: CatalogueTable;
+  readonly tokenizer?: string;
+  /** Day from which the provider does not serve it, `YYYY-MM-DD`. */
+  readonly shutdown_date?: string;
+  /** Members of its target beside `provider` and `model`. */
+  readonly target?: Readonly<Record<string, unknown>>;
+}
+
+/** Part of a model's id after the first slash. */
+export function nameAtProvider(id: string): string {
+  return id.slice(id.indexOf('/') + 1);
+}
+
+export function providerOf(id: string): string {
+  return id.slice(0, Math.max(id.indexOf('/'), 0));
+}

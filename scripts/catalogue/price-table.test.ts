@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { saidPrices } from './price-table.ts';
+import { shareOf } from './share.ts';
+
+const CHAT = { mode: 'chat', input_cost_per_token: 2e-6, output_cost_per_token: 1e-5 };
+
+it('says prices by length of the prompt and by service tier, without those that are the defaults', () => {
+  const entry = {
+    ...CHAT,
+    cache_read_input_token_cost: 2e-7,
+    cache_creation_input_token_cost: 2.5e-6,
+    cache_creation_input_token_cost_above_1hr: 4e-6,
+    input_cost_per_token_above_272k_tokens: 4e-6,
+    cache_creation_input_token_cost_above_1hr_above_272k_tokens: 8e-6,
+    output_cost_per_token_above_272k_tokens: 1.5e-5,
+    input_cost_per_token_flex: 1e-6,
+    output_cost_per_token_flex: 5e-6,
+    output_cost_per_token_above_272k_tokens_flex: 7.5e-6,
+    input_cost_per_token_batches: 1e-9,
+  };
+  const writes = { cached_input: 0.2, cache_write: 2.5 };
+  expect(saidPrices('m', entry)).toEqual({
+    table: {
+      ...{ input: 2, ...writes, cache_write_1h: 4, output: 10 },
+      above: [{ input_tokens: 272_000, input: 4, ...writes, cache_write_1h: 8, output: 15 }],
+      service_tiers: {
+        flex: {
+          ...{ input: 1, ...writes, cache_write_1h: 4, output: 5 },
+          above: [{ input_tokens: 272_000, input: 1, ...writes, cache_write_1h: 8, output: 7.5 }],
+        },
+      },
+    },
+    unsaid: [],
+  });
+});
+
+it.each(['1', '12'])('says the price of writes to the cache for %s hours', (hours) => {
+  const entry = { ...CHAT, [`cache_creation_input_token_cost_above_${hours}hr`]: 5e-6 };
+  expect(saidPrices('m', entry)?.table).toEqual({ input: 2, cache_write_1h: 5, output: 10 });
+});
+
+it('says prices that are a list of ranges', () => {
+  const tiered_pricing = [
+    { range: [0, 32_000], input_cost_per_token: 5e-8, output_cost_per_token: 4e-7 },
+    { range: [32_000, 128_000], input_cost_per_token: 2.5e-7, output_cost_per_token: 2e-6 },
+  ];
+  const above = [{ input_tokens: 32_000, input: 0.25, output: 2 }];
+  expect(saidPrices('m', { tiered_pricing })?.table).toEqual({ input: 0.05, output: 0.4, above });
+});
+
+it('takes the noise of binary fractions for what was meant', () => {
+  const noisy = { input_cost_per_token: 4.0000000000000003e-7, output_cost_per_token: 1.1999999999999999e-6 };
+  expect(saidPrices('m', noisy)).toEqual({ table: { input: 0.4, output: 1.2 }, unsaid: [] });
+  expect(saidPrices('m', { ...CHAT, input_cost_per_token: 1e-12 })?.table.input).toBe(0.000001);
+});
+
+it.each([
+  ['more than 6 decimals', { input_cost_per_token: 1.5e-12 }],
+  ['no price of output', { output_cost_per_token: undefined }],
+  ['more than 8 lengths of prompts', lengths(9)],
+  ['reasoning tokens, beside output', { output_cost_per_reasoning_token: 3e-5 }],
+  ['hour of the day', { off_peak_pricing: { input_cost_per_token: 1e-6 } }],
+  ['images in, each', { input_cost_per_image: 0.001 }],
+  ['images in, their tokens', { input_cost_per_image_token: 1e-6 }],
+  ['images out', { output_cost_per_image: 0.03 }],
+  ['audio out', { supported_output_modalities: ['audio'], output_cost_per_image: 0.03 }],
+  ['video in or out', { output_cost_per_video_token: 1e-5 }],
+  ['each request', { input_cost_per_request: 0.005 }],
+  ['searches', { litellm_provider: 'perplexity', search_context_cost_per_query: {} }],
+  ['citations', { citation_cost_per_token: 2e-6 }],
+  ['time of a machine', { cost_per_second: 0.001 }],
+  ['characters', { input_cost_per_character: 1e-7 }],
+  ['two prices of cached tokens', { explicit_cache_read_input_token_cost: 1e-7 }],
+])('names what it does not say: %s', (kind, members) => {
+  expect(saidPrices('m', { ...CHAT, ...members })?.unsaid).toContain(kind);
+});
+
+function lengths(count: number): object {
+  const steps = Array.from({ length: count }, (_, index) => [`input_cost_per_token_above_${index + 1}k_tokens`, 3e-6]);
+  return Object.fromEntries(steps);
+}
+
+it('counts live chat models that have a price', () => {
+  const map = new Map<string, Record<string, unknown>>([
+    ['three', CHAT],
+    ['tiers', { ...CHAT, input_cost_per_token_flex: 1e-6 }],
+    ['responses', { ...CHAT, mode: 'responses', output_cost_per_image: 0.03 }],
+    ['embedding', { ...CHAT, mode: 'embedding' }],
+    ['past', { ...CHAT, deprecation_date: '2026-11-23' }],
+    ['future', { ...CHAT, deprecation_date: '2026-11-24' }],
+    ['unpriced', { mode: 'chat' }],
+  ]);
+  expect(shareOf(map, '2026-11-23')).toEqual({
+    ...{ priced: 4, exact: 3, byThreePrices: 2 },
+    unsaid: new Map([['images out', ['responses']]]),
+  });
+});
