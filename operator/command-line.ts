@@ -11,6 +11,7 @@ import { CHECKPOINT_COMMANDS } from './commands/ledger-checkpoints.ts';
 import { DEAD_LETTER_COMMANDS } from './commands/ledger-dead-letters.ts';
 import { VERIFY } from './commands/ledger-verify.ts';
 import { MIGRATE } from './commands/migrate.ts';
+import { MODEL_COMMANDS } from './commands/models.ts';
 import { ORGANIZATION_COMMANDS } from './commands/org.ts';
 import { USER_COMMANDS } from './commands/user.ts';
 import { DOCTOR } from './doctor/doctor.ts';
@@ -18,6 +19,7 @@ import { DOCTOR } from './doctor/doctor.ts';
 const COMMANDS: readonly Command[] = [
   CHECK_CONFIG,
   DOCTOR,
+  ...MODEL_COMMANDS,
   ...ORGANIZATION_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
@@ -69,7 +71,8 @@ function unknownCommand(args: readonly string[]): Result {
 function positionalProblems({ positionals: expected }: Command, given: readonly string[]): string[] {
   const needed = expected.filter((placeholder) => !placeholder.startsWith('['));
   const missing = needed.slice(given.length).map((placeholder) => `${placeholder} is missing.`);
-  const extra = given.slice(expected.length).map((text) => `${JSON.stringify(text)} is one argument too many.`);
+  const most = expected.at(-1)?.endsWith('…') ? given.length : expected.length;
+  const extra = given.slice(most).map((text) => `${JSON.stringify(text)} is one argument too many.`);
   return [...missing, ...extra];
 }
 

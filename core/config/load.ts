@@ -16,7 +16,7 @@ import {
 } from './references.ts';
 import { problemsOfEntry, rightParts } from './right-parts.ts';
 import { checkRules } from './rules.ts';
-import { CONFIG_FILE } from './schema.ts';
+import { CONFIG_FILE, type ConfigFile } from './schema.ts';
 import { isSecretPlace, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
@@ -31,6 +31,8 @@ export type LoadResult<Config extends SharedConfig = GatewayConfig> = LoadedConf
 export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   readonly ok: true;
   readonly config: Config;
+  /** Models as the file has them, targets that cannot work among them. */
+  readonly declared: DeclaredModels;
   /** Valid parts that cannot work: their models answer `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
@@ -41,6 +43,12 @@ export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   readonly storesChanged: boolean;
   /** Environment variables of values that are not secrets. */
   readonly sharedVariables: readonly string[];
+}
+
+export interface DeclaredModels {
+  readonly models: ConfigFile['models'];
+  /** By name of the provider. Other members of a provider may be secrets. */
+  readonly baseUrls: ReadonlyMap<string, URL>;
 }
 
 export interface RefusedConfig {
@@ -126,7 +134,12 @@ export async function loadConfig(
     return { ...refused(problems), source: withTls };
 
   const file = { ...parsed.data, stores: overridden.stores };
-  const others = { source: withTls, storesChanged: overridden.changed, sharedVariables: refs.sharedVariables() };
+  const others = {
+    declared: { models: file.models, baseUrls: baseUrlsOf(file) },
+    source: withTls,
+    storesChanged: overridden.changed,
+    sharedVariables: refs.sharedVariables(),
+  };
   if (secrets === 'none') return { ok: true, config: sharedSettings({ file, folder }), warnings: [], ...others };
   const { config, warnings } = buildConfig({
     file,
@@ -141,6 +154,10 @@ export async function loadConfig(
     ...tlsProblems.map((one) => placed(tree, one.path, one.message)),
   ];
   return { ok: true, config, warnings: inFileOrder(told.map((warning) => ({ file: path, ...warning }))), ...others };
+}
+
+function baseUrlsOf({ providers }: ConfigFile): ReadonlyMap<string, URL> {
+  return new Map(Object.entries(providers).map(([name, { base_url }]) => [name, base_url]));
 }
 
 /**

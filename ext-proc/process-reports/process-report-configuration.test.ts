@@ -12,6 +12,7 @@ function reportOf(config: GatewayConfig) {
   const clock = { nowMs: () => now.ms, monotonicMs: () => now.ms };
   const report = createConfigurationReport(PATH, clock, {
     ok: true,
+    declared: { models: {}, baseUrls: new Map() },
     storesChanged: false,
     sharedVariables: [],
     config,

@@ -15,6 +15,7 @@ function sources(changes: Partial<ReportSources> = {}): ReportSources {
   const source = { files: [], secretFiles: [], fingerprint: 'unused' };
   const configuration = createConfigurationReport('gateway.yaml', clock, {
     ok: true,
+    declared: { models: {}, baseUrls: new Map() },
     storesChanged: false,
     sharedVariables: [],
     config,

@@ -10,7 +10,7 @@ export interface Command {
   /** `org create` */
   readonly name: string;
   readonly summary: string;
-  /** Placeholders; one in brackets is optional. */
+  /** Placeholders; one in brackets is optional, and a last one with … stands for several. */
   readonly positionals: readonly string[];
   readonly flags: readonly FlagSpec[];
   run(call: CommandCall): Promise<Result>;

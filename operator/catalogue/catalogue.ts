@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { readTextFile } from '../../core/config/read-text-file.ts';
+import { isObject, parseObject } from '../../core/json-object.ts';
+import type { CatalogueModel } from './catalogue-model.ts';
+
+/** Entry of the configuration, as it is written there. */
+export type Entry = Readonly<Record<string, unknown>>;
+
+export interface Catalogue {
+  /** Day on which its source was read, `YYYY-MM-DD`. */
+  readonly as_of: string;
+  readonly models: readonly CatalogueModel[];
+}
+
+/** The catalogue of this release. */
+export interface ShippedCatalogue extends Catalogue {
+  /** Providers of its models by name, with what docs/providers.md says of them. */
+  readonly providers: Readonly<Record<string, Entry>>;
+}
+
+export type CatalogueFile =
+  | { readonly ok: true; readonly catalogue: Catalogue }
+  | { readonly ok: false; readonly problem: string };
+
+const FILE = join(import.meta.dirname, 'models.json');
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+
+export async function shippedCatalogue(): Promise<ShippedCatalogue> {
+  const file = await readTextFile(FILE, MAX_FILE_BYTES);
+  if (!file.ok) throw new Error(`${FILE} cannot be read: ${file.reason}`);
+  return JSON.parse(file.text) as ShippedCatalogue;
+}
+
+/**
+ * Reads a file in the form that `models catalogue --json` prints. Its models are checked when they
+ * are imported.
+ */
+export async function catalogueFile(path: string): Promise<CatalogueFile> {
+  const file = await readTextFile(path, MAX_FILE_BYTES);
+  if (!file.ok) return { ok: false, problem: `${path} cannot be read: ${file.reason}` };
+  const { as_of, models } = parseObject(file.text) ?? {};
+  if (typeof as_of !== 'string' || !Array.isArray(models) || !models.every(hasId)) {
+    return { ok: false, problem: `${path} is not in the form that "models catalogue --json" prints.` };
+  }
+  return { ok: true, catalogue: { as_of, models } };
+}
+
+function hasId(model: unknown): model is CatalogueModel {
+  return isObject(model) && typeof model.id === 'string' && /^[^/]+\/./.test(model.id);
+}

@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isMap, isNode, parseDocument, type YAMLMap } from 'yaml';
+import type { Entry } from './catalogue.ts';
+import { entriesYaml, sectionYaml } from './entry-yaml.ts';
+import type { Entries } from './import-entries.ts';
+import { endOf, isEmpty, lineEnd, lineStart, pairOf, startOf } from './node-places.ts';
+
+export type Edit =
+  | { readonly ok: true; readonly text: string; readonly changes: readonly string[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export interface EditOptions {
+  readonly replace: boolean;
+  /** Provider that is used as it is where the file has it. */
+  readonly kept?: string | undefined;
+}
+
+/** One part of the text that is replaced. It is empty for an insertion. */
+interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+interface Changes {
+  readonly changes: readonly Change[];
+  readonly said: readonly string[];
+  readonly problems: readonly string[];
+}
+
+type Section = keyof Entries;
+const NOUNS: Readonly<Record<Section, string>> = { providers: 'provider', models: 'model' };
+
+/**
+ * Adds entries to a configuration file. Its other text stays as it is, to the byte: rendering the
+ * whole document would move every comment that is aligned. A provider that is there already, as it
+ * would be written, is left alone.
+ */
+export function editConfiguration(text: string, entries: Entries, { replace, kept }: EditOptions): Edit {
+  const document = parseDocument(text, { version: '1.2' });
+  if (document.errors.length > 0) return { ok: false, problems: ['The file is not valid YAML: run check-config.'] };
+  if (document.contents !== null && !isMap(document.contents)) {
+    return { ok: false, problems: ['The file is not a mapping: run check-config.'] };
+  }
+  const sections = (['providers', 'models'] as const).map((section) =>
+    sectionChanges({ text, document, section, entries: entries[section], replace, kept }),
+  );
+  const problems = sections.flatMap((one) => one.problems);
+  if (problems.length > 0) return { ok: false, problems };
+  const changes = sections.flatMap((one) => one.changes);
+  return { ok: true, text: applied(text, changes), changes: sections.flatMap(({ said }) => said) };
+}
+
+interface SectionEdit {
+  readonly text: string;
+  readonly document: Document;
+  readonly section: Section;
+  readonly entries: Readonly<Record<string, Entry>>;
+  readonly replace: boolean;
+  readonly kept: string | undefined;
+}
+
+function sectionChanges(edit: SectionEdit): Changes {
+  const { text, document, section, entries } = edit;
+  const names = Object.keys(entries);
+  if (names.length === 0) return { changes: [], said: [], problems: [] };
+  const pair = isMap(document.contents) ? pairOf(document.contents, section) : undefined;
+  const said = names.map((name) => `added ${NOUNS[section]} ${name}`);
+  const yaml = sectionYaml(section, entries);
+  if (pair === undefined) {
+    const lineBreak = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n';
+    return { changes: [{ from: text.length, to: text.length, text: `${lineBreak}${yaml}\n` }], said, problems: [] };
+  }
+  if (isEmpty(pair.value)) {
+    const from = startOf(pair.key);
+    // The colon stands behind the name even where no value does.
+    const to = Math.max(endOf(pair.value), text.indexOf(':', endOf(pair.key)) + 1);
+    return { changes: [{ from, to, text: yaml }], said, problems: [] };
+  }
+  if (!isMap(pair.value) || pair.value.flow === true) {
+    return { changes: [], said: [], problems: [`"${section}" is not written in lines: add the entries by hand.`] };
+  }
+  return entryChanges(edit, pair.value);
+}
+
+function entryChanges({ text, document, section, entries, replace, kept }: SectionEdit, map: YAMLMap): Changes {
+  const start = startOf(map);
+  const indent = start - lineStart(text, start);
+  const noun = NOUNS[section];
+  const changes: Change[] = [];
+  const said: string[] = [];
+  const problems: string[] = [];
+  const added: Record<string, Entry> = {};
+  for (const [name, entry] of Object.entries(entries)) {
+    const old = pairOf(map, name);
+    const value = old && isNode(old.value) ? old.value.toJS(document) : null;
+    if (old === undefined) {
+      added[name] = entry;
+      said.push(`added ${noun} ${name}`);
+    } else if (section === 'providers' && (name === kept || isDeepStrictEqual(value, entry))) {
+      said.push(`left ${noun} ${name} as it is`);
+    } else if (replace) {
+      const yaml = entriesYaml({ [name]: entry }, indent);
+      changes.push({ from: lineStart(text, startOf(old.key)), to: lineEnd(text, endOf(old)), text: yaml });
+      said.push(`replaced ${noun} ${name}`);
+    } else {
+      const advice = section === 'providers' ? ` --provider ${name} uses it as it is.` : '';
+      problems.push(`There is a ${noun} ${name} already. --replace replaces it.${advice}`);
+    }
+  }
+  if (Object.keys(added).length > 0) {
+    const end = lineEnd(text, endOf(map));
+    changes.push({ from: end, to: end, text: `\n${entriesYaml(added, indent)}` });
+  }
+  return { changes, said, problems };
+}
+
+/**
+ * Applies the last change first, so that the places of the others stay right. Two may have the same
+ * place.
+ */
+function applied(text: string, changes: readonly Change[]): string {
+  let edited = text;
+  for (const { from, to, text: inserted } of [...changes].reverse().sort((a, b) => b.from - a.from)) {
+    edited = edited.slice(0, from) + inserted + edited.slice(to);
+  }
+  return edited;
+}

@@ -1,0 +1,45 @@
+import type { DeclaredModels } from '../../core/config/load.ts';
+import type { ModelEntry } from '../../core/config/schema.ts';
+import { formatPico } from '../../core/money.ts';
+import type { CataloguePricesAbove, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
+import { filledPrices } from './price-differences.ts';
+
+/** A model as the configuration has it, with the targets that cannot work for now. */
+export interface ConfiguredModel extends ModelEntry {
+  readonly id: string;
+}
+
+export function configuredModels({ models }: DeclaredModels): readonly ConfiguredModel[] {
+  return Object.entries(models).map(([id, entry]) => ({ id, ...entry }));
+}
+
+/** Price table or costs, as the configuration has them. */
+type TableEntry = ModelEntry['usd_per_million_tokens'];
+type TierEntry = Omit<TableEntry, 'service_tiers'>;
+type PricesEntry = Omit<TierEntry, 'above'>;
+
+/** Prices in USD per million tokens, with the defaults filled in. */
+export function usdTable(entry: TableEntry): CatalogueTable {
+  const tiers = Object.entries(entry.service_tiers).map(([name, tier]) => [name, usdTier(tier)] as const);
+  return { ...usdTier(entry), ...(tiers.length === 0 ? {} : { service_tiers: Object.fromEntries(tiers) }) };
+}
+
+function usdTier({ above, ...prices }: TierEntry): CatalogueTier {
+  const steps = above.map(({ input_tokens, ...one }): CataloguePricesAbove => ({ input_tokens, ...usdPrices(one) }));
+  return { ...usdPrices(prices), ...(steps.length === 0 ? {} : { above: steps }) };
+}
+
+function usdPrices({ input, cached_input, cache_write, cache_write_1h, output }: PricesEntry) {
+  return filledPrices({
+    input: usdPerMillion(input),
+    ...(cached_input === undefined ? {} : { cached_input: usdPerMillion(cached_input) }),
+    ...(cache_write === undefined ? {} : { cache_write: usdPerMillion(cache_write) }),
+    ...(cache_write_1h === undefined ? {} : { cache_write_1h: usdPerMillion(cache_write_1h) }),
+    output: usdPerMillion(output),
+  });
+}
+
+/** The configuration has prices in pico-dollars per token. */
+function usdPerMillion(picoUsd: bigint): number {
+  return Number(formatPico(picoUsd * 1_000_000n));
+}

@@ -1,0 +1,64 @@
+import type { CataloguePrices, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
+
+/** A price that differs, by its place in the table. */
+export interface PriceDifference {
+  readonly field: string;
+  readonly configured: number;
+  readonly catalogue: number;
+}
+
+const KINDS = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
+
+/**
+ * Compares what requests of every length and tier cost. A length above which neither table has
+ * other prices is not asked, and none that `longestPrompt` excludes.
+ */
+export function priceDifferences(
+  configured: CatalogueTable,
+  catalogue: CatalogueTable,
+  longestPrompt: number,
+  differs: (configured: number, catalogue: number) => boolean,
+): readonly PriceDifference[] {
+  const tiers = Object.keys(configured.service_tiers ?? {}).filter((tier) => catalogue.service_tiers?.[tier]);
+  return [
+    ...tierDifferences('', configured, catalogue),
+    ...tiers.flatMap((tier) =>
+      tierDifferences(`service_tiers.${tier}.`, configured.service_tiers?.[tier], catalogue.service_tiers?.[tier]),
+    ),
+  ];
+
+  function tierDifferences(
+    place: string,
+    ours: CatalogueTier | undefined,
+    theirs: CatalogueTier | undefined,
+  ): readonly PriceDifference[] {
+    if (ours === undefined || theirs === undefined) return [];
+    const steps = [...(ours.above ?? []), ...(theirs.above ?? [])].map(({ input_tokens }) => input_tokens);
+    const reachable = [...new Set([0, ...steps])].sort((a, b) => a - b).filter((step) => step < longestPrompt);
+    return reachable.flatMap((step) => {
+      const prices = filledPrices(entryAbove(ours, step));
+      const entry = entryAbove(theirs, step);
+      const expected = filledPrices(entry);
+      // Most providers have no writes for an hour: their price would repeat another difference.
+      const kinds = KINDS.filter((kind) => kind !== 'cache_write_1h' || entry.cache_write_1h !== undefined);
+      return kinds
+        .filter((kind) => differs(prices[kind], expected[kind]))
+        .map((kind) => ({
+          field: `${place}${step === 0 ? '' : `above.${step}.`}${kind}`,
+          configured: prices[kind],
+          catalogue: expected[kind],
+        }));
+    });
+  }
+}
+
+/** The entry that applies to a prompt with more tokens than `step`. */
+function entryAbove(tier: CatalogueTier, step: number): CataloguePrices {
+  return tier.above?.findLast(({ input_tokens }) => input_tokens <= step) ?? tier;
+}
+
+/** Prices with the defaults of those that are not given. */
+export function filledPrices({ input, output, ...given }: CataloguePrices): Required<CataloguePrices> {
+  const { cached_input = input, cache_write = input, cache_write_1h = cache_write } = given;
+  return { input, cached_input, cache_write, cache_write_1h, output };
+}

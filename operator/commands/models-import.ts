@@ -1,0 +1,117 @@
+import { catalogueFile, shippedCatalogue } from '../catalogue/catalogue.ts';
+import { type CatalogueModel, nameAtProvider, providerOf } from '../catalogue/catalogue-model.ts';
+import { type Entries, type ImportOptions, importEntries } from '../catalogue/import-entries.ts';
+import { parseMarkup } from '../catalogue/markup.ts';
+import { nearestIds } from '../catalogue/nearest-ids.ts';
+import type { WriteOptions } from '../catalogue/write-entries.ts';
+import type { Command } from '../command-line/command.ts';
+import { configPath } from '../command-line/database.ts';
+import { createValueReader } from '../command-line/flag-values.ts';
+import { type Result, refused } from '../command-line/result.ts';
+
+export const MODELS_IMPORT: Command = {
+  name: 'models import',
+  summary: 'Print models of the catalogue as they stand in the configuration, or write them into it.',
+  positionals: ['ID…'],
+  flags: [
+    { name: 'as', value: 'MODEL' },
+    { name: 'provider', value: 'NAME' },
+    { name: 'markup', value: 'PERCENT' },
+    { name: 'from', value: 'FILE' },
+    { name: 'write' },
+    { name: 'replace' },
+  ],
+  async run({ positionals, flags, env }) {
+    const values = createValueReader(flags);
+    const [write, replace] = [values.isOn('write') ?? false, values.isOn('replace') ?? false];
+    const markupText = flags.get('markup');
+    const markup = markupText === undefined ? undefined : parseMarkup(markupText);
+    const wrong = [
+      ...values.problems,
+      ...(markupText !== undefined && markup === undefined
+        ? [`--markup takes a percentage such as 15 or 7.5, not ${JSON.stringify(markupText)}.`]
+        : []),
+      ...(flags.has('as') && positionals.length > 1 ? ['--as names one model: give one ID.'] : []),
+    ];
+    if (wrong.length > 0) return { kind: 'usage', message: wrong.join('\n') };
+
+    const shipped = await shippedCatalogue();
+    const from = flags.get('from');
+    const source = from === undefined ? ({ ok: true, catalogue: shipped } as const) : await catalogueFile(from);
+    if (!source.ok) return refused(source.problem);
+    const { found, unknown } = findModels(positionals, source.catalogue.models);
+    if (unknown.length > 0) return unknownIds(unknown, source.catalogue.models);
+    const options = { as: flags.get('as'), provider: flags.get('provider'), markup, known: shipped.providers };
+    // The configuration's schema costs more to load than other commands take.
+    const { entryProblems } = await import('../catalogue/entry-problems.ts');
+    const entries = importEntries(found, options);
+    const problems = [...clashes(found, options.provider), ...entryProblems(entries)];
+    if (problems.length > 0) return refused(problems.join('\n'));
+    const notes = found.flatMap((model) => notesOf(model, options));
+    return write
+      ? written(entries, notes, { path: configPath(env), env, replace, kept: options.provider })
+      : printed(entries, notes);
+  },
+};
+
+interface Found {
+  readonly found: readonly CatalogueModel[];
+  readonly unknown: readonly string[];
+}
+
+function findModels(ids: readonly string[], models: readonly CatalogueModel[]): Found {
+  const byId = new Map(models.map((model) => [model.id, model]));
+  const asked = [...new Set(ids)];
+  return {
+    found: asked.flatMap((id) => byId.get(id) ?? []),
+    unknown: asked.filter((id) => !byId.has(id)),
+  };
+}
+
+function unknownIds(ids: readonly string[], models: readonly CatalogueModel[]): Result {
+  const all = models.map(({ id }) => id);
+  const lines = ids.map((id) => {
+    const near = nearestIds(id, all);
+    const advice = near.length === 0 ? '' : ` Did you mean ${near.join(', ')}?`;
+    return `The catalogue has no model ${JSON.stringify(id)}.${advice}`;
+  });
+  return refused(lines.join('\n'));
+}
+
+/** Models that would be one entry, and providers that would. */
+function clashes(models: readonly CatalogueModel[], provider: string | undefined): readonly string[] {
+  const providers = [...new Set(models.map(({ id }) => providerOf(id)))];
+  const names = models.map(({ id }) => nameAtProvider(id));
+  const twice = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  return [
+    ...twice.map((name) => `Two models would be ${name}: import one of them with --as.`),
+    ...(provider !== undefined && providers.length > 1
+      ? [`--provider names one provider, and these models have ${providers.join(', ')}.`]
+      : []),
+  ];
+}
+
+/** Sentences for an operator about one model. */
+function notesOf({ id, shutdown_date: day }: CatalogueModel, { known, provider }: ImportOptions): readonly string[] {
+  const isKnown = provider !== undefined || known[providerOf(id)] !== undefined;
+  return [
+    ...(day === undefined ? [] : [`${id} is shut down on ${day}.`]),
+    ...(isKnown ? [] : [`The catalogue has no provider ${providerOf(id)}: declare it.`]),
+  ];
+}
+
+async function printed(entries: Entries, notes: readonly string[]): Promise<Result> {
+  const { sectionYaml } = await import('../catalogue/entry-yaml.ts');
+  const sections = (['providers', 'models'] as const).filter((section) => Object.keys(entries[section]).length > 0);
+  const lines = [...notes.map((note) => `# ${note}`), ...sections.map((name) => sectionYaml(name, entries[name]))];
+  return { kind: 'done', json: entries, text: lines.join('\n') };
+}
+
+async function written(entries: Entries, notes: readonly string[], options: WriteOptions): Promise<Result> {
+  const { writeEntries } = await import('../catalogue/write-entries.ts');
+  const result = await writeEntries(entries, options);
+  if (!result.ok) return refused(result.problems.join('\n'));
+  const { changes } = result;
+  const text = [`${options.path}: ${changes.join(', ')}.`, ...notes].join('\n');
+  return { kind: 'done', json: { ...entries, changes }, text };
+}

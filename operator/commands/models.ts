@@ -1,0 +1,108 @@
+import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import type { LoadedConfig } from '../../core/config/load.ts';
+import { present } from '../../core/present.ts';
+import { shippedCatalogue } from '../catalogue/catalogue.ts';
+import { type ConfiguredModel, configuredModels, usdTable } from '../catalogue/configured-model.ts';
+import { modelDifferences } from '../catalogue/model-differences.ts';
+import type { Command } from '../command-line/command.ts';
+import { configPath, type Environment } from '../command-line/database.ts';
+import { type Result, refused } from '../command-line/result.ts';
+import { table } from '../command-line/table.ts';
+import { MODELS_IMPORT } from './models-import.ts';
+
+const list: Command = {
+  name: 'models list',
+  summary: 'Show the models of the configuration with their targets.',
+  positionals: [],
+  flags: [],
+  run: ({ env }) =>
+    onConfiguration(env, async ({ declared, config }) => {
+      const models = configuredModels(declared);
+      const problemOf = ({ id }: ConfiguredModel) => config.models.get(id)?.problem;
+      const rows = models.map((model) => [
+        model.id,
+        ...priceCells(usdTable(model.usd_per_million_tokens)),
+        model.disabled ? 'disabled' : (problemOf(model) ?? 'usable'),
+        model.targets.map((target) => `${target.provider}: ${target.model}`).join(', '),
+      ]);
+      const head = ['ID', 'INPUT', 'OUTPUT', 'STATE', 'TARGETS'];
+      const text = rows.length === 0 ? 'There are no models.' : table([head, ...rows]);
+      return { kind: 'done', json: models.map((model) => modelJson(model, problemOf(model))), text };
+    }),
+};
+
+const catalogue: Command = {
+  name: 'models catalogue',
+  summary: 'Show the models that can be imported; with TEXT those whose id contains it.',
+  positionals: ['[TEXT]'],
+  flags: [],
+  async run({ positionals }) {
+    const [text = ''] = positionals;
+    const { as_of, models } = await shippedCatalogue();
+    const found = models.filter(({ id }) => id.toLowerCase().includes(text.toLowerCase()));
+    const rows = found.map((model) => [
+      model.id,
+      ...priceCells(model.usd_per_million_tokens),
+      String(model.context_window),
+      String(model.max_output_tokens),
+      model.shutdown_date ?? '-',
+    ]);
+    const head = ['ID', 'INPUT', 'OUTPUT', 'WINDOW', 'MAX OUTPUT', 'SHUTDOWN'];
+    const shown = found.length === 0 ? 'There is no such model.' : table([head, ...rows]);
+    const title = `As of ${as_of}. Prices in USD per million tokens.`;
+    return { kind: 'done', json: { as_of, models: found }, text: `${title}\n${shown}` };
+  },
+};
+
+const check: Command = {
+  name: 'models check',
+  summary: 'Compare the models of the configuration with the catalogue.',
+  positionals: [],
+  flags: [],
+  run: ({ env }) =>
+    onConfiguration(env, async ({ declared }) => {
+      const shipped = await shippedCatalogue();
+      const differences = modelDifferences(declared, shipped, Date.now());
+      const { as_of } = shipped;
+      const json = { ok: differences.length === 0, as_of, differences };
+      if (json.ok) return { kind: 'done', json, text: `There are no differences from the catalogue of ${as_of}.` };
+      const rows = differences.map(({ model, field, configured, catalogue: expected }) => [
+        ...[model, field, String(configured ?? '-'), String(expected)],
+      ]);
+      const head = ['MODEL', 'FIELD', 'CONFIGURED', 'CATALOGUE'];
+      return { kind: 'refused', json, message: `Catalogue of ${as_of}:\n${table([head, ...rows])}` };
+    }),
+};
+
+export const MODEL_COMMANDS: readonly Command[] = [list, catalogue, MODELS_IMPORT, check];
+
+async function onConfiguration(
+  env: Environment,
+  use: (loaded: LoadedConfig<CheckedConfig>) => Promise<Result>,
+): Promise<Result> {
+  const { loadConfig } = await import('../../core/config/load.ts');
+  const { formatProblem } = await import('../../core/config/problem.ts');
+  const loaded = await loadConfig(configPath(env), env, { secrets: 'checked' });
+  if (!loaded.ok) return refused(loaded.problems.map(formatProblem).join('\n'));
+  return use(loaded);
+}
+
+function modelJson(model: ConfiguredModel, problem: string | undefined): object {
+  const { id, targets, usd_per_million_tokens: prices, ...rest } = model;
+  return {
+    id,
+    targets: targets.map(({ provider, model: name, api, weight }) => present({ provider, model: name, api, weight })),
+    capabilities: rest.capabilities,
+    reasoning_efforts: rest.reasoning_efforts,
+    context_window: rest.context_window,
+    max_output_tokens: rest.max_output_tokens,
+    usd_per_million_tokens: usdTable(prices),
+    tokenizer: rest.tokenizer,
+    disabled: rest.disabled,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function priceCells({ input, output }: { readonly input: number; readonly output: number }): readonly string[] {
+  return [String(input), String(output)];
+}
