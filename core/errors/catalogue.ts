@@ -158,7 +158,7 @@ export const CATALOGUE = {
     status: 402,
     type: 'insufficient_credits',
     message: 'The balance does not cover this request: {estimated_usd} USD needed, {available_usd} USD available.',
-    advice: 'Top up, or lower max_tokens.',
+    advice: 'Top up, or lower max_tokens to metadata.affordable_output_tokens, unless that is 0.',
   },
   missing_scope: {
     status: 403,

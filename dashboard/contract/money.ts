@@ -28,6 +28,9 @@ export interface UsageRowView {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
+  /** Includes one-hour writes. */
+  readonly cacheWriteTokens: number;
+  readonly cacheWrite1hTokens: number;
   readonly reasoningTokens: number;
   readonly costNanoUsd: string;
 }

@@ -73,6 +73,8 @@ const USAGE_FIGURES: ColumnsByField<UsageRowView, 'day' | 'model' | 'keyId' | 'k
   promptTokens: ['prompt_tokens', ({ promptTokens }) => promptTokens],
   completionTokens: ['completion_tokens', ({ completionTokens }) => completionTokens],
   cachedTokens: ['cached_tokens', ({ cachedTokens }) => cachedTokens],
+  cacheWriteTokens: ['cache_write_tokens', ({ cacheWriteTokens }) => cacheWriteTokens],
+  cacheWrite1hTokens: ['cache_write_1h_tokens', ({ cacheWrite1hTokens }) => cacheWrite1hTokens],
   reasoningTokens: ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
   costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
 };

@@ -67,7 +67,9 @@ describe('CSV', () => {
   it('of ledger and usage has exact amounts', async () => {
     const stores = await openStore(dashboard.databaseUrl);
     const day = utcDay(nowMs);
-    const settlement = settlementOf({ organizationId, keyId, hash: HASH }, { day, costNanoUsd: 1_000_000_001n });
+    const customer = { organizationId, keyId, hash: HASH };
+    const used = { ...settlementOf(customer).usage, cacheWriteTokens: 5, cacheWrite1hTokens: 3 };
+    const settlement = settlementOf(customer, { day, costNanoUsd: 1_000_000_001n, usage: used });
     await stores.administration.credit(organizationId, { amountNanoUsd: 2_000_000_000n }, { actor: 'op@example.com' });
     await stores.ledger.settle(settlement);
     await stores.close();
@@ -88,11 +90,11 @@ describe('CSV', () => {
     expect((await browser.get(table('ledger.csv?kind=credit'))).text.trimEnd().split('\r\n')).toHaveLength(3);
     const usage = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=day,key'));
     expect(usage.text).toBe(
-      `date,key_id,key_name,requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd\r\n2026-11-21,${keyId},'=cmd|calc,1,30,7,2,1,1.000000001\r\n`,
+      `date,key_id,key_name,requests,prompt_tokens,completion_tokens,cached_tokens,cache_write_tokens,cache_write_1h_tokens,reasoning_tokens,cost_usd\r\n2026-11-21,${keyId},'=cmd|calc,1,30,7,2,5,3,1,1.000000001\r\n`,
     );
     const byModel = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=model'));
     expect(byModel.text).toContain('model,requests,');
-    expect(byModel.text).toContain('gpt-5-mini,1,30,7,2,1,1.000000001');
+    expect(byModel.text).toContain('gpt-5-mini,1,30,7,2,5,3,1,1.000000001');
   });
 
   it('of a wrong filter is a problem, and no file', async () => {

@@ -9,6 +9,8 @@ const EMPTY: UsageRowView = {
   promptTokens: 0,
   completionTokens: 0,
   cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
   reasoningTokens: 0,
   costNanoUsd: '0',
 };
@@ -47,6 +49,8 @@ describe('rows of usage', () => {
         promptTokens: fc.nat(1),
         completionTokens: fc.constant(0),
         cachedTokens: fc.constant(0),
+        cacheWriteTokens: fc.nat(2),
+        cacheWrite1hTokens: fc.constant(0),
         reasoningTokens: fc.constant(0),
         costNanoUsd: fc.nat(3).map(String),
       }),

@@ -17,6 +17,8 @@ function compare(column: Column, a: UsageRowView, b: UsageRowView): number {
       return a.promptTokens - b.promptTokens;
     case 'cached':
       return a.cachedTokens - b.cachedTokens;
+    case 'cache-writes':
+      return a.cacheWriteTokens - b.cacheWriteTokens;
     case 'output':
       return a.completionTokens - b.completionTokens;
     case 'reasoning':

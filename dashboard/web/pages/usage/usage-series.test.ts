@@ -10,6 +10,8 @@ const row = (change: Partial<UsageRowView>): UsageRowView => ({
   promptTokens: 20,
   completionTokens: 3,
   cachedTokens: 10,
+  cacheWriteTokens: 5,
+  cacheWrite1hTokens: 3,
   reasoningTokens: 2,
   costNanoUsd: '1500000000',
   ...change,

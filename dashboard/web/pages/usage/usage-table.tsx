@@ -82,15 +82,23 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>>
   },
 };
 
-type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
+type Figure =
+  | 'requests'
+  | 'promptTokens'
+  | 'cachedTokens'
+  | 'cacheWriteTokens'
+  | 'completionTokens'
+  | 'reasoningTokens';
 
 /**
- * The last four are tokens. Cached tokens are part of the input, reasoning tokens of the output.
+ * All but the first are tokens. Cached tokens and cache writes are part of the input, reasoning
+ * tokens of the output.
  */
 const FIGURES: readonly (readonly [Column, string, Figure])[] = [
   ['requests', 'Requests', 'requests'],
   ['input', 'Input', 'promptTokens'],
   ['cached', 'Cached', 'cachedTokens'],
+  ['cache-writes', 'Cache writes', 'cacheWriteTokens'],
   ['output', 'Output', 'completionTokens'],
   ['reasoning', 'Reasoning', 'reasoningTokens'],
 ];

@@ -6,7 +6,18 @@ import { type Days, objectionToDays, PRESETS, type Preset, presetDays } from './
 export const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
 export const MEASURES = ['cost', 'requests', 'tokens'] as const;
 export type Measure = (typeof MEASURES)[number];
-export const COLUMNS = ['day', 'model', 'key', 'requests', 'input', 'cached', 'output', 'reasoning', 'cost'] as const;
+export const COLUMNS = [
+  'day',
+  'model',
+  'key',
+  'requests',
+  'input',
+  'cached',
+  'cache-writes',
+  'output',
+  'reasoning',
+  'cost',
+] as const;
 export type Column = (typeof COLUMNS)[number];
 export type Order = 'asc' | 'desc';
 
