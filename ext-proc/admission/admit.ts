@@ -80,9 +80,12 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
   return refuse('no_capacity');
 }
 
-/** The request with a default output limit that the balance pays for, but not a daily budget. */
+/**
+ * The request with a default output limit that the balance pays for, which may be within a daily
+ * budget too. A budget alone lowers none.
+ */
 function lowered(input: AdmissionInput, { rule, availableNanoUsd }: Refused): ChatWithModel | undefined {
-  return rule === 'balance' ? withAffordableDefault(input, availableNanoUsd) : undefined;
+  return rule === 'balance' || rule === 'daily_budget' ? withAffordableDefault(input, availableNanoUsd) : undefined;
 }
 
 function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: number): AdmissionRequest {
@@ -105,13 +108,17 @@ function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: nu
 }
 
 /**
- * True if a count may turn the refusal into an admission, of a balance also with the shortest
- * output. Without this check a caller without money could keep the tokenizer busy.
+ * True if a count may turn the refusal into an admission, where the balance decides also with the
+ * shortest output. Without this check a caller without money could keep the tokenizer busy.
  */
 function mayFit({ rule, availableNanoUsd }: Refused, input: AdmissionInput): boolean {
+  if (rule !== 'balance' && rule !== 'daily_budget') return false;
   const { heldOutputTokens, leastOutputTokens } = input.choice;
-  if (rule === 'balance') return likelyNanoUsd(input, leastOutputTokens) <= availableNanoUsd;
-  return rule === 'daily_budget' && likelyNanoUsd(input, heldOutputTokens) <= budgetLeft(input.principal);
+  const mayBeLowered = input.chat.maxTokens === undefined && holdNanoUsdOf(input) > availableNanoUsd;
+  const isShort = rule === 'balance' || mayBeLowered;
+  const likely = likelyNanoUsd(input, isShort ? leastOutputTokens : heldOutputTokens);
+  if (isShort && likely > availableNanoUsd) return false;
+  return rule === 'balance' || likely <= budgetLeft(input.principal);
 }
 
 /** Smaller rest of the two daily budgets, as PostgreSQL had them, without holds. */

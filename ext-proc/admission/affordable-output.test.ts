@@ -110,10 +110,25 @@ describe('a default output limit', () => {
     });
   });
 
-  it('is lowered for the balance, and not for a daily budget', async () => {
-    const principal = principalWith({}, { limits: { dailyBudgetNanoUsd: 39_999n } });
+  it('that no balance pays for is estimated as the shortest that was tried', async () => {
+    expect(await refusedWith({ balanceNanoUsd: 2559n, model: free })).toEqual({
+      ...{ available_usd: 0.000002559, estimated_usd: 0.00000256, affordable_output_tokens: 255 },
+    });
+  });
+
+  it.each([
+    [1_000_000n, 'daily_budget_exceeded'],
+    [20_010n, 'daily_budget_exceeded'],
+    [20_009n, 2000],
+    [2560n, 256],
+    [2559n, 'insufficient_credits'],
+  ])('is lowered to a balance of %i, and not to a daily budget', async (balanceNanoUsd, expected) => {
+    const base = principalWith({}, { limits: { dailyBudgetNanoUsd: 20_000n } });
+    const organization = { ...base.account.organization, balanceNanoUsd };
+    const principal = { ...base, account: { ...base.account, organization } };
     const more = { principal, readAgain: async () => principal };
-    expect(limitOf(await admission({ balanceNanoUsd: 0n, model: free, more }))).toBe('daily_budget_exceeded');
+    const result = await admission({ balanceNanoUsd, model: free, more });
+    expect(limitOf(result)).toBe(expected);
   });
 
   it('that the client gave is never lowered', async () => {

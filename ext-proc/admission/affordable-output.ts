@@ -38,14 +38,15 @@ export function affordableOutputTokens(input: ChatWithModel, availableNanoUsd: N
 const LEAST_DEFAULT_TOKENS = 256;
 
 /**
- * The request with its default output limit lowered to what the amount pays for. `undefined`: the
- * client gave a limit, or the amount pays for too little.
+ * The request with its default output limit lowered to what the amount pays for, or to the shortest
+ * one where it pays for less. `undefined`: the client gave a limit, or it needs no lowering.
  */
 export function withAffordableDefault(input: ChatWithModel, availableNanoUsd: NanoUsd): ChatWithModel | undefined {
   const { chat, choice } = input;
   if (chat.maxTokens !== undefined) return undefined;
-  const outputLimit = affordableOutputTokens(input, availableNanoUsd);
-  if (outputLimit < Math.min(LEAST_DEFAULT_TOKENS, choice.outputLimit)) return undefined;
+  const affordable = affordableOutputTokens(input, availableNanoUsd);
+  const outputLimit = Math.max(affordable, Math.min(LEAST_DEFAULT_TOKENS, choice.outputLimit));
+  if (outputLimit >= choice.outputLimit) return undefined;
   const heldOutputTokens = Math.max(outputLimit, choice.leastOutputTokens);
   return { chat, choice: { ...choice, outputLimit, heldOutputTokens } };
 }
