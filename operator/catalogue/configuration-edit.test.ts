@@ -55,9 +55,11 @@ it.each([
   'providers:\nmodels:\n',
   'models: {}   # none\nproviders: null # none\n',
   'models: ~\n',
+  'models:   # none yet\nproviders: # nor: {here}\ndemo: true\n',
 ])('adds the sections to %j', (text) => {
   expect(parse(edited(text))).toEqual({ ...parse(text), ...ENTRIES });
   for (const [comment] of text.matchAll(/#.*/g)) expect(edited(text)).toContain(comment);
+  expect(edited(text)).not.toContain('\n\n\n');
 });
 
 it('refuses an entry of the same name, and replaces it only when asked', () => {
@@ -75,9 +77,12 @@ it('refuses an entry of the same name, and replaces it only when asked', () => {
   expect(again).toEqual({ ok: true, text: edited(text, true), changes: ['left provider p as it is'] });
 });
 
-it.each([['models: [1]\n'], ['models: {a: {}}\n'], ['- 1\n'], ['models: {\n']])('refuses %j', (text) => {
-  expect(editConfiguration(text, ENTRIES, { replace: true })).toMatchObject({ ok: false });
-});
+it.each([['models: [1]\n'], ['models: {a: {}}\n'], ['- 1\n'], ['models: {\n'], ['{demo: true}\n']])(
+  'refuses %j',
+  (text) => {
+    expect(editConfiguration(text, ENTRIES, { replace: true })).toMatchObject({ ok: false });
+  },
+);
 
 it('uses a provider as it is when it is to be kept', () => {
   const text = 'providers:\n  p: {base_url: http://127.0.0.1:1/v1} # mine\n';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Document, isMap, isNode, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isNode, type Pair, parseDocument, type YAMLMap } from 'yaml';
 import type { Entry } from './catalogue.ts';
-import { entriesYaml, sectionYaml } from './entry-yaml.ts';
+import { entriesYaml, INDENT, sectionYaml } from './entry-yaml.ts';
 import type { Entries } from './import-entries.ts';
 import { endOf, isEmpty, lineEnd, lineStart, pairOf, startOf } from './node-places.ts';
 
@@ -36,11 +36,13 @@ const NOUNS: Readonly<Record<Section, string>> = { providers: 'provider', models
  * whole document would move every comment that is aligned. A provider that is there already, as it
  * would be written, is left alone.
  */
-export function editConfiguration(text: string, entries: Entries, { replace, kept }: EditOptions): Edit {
+export function editConfiguration(given: string, entries: Entries, { replace, kept }: EditOptions): Edit {
+  const text = given === '' || given.endsWith('\n') ? given : `${given}\n`;
   const document = parseDocument(text, { version: '1.2' });
   if (document.errors.length > 0) return { ok: false, problems: ['The file is not valid YAML: run check-config.'] };
-  if (document.contents !== null && !isMap(document.contents)) {
-    return { ok: false, problems: ['The file is not a mapping: run check-config.'] };
+  const { contents } = document;
+  if (contents !== null && (!isMap(contents) || contents.flow === true)) {
+    return { ok: false, problems: ['The file is not a mapping in lines: add the entries by hand.'] };
   }
   const sections = (['providers', 'models'] as const).map((section) =>
     sectionChanges({ text, document, section, entries: entries[section], replace, kept }),
@@ -66,21 +68,27 @@ function sectionChanges(edit: SectionEdit): Changes {
   if (names.length === 0) return { changes: [], said: [], problems: [] };
   const pair = isMap(document.contents) ? pairOf(document.contents, section) : undefined;
   const said = names.map((name) => `added ${NOUNS[section]} ${name}`);
-  const yaml = sectionYaml(section, entries);
   if (pair === undefined) {
-    const lineBreak = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n';
-    return { changes: [{ from: text.length, to: text.length, text: `${lineBreak}${yaml}\n` }], said, problems: [] };
+    const yaml = `${text === '' ? '' : '\n'}${sectionYaml(section, entries)}\n`;
+    return { changes: [{ from: text.length, to: text.length, text: yaml }], said, problems: [] };
   }
-  if (isEmpty(pair.value)) {
-    const from = startOf(pair.key);
-    // The colon stands behind the name even where no value does.
-    const to = Math.max(endOf(pair.value), text.indexOf(':', endOf(pair.key)) + 1);
-    return { changes: [{ from, to, text: yaml }], said, problems: [] };
-  }
+  if (isEmpty(pair.value)) return { changes: fillings(text, pair, entries), said, problems: [] };
   if (!isMap(pair.value) || pair.value.flow === true) {
     return { changes: [], said: [], problems: [`"${section}" is not written in lines: add the entries by hand.`] };
   }
   return entryChanges(edit, pair.value);
+}
+
+/** Takes the place of `null` or `{}`. A comment in that line stays there. */
+function fillings(text: string, { key, value }: Pair, entries: SectionEdit['entries']): readonly Change[] {
+  const from = text.indexOf(':', endOf(key)) + 1;
+  const written = isNode(value) && text.slice(startOf(value), endOf(value)).trim() !== '';
+  const to = written ? endOf(value) : from;
+  const end = lineEnd(text, to);
+  return [
+    { from, to, text: '' },
+    { from: end, to: end, text: `\n${entriesYaml(entries, INDENT)}` },
+  ];
 }
 
 function entryChanges({ text, document, section, entries, replace, kept }: SectionEdit, map: YAMLMap): Changes {

@@ -3,7 +3,7 @@ import type { Entry } from './catalogue.ts';
 
 /** Collections that are at most this long as JSON stand in one line. */
 const MAX_FLOW_CHARACTERS = 100;
-const INDENT = 2;
+export const INDENT = 2;
 
 /** YAML of entries, two spaces deep, as the blocks of docs/providers.md are written. */
 export function entriesYaml(entries: Readonly<Record<string, Entry>>, indent: number): string {
