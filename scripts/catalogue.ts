@@ -10,7 +10,7 @@ import { shareLines, shareOf } from './catalogue/share.ts';
  * price a price table says: `npm run catalogue`, or `npm run catalogue -- VERSION` for a release of
  * LiteLLM. Needs Python 3 with pip. Downloads nothing but that package.
  */
-const FOLDER = join(import.meta.dirname, '../operator/catalogue');
+const FOLDER = join(import.meta.dirname, '../core/model-catalogue');
 const FILE = join(FOLDER, 'models.json');
 
 const map = downloadMap(process.argv[2]);

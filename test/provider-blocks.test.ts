@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFolder } from '../core/config/load.fixture.ts';
-import { shippedCatalogue } from '../operator/catalogue/catalogue.ts';
-import { modelDifferences } from '../operator/catalogue/model-differences.ts';
+import { shippedCatalogue } from '../core/model-catalogue/catalogue.ts';
+import { modelDifferences } from '../core/model-catalogue/model-differences.ts';
 import { providerBlocks } from '../scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 

@@ -1,6 +1,11 @@
 import { parsePrice } from '../../core/config/quantities.ts';
+import type {
+  CataloguePrices,
+  CataloguePricesAbove,
+  CatalogueTable,
+  CatalogueTier,
+} from '../../core/model-catalogue/catalogue-model.ts';
 import { formatPico } from '../../core/money.ts';
-import type { CataloguePrices, CataloguePricesAbove, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
 
 /** Surcharge in parts of a million, so that it is exact. */
 export type Markup = bigint;

@@ -1,5 +1,5 @@
-import { catalogueFile, shippedCatalogue } from '../catalogue/catalogue.ts';
-import { type CatalogueModel, nameAtProvider, providerOf } from '../catalogue/catalogue-model.ts';
+import { catalogueFile, shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
+import { type CatalogueModel, nameAtProvider, providerOf } from '../../core/model-catalogue/catalogue-model.ts';
 import { type Entries, type ImportOptions, importEntries } from '../catalogue/import-entries.ts';
 import { parseMarkup } from '../catalogue/markup.ts';
 import { nearestIds } from '../catalogue/nearest-ids.ts';

@@ -1,9 +1,9 @@
 import type { CheckedConfig } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig } from '../../core/config/load.ts';
+import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
+import { type ConfiguredModel, configuredModels, usdTable } from '../../core/model-catalogue/configured-model.ts';
+import { modelDifferences } from '../../core/model-catalogue/model-differences.ts';
 import { present } from '../../core/present.ts';
-import { shippedCatalogue } from '../catalogue/catalogue.ts';
-import { type ConfiguredModel, configuredModels, usdTable } from '../catalogue/configured-model.ts';
-import { modelDifferences } from '../catalogue/model-differences.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath, type Environment } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';

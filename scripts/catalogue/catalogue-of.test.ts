@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { shippedCatalogue } from '../../operator/catalogue/catalogue.ts';
-import { providerOf } from '../../operator/catalogue/catalogue-model.ts';
+import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
+import { providerOf } from '../../core/model-catalogue/catalogue-model.ts';
 import { entryProblems } from '../../operator/catalogue/entry-problems.ts';
 import { importEntries } from '../../operator/catalogue/import-entries.ts';
 import { blockProviders } from './block-providers.ts';

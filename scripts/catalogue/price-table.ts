@@ -1,10 +1,10 @@
-import { formatPico } from '../../core/money.ts';
 import type {
   CataloguePrices,
   CataloguePricesAbove,
   CatalogueTable,
   CatalogueTier,
-} from '../../operator/catalogue/catalogue-model.ts';
+} from '../../core/model-catalogue/catalogue-model.ts';
+import { formatPico } from '../../core/money.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { otherKindsOf } from './other-kinds.ts';
 

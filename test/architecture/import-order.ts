@@ -18,7 +18,11 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },
   { path: 'packages', uses: [], folders: ['http2-server', 'http2-server/h2spec'] },
-  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'turns', 'errors', 'log', 'batching', 'config'] },
+  {
+    path: 'core',
+    uses: [],
+    folders: ['', 'net', 'retry', 'lock', 'turns', 'errors', 'log', 'batching', 'config', 'model-catalogue'],
+  },
   { path: 'dashboard/contract', uses: [], folders: [''] },
   {
     path: 'database',
@@ -144,7 +148,7 @@ export const AREAS: readonly Area[] = [
     folders: ['children', 'postgres', ''],
   },
   { path: 'demo', uses: [], folders: [''] },
-  { path: 'scripts', uses: ['core', 'operator/catalogue'], folders: ['setup', 'catalogue', ''] },
+  { path: 'scripts', uses: ['core'], folders: ['setup', 'catalogue', ''] },
   {
     path: 'test',
     uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages', 'scripts/catalogue'],

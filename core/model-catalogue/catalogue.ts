@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { readTextFile } from '../../core/config/read-text-file.ts';
-import { isObject, parseObject } from '../../core/json-object.ts';
+import { readTextFile } from '../config/read-text-file.ts';
+import { isObject, parseObject } from '../json-object.ts';
 import type { CatalogueModel } from './catalogue-model.ts';
 
 /** Entry of the configuration, as it is written there. */

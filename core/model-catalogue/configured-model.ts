@@ -1,6 +1,6 @@
-import type { DeclaredModels } from '../../core/config/load.ts';
-import type { ModelEntry } from '../../core/config/schema.ts';
-import { formatPico } from '../../core/money.ts';
+import type { DeclaredModels } from '../config/load.ts';
+import type { ModelEntry } from '../config/schema.ts';
+import { formatPico } from '../money.ts';
 import type { CataloguePricesAbove, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
 import { filledPrices } from './price-differences.ts';
 

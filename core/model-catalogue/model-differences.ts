@@ -1,4 +1,4 @@
-import type { DeclaredModels } from '../../core/config/load.ts';
+import type { DeclaredModels } from '../config/load.ts';
 import type { ShippedCatalogue } from './catalogue.ts';
 import type { CatalogueModel } from './catalogue-model.ts';
 import { type ConfiguredModel, configuredModels, usdTable } from './configured-model.ts';
