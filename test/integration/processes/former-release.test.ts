@@ -58,7 +58,7 @@ test('the code before the newest migration serves and charges on the schema afte
     postgresSocketDir: inject('postgresSocketDir'),
     config: { isFormer: true, providers: { fake: { base_url: provider.baseUrl } }, models: { json: {}, stream: {} } },
   });
-  const client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const client = gatewayClient(stack.origin, (await stack.operator.customer()).key, { isFormer: true });
   try {
     const keyed = { headers: { 'idempotency-key': 'one' } };
     const [json, first, stream] = [

@@ -137,8 +137,9 @@ const OPENAI_RESPONSES: RecordedProvider = {
   expected: {
     ...RESPONSES_EXPECTED,
     headers: { authorization: 'Bearer secret-of-OPENAI_API_KEY' },
-    // 200 x 2 + 128 x 0.2 + 52 x 10 = 945.6 micro-dollars
-    costUsd: { 'gpt-6-sol': 0.0009456 },
+    // 64 of the prompt are cache writes: 136 x 2 + 128 x 0.2 + 64 x 2.5 + 52 x 10 = 977.6
+    // micro-dollars
+    costUsd: { 'gpt-6-sol': 0.0009776 },
     error: ['400 context_length_exceeded', /./],
   },
 };
@@ -277,8 +278,10 @@ const ANTHROPIC: RecordedProvider = {
     },
     finishReason: 'tool_calls',
     usage: { prompt_tokens: 2400, completion_tokens: 52, prompt_tokens_details: { cached_tokens: 2000 } },
-    // 400 x 2 + 2000 x 0.1 + 52 x 10 = 1520 micro-dollars; 400 x 1 + 2000 x 0.1 + 52 x 5 = 860
-    costUsd: { 'claude-sonnet-5-5': 0.00152, 'claude-haiku-4-5': 0.00086 },
+    // 300 of the prompt are cache writes, 100 of them for an hour: in micro-dollars
+    // 100 x 2 + 2000 x 0.1 + 200 x 2.5 + 100 x 4 + 52 x 10 = 1820
+    // 100 x 1 + 2000 x 0.1 + 200 x 1.25 + 100 x 2 + 52 x 5 = 1010
+    costUsd: { 'claude-sonnet-5-5': 0.00182, 'claude-haiku-4-5': 0.00101 },
     error: ['503 no_capacity', /^(?!.*usage limits)/],
   },
 };
