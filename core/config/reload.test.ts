@@ -121,6 +121,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     );
     const { watch, seen } = await follow(path);
     expect(watch.current().models.get('m')?.problem).toContain('secrets/p');
+    expect(Object.keys(watch.declared().models)).toEqual(['m']);
     await replace('secrets/p', 'first\n');
     await until(() => watch.current().providers.get('p')?.apiKey === 'first');
     expect(watch.current().models.get('m')).not.toHaveProperty('problem');
@@ -128,6 +129,8 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     await until(() => watch.current().providers.get('p')?.apiKey === 'second');
     await rm(join(folder, 'secrets/p'));
     await until(() => watch.current().models.get('m')?.problem !== undefined);
+    await replace('gateway.yaml', 'models: {}\n');
+    await until(() => Object.keys(watch.declared().models).length === 0);
     expect(seen.problems).toEqual([]);
     expect(seen.changes.at(-1)?.notes.warnings).toHaveLength(1);
   });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { backOffMs } from '../retry/back-off.ts';
 import { FolderWatch } from './folder-watch.ts';
 import type { SharedConfig } from './gateway-config.ts';
-import type { LoadedConfig, LoadResult } from './load.ts';
+import type { DeclaredModels, LoadedConfig, LoadResult } from './load.ts';
 import type { Problem } from './problem.ts';
 import { currentFingerprint } from './source.ts';
 
@@ -39,6 +39,8 @@ export type RestartField = (typeof RESTART_FIELDS)[number];
 
 export interface ConfigWatch<Config extends SharedConfig> {
   current(): Config;
+  /** Models of the active file. */
+  declared(): DeclaredModels;
   /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, with any result. */
   reload(): Promise<void>;
   close(): void;
@@ -57,7 +59,7 @@ const LONGEST_RETRY_MS = 60_000;
 
 export function watchConfig<Config extends SharedConfig>(options: WatchOptions<Config>): ConfigWatch<Config> {
   const { path, load } = options;
-  let { config: current, source } = options.initial;
+  let { config: current, declared, source } = options.initial;
   let closed = false;
   let queue: Promise<void> = Promise.resolve();
   let checkWaiting = false;
@@ -85,6 +87,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
       return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
     }
     current = config;
+    declared = result.declared;
     options.onChange(config, { warnings: result.warnings, restartNeeded });
   }
 
@@ -111,6 +114,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
 
   return {
     current: () => current,
+    declared: () => declared,
     reload: () => inTurn(true),
     close() {
       closed = true;

@@ -71,11 +71,29 @@ export interface MappedModelView {
   readonly outputPicoUsd: string;
 }
 
+/** A value of a model that differs from the model catalogue, as `models check` reports it. */
+export interface CatalogueDifference {
+  readonly model: string;
+  /** `usd_per_million_tokens.above.272000.input`, `shutdown_date` */
+  readonly field: string;
+  /** Null for a shutdown, which no configuration has. */
+  readonly configured: number | null;
+  readonly catalogue: number | string;
+}
+
+/** Comparison of the configuration file with the model catalogue of the release. */
+export interface CatalogueComparison {
+  /** `2026-11-23` */
+  readonly asOf: string;
+  readonly differences: readonly CatalogueDifference[];
+}
+
 export interface MappingView {
   readonly file?: string;
   readonly loadedAtMs?: number;
   readonly models: readonly MappedModelView[];
   readonly providers: readonly ProviderView[];
+  readonly catalogue: CatalogueComparison;
   /** Reasons why the file on disk is not in force. */
   readonly problems: readonly string[];
   /** Parts of the current mapping that are valid but cannot work. */

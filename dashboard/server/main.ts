@@ -5,6 +5,8 @@ import { type LoadedConfig, loadConfig } from '../../core/config/load.ts';
 import { formatProblem } from '../../core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
 import { createLog, type Log } from '../../core/log/log.ts';
+import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
+import { modelDifferences } from '../../core/model-catalogue/model-differences.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
 import { CHANGE_LIMITS } from '../../database/audit/change-counts.ts';
@@ -63,6 +65,7 @@ async function serve(
   // way.
   await invitePendingUsers(database).catch(explainUnavailable);
   const config = followConfig(loaded, log);
+  const catalogue = await shippedCatalogue();
   const deps = {
     database,
     entry,
@@ -70,6 +73,10 @@ async function serve(
     changeLimits: CHANGE_LIMITS,
     administration: stores.administration,
     settings: () => settingsOf(config.current()),
+    compareWithCatalogue: () => ({
+      asOf: catalogue.as_of,
+      differences: modelDifferences(config.declared(), catalogue, Date.now()),
+    }),
     nowMs: () => Date.now(),
     untrustedProxies: watchProxies(
       log,

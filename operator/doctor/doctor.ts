@@ -14,6 +14,7 @@ import { type LookedAt, lookAtDatabase, lookAtLedger } from './database.ts';
 import { lookAtDemo } from './demo.ts';
 import { lookAtDisk } from './disk.ts';
 import { lookAtLimitStore } from './limit-store.ts';
+import { lookAtModels } from './models.ts';
 import { lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
@@ -76,7 +77,7 @@ async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
 }
 
 function configuredChecks(
-  { config, source }: LoadedConfig<CheckedConfig>,
+  { config, declared, source }: LoadedConfig<CheckedConfig>,
   path: string,
   env: Environment,
 ): readonly Check[] {
@@ -93,6 +94,7 @@ function configuredChecks(
     check('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
     check('disk', () => lookAtDisk(paths.dataDir)),
     check('secrets', () => lookAtSecrets({ configPath: path, files, certificatePath, paths })),
+    check('models', () => lookAtModels(declared, Date.now())),
     ...[...providers.values()].map((provider) =>
       check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
     ),
@@ -106,7 +108,7 @@ function configurationFindings(
 ): readonly Finding[] {
   const check = 'configuration';
   if (!loaded.ok && isElsewhere) {
-    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not checked`;
+    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets, models and providers were not checked`;
     const advice = 'Run the doctor where the gateway process runs too: the configuration is there.';
     return [warning(check, found, advice)];
   }

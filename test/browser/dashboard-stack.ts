@@ -26,11 +26,15 @@ const LISTENS_TIMEOUT_MS = 20_000;
 export async function startDashboardStack(
   postgresSocketDir: string,
   models: Readonly<Record<string, TestModel>>,
+  otherProviders: readonly string[] = [],
 ): Promise<DashboardStack> {
   const provider = await startFakeProvider();
   const stack = await startSupervisedStack({
     postgresSocketDir,
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models },
+    config: {
+      providers: Object.fromEntries(['fake', ...otherProviders].map((name) => [name, { base_url: provider.baseUrl }])),
+      models,
+    },
   });
   const database = openDatabase(stack.databaseUrl, { info: () => {}, warn: () => {}, error: () => {} });
   const [browser] = await Promise.all([launchChromium(), untilListening(stack.dashboardOrigin)]);

@@ -4,6 +4,7 @@ import type { Actor } from '../../../database/audit/audit.ts';
 import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
 import type { SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '../../contract/api.ts';
+import type { CatalogueComparison } from '../../contract/operator.ts';
 import type { Role } from '../../contract/session.ts';
 import type { DashboardTurns } from '../turns/dashboard-turns.ts';
 import type { Database } from '../turns/stores.ts';
@@ -31,6 +32,7 @@ export interface Deps {
   readonly changeLimits: ChangeLimits;
   readonly administration: Administration;
   readonly settings: () => Settings;
+  readonly compareWithCatalogue: () => CatalogueComparison;
   readonly nowMs: () => number;
   readonly untrustedProxies: UntrustedProxies;
 }

@@ -10,7 +10,8 @@ export const OPERATION_ROUTES: readonly Route[] = [
     access: 'operator',
     input: nothing,
     async handle({ deps }) {
-      return mappingView(await currentConfiguration(deps.database), await listProcesses(deps.database));
+      const mapping = mappingView(await currentConfiguration(deps.database), await listProcesses(deps.database));
+      return { ...mapping, catalogue: deps.compareWithCatalogue() };
     },
   }),
   route('GET /api/system', {

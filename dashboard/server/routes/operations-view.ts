@@ -8,11 +8,14 @@ import {
 } from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
 
+/** Mapping as gateway processes report it. */
+type ReportedMapping = Omit<MappingView, 'catalogue'>;
+
 /** The current mapping, with the health of each provider as the live processes report it. */
 export function mappingView(
   configuration: ReportedConfiguration | undefined,
   processes: readonly ReportedProcess[],
-): MappingView {
+): ReportedMapping {
   if (configuration === undefined) {
     return { models: [], providers: [], problems: [], warnings: [], restartNeeded: [], processesBehind: 0 };
   }

@@ -90,6 +90,7 @@ export async function startDashboard(
   const deps = {
     ...{ database, entry, administration, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies },
+    compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [] }),
   };
   const files = { find: () => undefined, page: undefined };
   const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });

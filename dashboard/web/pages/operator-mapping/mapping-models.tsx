@@ -1,20 +1,35 @@
 import type { ReactNode } from 'react';
-import type { MappedModelView } from '../../../contract/operator.ts';
+import type { CatalogueDifference, MappedModelView } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Count } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
+import { formatUtcDay, utcDay } from '../../format/format-instant.ts';
 import { formatPricePerMillion } from '../../format/format-money.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
+import { SHUTDOWN } from './difference-label.ts';
 import styles from './mapping.module.css';
 
-/** Absent while loading. */
-export function MappingModels({ models }: { readonly models: readonly MappedModelView[] | undefined }): ReactNode {
+export interface MappingModelsProps {
+  /** Absent while loading. */
+  readonly models: readonly MappedModelView[] | undefined;
+  readonly differences: readonly CatalogueDifference[];
+}
+
+interface ModelRow extends MappedModelView {
+  readonly differences: readonly CatalogueDifference[];
+}
+
+export function MappingModels({ models, differences }: MappingModelsProps): ReactNode {
+  const rows = models?.map((model) => ({
+    ...model,
+    differences: differences.filter((difference) => difference.model === model.id),
+  }));
   return (
     <Table
       caption="Models and their targets"
       columns={COLUMNS}
-      rows={models}
+      rows={rows}
       rowKey={({ id }) => id}
       skeletonRows={5}
       empty={
@@ -26,7 +41,7 @@ export function MappingModels({ models }: { readonly models: readonly MappedMode
   );
 }
 
-const COLUMNS: readonly Column<MappedModelView>[] = [
+const COLUMNS: readonly Column<ModelRow>[] = [
   {
     id: 'model',
     header: 'Model',
@@ -37,7 +52,16 @@ const COLUMNS: readonly Column<MappedModelView>[] = [
       </div>
     ),
   },
-  { id: 'state', header: 'State', cell: (model) => <State of={model} /> },
+  {
+    id: 'state',
+    header: 'State',
+    cell: (model) => (
+      <div className={styles.stack}>
+        <State of={model} />
+        <Drift of={model} />
+      </div>
+    ),
+  },
   {
     id: 'targets',
     header: 'Targets, in order',
@@ -98,4 +122,19 @@ function State({ of: { disabled, problem } }: { readonly of: MappedModelView }):
   ) : (
     <StatusPill tone="bad">Cannot work</StatusPill>
   );
+}
+
+/** A shutdown, or that the model catalogue has other values. The table below has each of them. */
+function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
+  const shutdown = differences.find(({ field }) => field === SHUTDOWN)?.catalogue;
+  if (shutdown !== undefined) {
+    const day = String(shutdown);
+    const isOver = day <= utcDay(Date.now());
+    return (
+      <StatusPill tone={isOver ? 'bad' : 'warn'}>
+        {isOver ? 'Shut down' : 'Shuts down'} {formatUtcDay(day)}
+      </StatusPill>
+    );
+  }
+  return differences.length > 0 && <StatusPill tone="warn">Differs from catalogue</StatusPill>;
 }

@@ -5,6 +5,7 @@ import { Banner } from '../../components/banner.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { EmptyState, UnlessFailed } from '../../components/states.tsx';
+import { CatalogueDifferences } from './catalogue-differences.tsx';
 import styles from './mapping.module.css';
 import { MappingModels } from './mapping-models.tsx';
 import { MappingProviders } from './mapping-providers.tsx';
@@ -38,7 +39,11 @@ export function MappingPage(): ReactNode {
             {data && <MappingBanners mapping={data} />}
             <section className={styles.section} aria-labelledby="models">
               <h2 id="models">Models</h2>
-              <MappingModels models={data?.models} />
+              <MappingModels models={data?.models} differences={data?.catalogue.differences ?? []} />
+            </section>
+            <section className={styles.section} aria-labelledby="catalogue">
+              <h2 id="catalogue">Model catalogue</h2>
+              <CatalogueDifferences of={data?.catalogue} />
             </section>
             <section className={styles.section} aria-labelledby="providers">
               <h2 id="providers">Providers</h2>

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { differenceLabel, differenceValue } from './difference-label.ts';
+
+it.each([
+  ['usd_per_million_tokens.input', { what: 'Price of input is lower' }],
+  [
+    'usd_per_million_tokens.above.272000.cached_input',
+    { what: 'Price of cached input is lower', entry: 'prompts above 272,000 tokens' },
+  ],
+  [
+    'cost_usd_per_million_tokens.service_tiers.flex.above.200000.cache_write_1h',
+    { what: 'Cost of cache writes for an hour differs', entry: 'service tier flex, prompts above 200,000 tokens' },
+  ],
+  ['context_window', { what: 'Context window is larger' }],
+  ['max_output_tokens', { what: 'Output limit is larger' }],
+  ['shutdown_date', { what: 'Shutdown' }],
+  ['usd_per_million_tokens.audio', { what: 'Price of audio is lower' }],
+  ['from.a.later.release', { what: 'from.a.later.release' }],
+])('names %s', (field, label) => {
+  expect(differenceLabel({ field })).toEqual(label);
+});
+
+it.each([
+  ['usd_per_million_tokens.input', 1.5625, '$1.5625'],
+  ['usd_per_million_tokens.input', 0, '$0.00'],
+  ['cost_usd_per_million_tokens.output', 0.000001, '$0.000001'],
+  ['usd_per_million_tokens.output', 1_000_000, '$1,000,000.00'],
+  ['context_window', 272_000, '272,000'],
+  ['shutdown_date', '2026-12-11', 'Dec 11, 2026'],
+  ['shutdown_date', null, 'None'],
+])('shows the %s %j as %s', (field, value, shown) => {
+  expect(differenceValue(field, value)).toBe(shown);
+});

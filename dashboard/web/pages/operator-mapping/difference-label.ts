@@ -1,0 +1,51 @@
+import type { CatalogueDifference } from '../../../contract/operator.ts';
+import { formatUtcDay } from '../../format/format-instant.ts';
+import { formatPricePerMillion } from '../../format/format-money.ts';
+import { formatCount } from '../../format/format-number.ts';
+
+const TABLES: Readonly<Record<string, (kind: string) => string>> = {
+  usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,
+  cost_usd_per_million_tokens: (kind) => `Cost of ${kind} differs`,
+};
+const LIMITS: Readonly<Record<string, string>> = {
+  context_window: 'Context window is larger',
+  max_output_tokens: 'Output limit is larger',
+};
+const KINDS: Readonly<Record<string, string>> = {
+  input: 'input',
+  cached_input: 'cached input',
+  cache_write: 'cache writes',
+  cache_write_1h: 'cache writes for an hour',
+  output: 'output',
+};
+const PLACE = /^(\w+)\.(?:service_tiers\.([\w-]+)\.)?(?:above\.(\d+)\.)?(\w+)$/;
+
+export interface DifferenceLabel {
+  readonly what: string;
+  /** Price entry, unless it is the base one. */
+  readonly entry?: string;
+}
+
+/** Words for a difference. A field of a later release keeps its own name. */
+export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): DifferenceLabel {
+  if (field === SHUTDOWN) return { what: 'Shutdown' };
+  const limit = LIMITS[field];
+  if (limit !== undefined) return { what: limit };
+  const [, name = '', tier, above, kind = ''] = PLACE.exec(field) ?? [];
+  const table = TABLES[name];
+  if (table === undefined) return { what: field };
+  const entry = [
+    ...(tier === undefined ? [] : [`service tier ${tier}`]),
+    ...(above === undefined ? [] : [`prompts above ${formatCount(Number(above))} tokens`]),
+  ];
+  return { what: table(KINDS[kind] ?? kind), ...(entry.length === 0 ? {} : { entry: entry.join(', ') }) };
+}
+
+export const SHUTDOWN = 'shutdown_date';
+
+/** A price in dollars per million tokens, a number of tokens, or a day. */
+export function differenceValue(field: string, value: number | string | null): string {
+  if (value === null) return 'None';
+  if (typeof value === 'string') return formatUtcDay(value);
+  return field in LIMITS ? formatCount(value) : formatPricePerMillion(String(Math.round(value * 1e6)));
+}

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { loadConfig } from '../../core/config/load.ts';
+import { lookAtModels } from './models.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-models-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function found(models: string, today: string): Promise<readonly string[]> {
+  const file = join(folder, 'gateway.yaml');
+  writeFileSync(file, `providers: {openai: {base_url: "https://api.openai.com/v1"}}\nmodels: {${models}}\n`);
+  const loaded = await loadConfig(file, {}, { secrets: 'checked' });
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
+  const findings = await lookAtModels(loaded.declared, Date.parse(today));
+  return findings.map(({ verdict, check, found }) => `${verdict} ${check}: ${found}`);
+}
+
+const model = (name: string, usd: string, window = 1000) =>
+  `{context_window: ${window}, max_output_tokens: 100, usd_per_million_tokens: ${usd}, targets: [{provider: openai, model: ${name}}]}`;
+
+it('finds nothing in models as the catalogue has them, or that it does not have', async () => {
+  const models = `a: ${model('gpt-4.1', '{input: 2, cached_input: 0.5, output: 8}')}, b: ${model('mine', '{input: 0, output: 0}')}`;
+  expect(await found(models, '2026-11-23')).toEqual([
+    expect.stringMatching(/^ok models: no differences from the model catalogue of \d{4}-\d\d-\d\d$/),
+  ]);
+});
+
+it('warns of what models check reports, once for a model, and of its shutdown', async () => {
+  const models = `a: ${model('gpt-4.1', '{input: 1, cached_input: 0.1, output: 8}', 9_000_000)}, b: ${model('gpt-5-mini', '{input: 9, output: 9}')}`;
+  const drift =
+    'warning models: a: usd_per_million_tokens.input is 1, the model catalogue has 2, and 3 more differences';
+  expect(await found(models, '2026-10-11')).toEqual([drift]);
+  const coming = 'warning models: b will be shut down by its provider on 2026-12-11';
+  expect(await found(models, '2026-10-12')).toEqual([drift, coming]);
+  const past = 'warning models: b has been shut down by its provider on 2026-12-11';
+  expect(await found(models, '2026-12-11')).toEqual([drift, past]);
+});

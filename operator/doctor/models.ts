@@ -1,0 +1,33 @@
+import type { DeclaredModels } from '../../core/config/load.ts';
+import { countOf } from '../../core/count-of.ts';
+import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
+import { type Difference, modelDifferences } from '../../core/model-catalogue/model-differences.ts';
+import { type Finding, ok, warning } from './check.ts';
+
+/** Compares the models with the catalogue of the release, as `models check` does. */
+export async function lookAtModels(declared: DeclaredModels, nowMs: number): Promise<readonly Finding[]> {
+  const catalogue = await shippedCatalogue();
+  const differences = modelDifferences(declared, catalogue, nowMs);
+  if (differences.length === 0) return [ok('models', `no differences from the model catalogue of ${catalogue.as_of}`)];
+  const byModel = Map.groupBy(differences, ({ model }) => model);
+  return [...byModel].flatMap(([model, found]) => {
+    const shutdowns = found.filter(({ field }) => field === 'shutdown_date');
+    const others = found.filter(({ field }) => field !== 'shutdown_date');
+    return [
+      ...shutdowns.map((one) => shutdownFinding(one, nowMs)),
+      ...(others.length === 0 ? [] : [differenceFinding(model, others)]),
+    ];
+  });
+}
+
+function shutdownFinding({ model, catalogue }: Difference, nowMs: number): Finding {
+  const isOver = Date.parse(String(catalogue)) <= nowMs;
+  const found = `${model} ${isOver ? 'has been' : 'will be'} shut down by its provider on ${catalogue}`;
+  return warning('models', found, 'Give it another target; models catalogue lists what can be imported.');
+}
+
+function differenceFinding(model: string, [first, ...others]: readonly Difference[]): Finding {
+  const more = others.length === 0 ? '' : `, and ${countOf(others.length, 'more difference')}`;
+  const found = `${model}: ${first?.field} is ${first?.configured}, the model catalogue has ${first?.catalogue}${more}`;
+  return warning('models', found, 'Run models check for all of them, and correct the configuration.');
+}
