@@ -116,12 +116,19 @@ function toNanoUsd(picoUsd: bigint): NanoUsd {
   return (picoUsd + PICO_PER_NANO - 1n) / PICO_PER_NANO;
 }
 
+/** Tokens that are charged at a price. */
+export function tokensAt(price: keyof Prices, usage: TokenUsage): number {
+  const { tokens, without } = PRICED_TOKENS[price];
+  let count = usage[tokens];
+  for (const other of without) count -= usage[other];
+  return count;
+}
+
 /** The exact charge for what was used, at the prices of the entry that applies. */
 export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   let picoUsd = 0n;
-  for (const [price, { tokens, without }] of PARTS) {
-    let count = usage[tokens];
-    for (const other of without) count -= usage[other];
+  for (const [price] of PARTS) {
+    const count = tokensAt(price, usage);
     if (count !== 0) picoUsd += BigInt(count) * prices[price];
   }
   return toNanoUsd(picoUsd);
@@ -185,6 +192,17 @@ export function worstCaseNanoUsd(
     }
   }
   return toNanoUsd(picoUsd);
+}
+
+/** Largest output limit that fits, up to a bound; 0: none. Whatever is below a fitting one fits. */
+export function largestOutputTokens(most: number, fits: (outputTokens: number) => boolean): number {
+  let [fitting, tooLong] = [0, most + 1];
+  while (tooLong - fitting > 1) {
+    const limit = Math.floor((fitting + tooLong) / 2);
+    if (fits(limit)) fitting = limit;
+    else tooLong = limit;
+  }
+  return fitting;
 }
 
 function reachable({ prices, above }: TierPrices, inputTokensCeiling: number): readonly Prices[] {

@@ -18,13 +18,8 @@ export interface LedgerEntryView {
 
 export type UsageGroupName = 'day' | 'model' | 'key';
 
-export interface UsageRowView {
-  /** `2026-11-21`, UTC. */
-  readonly day?: string;
-  readonly model?: string;
-  readonly keyId?: string;
-  readonly keyName?: string;
-  readonly requests: number;
+/** Cached tokens and cache writes are part of prompt tokens, reasoning of completion tokens. */
+export interface TokensView {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cachedTokens: number;
@@ -32,7 +27,35 @@ export interface UsageRowView {
   readonly cacheWriteTokens: number;
   readonly cacheWrite1hTokens: number;
   readonly reasoningTokens: number;
+}
+
+export interface UsageRowView extends TokensView {
+  /** `2026-11-21`, UTC. */
+  readonly day?: string;
+  readonly model?: string;
+  readonly keyId?: string;
+  readonly keyName?: string;
+  readonly requests: number;
   readonly costNanoUsd: string;
+}
+
+/** Pico-dollars per token, which equal micro-dollars per million tokens. */
+export interface PricesView {
+  readonly inputPicoUsd: string;
+  readonly cachedInputPicoUsd: string;
+  readonly cacheWritePicoUsd: string;
+  readonly cacheWrite1hPicoUsd: string;
+  readonly outputPicoUsd: string;
+}
+
+/** Prices of a service tier. Those of `above` are for prompts with more tokens, ascending. */
+export interface TierPricesView {
+  readonly prices: PricesView;
+  readonly above: readonly { readonly inputTokens: number; readonly prices: PricesView }[];
+}
+
+export interface PriceTableView extends TierPricesView {
+  readonly serviceTiers: Readonly<Record<string, TierPricesView>>;
 }
 
 export interface ModelView {
@@ -42,10 +65,7 @@ export interface ModelView {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
-  /** Pico-dollars per token, which equal micro-dollars per million tokens. */
-  readonly inputPicoUsd: string;
-  readonly cachedInputPicoUsd: string;
-  readonly outputPicoUsd: string;
+  readonly priceTable: PriceTableView;
   readonly state: 'available' | 'disabled' | 'misconfigured';
 }
 

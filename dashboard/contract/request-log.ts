@@ -1,4 +1,5 @@
 import type { Empty } from './empty.ts';
+import type { PricesView, TokensView } from './money.ts';
 
 export interface RequestView {
   readonly id: string;
@@ -32,6 +33,27 @@ export interface RequestDetail extends RequestView {
   readonly user?: string;
   /** `metadata` of the request, as JSON. */
   readonly metadata?: string;
+  /** Absent: nothing was charged, or the charge is not booked yet. */
+  readonly charge?: ChargeView;
+}
+
+/** A charge with everything that it was made from. */
+export interface ChargeView {
+  readonly usage: TokensView;
+  /** True if the provider reported no tokens, and the gateway counted them. */
+  readonly usageCounted: boolean;
+  /** Prices of the entry that applied. */
+  readonly prices: PricesView;
+  /** Absent: the default tier. */
+  readonly pricedTier?: string;
+  /** Absent: the entry has no such bound. */
+  readonly pricedAboveTokens?: number;
+  /** As the provider named it. */
+  readonly serviceTier?: string;
+  /** At most the hold, and at most what the balance paid for. */
+  readonly costNanoUsd: string;
+  /** Absent: a charge of an earlier release. */
+  readonly holdNanoUsd?: string;
 }
 
 /**

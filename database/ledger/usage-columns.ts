@@ -11,13 +11,13 @@ const TOKEN_COLUMNS = {
 } as const satisfies Record<keyof TokenUsage, string>;
 
 /** The column of each price in `generations`. */
-const PRICE_COLUMNS: Readonly<Record<keyof Prices, string>> = {
+const PRICE_COLUMNS = {
   inputPicoUsd: 'input_pico_usd',
   cachedInputPicoUsd: 'cached_input_pico_usd',
   cacheWritePicoUsd: 'cache_write_pico_usd',
   cacheWrite1hPicoUsd: 'cache_write_1h_pico_usd',
   outputPicoUsd: 'output_pico_usd',
-};
+} as const satisfies Record<keyof Prices, string>;
 
 type TokenColumn = (typeof TOKEN_COLUMNS)[keyof TokenUsage];
 const COLUMNS: readonly TokenColumn[] = Object.values(TOKEN_COLUMNS);
@@ -30,6 +30,17 @@ export function usageOf(row: TokenRow<string | number | null>): TokenUsage {
   const tokens = Object.entries(TOKEN_COLUMNS).map(([kind, column]) => [kind, Number(row[column])]);
   return Object.fromEntries(tokens) as Record<keyof TokenUsage, number>;
 }
+
+/** PostgreSQL's driver returns `bigint` as text. */
+export type PriceRow = Readonly<Record<(typeof PRICE_COLUMNS)[keyof Prices], string>>;
+
+/** As decimal text, for JSON. */
+export function pricesOf(row: PriceRow): Readonly<Record<keyof Prices, string>> {
+  const prices = Object.entries(PRICE_COLUMNS).map(([price, column]) => [price, row[column]]);
+  return Object.fromEntries(prices) as Record<keyof Prices, string>;
+}
+
+export const PRICE_LIST = Object.values(PRICE_COLUMNS).join(', ');
 
 /** An SQL list with an expression for each kind of tokens, in one order everywhere. */
 export function tokenList(expression: (column: TokenColumn) => string = (column) => column): string {

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
-import type { Prices } from '../../core/pricing.ts';
+import type { PricesJson, TableJson } from '../../core/price-table-text.ts';
 
 /**
  * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored
@@ -150,7 +150,10 @@ export interface ReportedModel {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   /** Pico-dollars per token (USD per million tokens x 1e6), decimal text of integers. */
-  readonly prices: Readonly<Record<keyof Prices, string>>;
+  readonly prices: PricesJson;
+  /** Absent: a process of the former release. */
+  readonly above?: TableJson['above'];
+  readonly serviceTiers?: TableJson['serviceTiers'];
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;

@@ -1,6 +1,6 @@
 import { idMoment } from '../../core/ids.ts';
 import { present } from '../../core/present.ts';
-import type { RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
+import type { ChargeView, RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
 
 /**
  * The columns of `request_log` that a page shows. A field of the row without a column does not
@@ -70,7 +70,7 @@ export function requestView(row: RequestRow): RequestView {
   return present(viewOf(row));
 }
 
-export function requestDetail(row: RequestRow): RequestDetail {
+export function requestDetail(row: RequestRow, charge?: ChargeView): RequestDetail {
   const detail: Complete<RequestDetail> = {
     ...viewOf(row),
     keyLast4: row.key_last4 ?? undefined,
@@ -85,6 +85,7 @@ export function requestDetail(row: RequestRow): RequestDetail {
     reasoningTokens: numberOf(row.reasoning_tokens),
     user: row.end_user ?? undefined,
     metadata: row.metadata ?? undefined,
+    charge,
   };
   return present(detail);
 }

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
-import { worstCaseNanoUsd } from '../../core/pricing.ts';
+import { largestOutputTokens, worstCaseNanoUsd } from '../../core/pricing.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
 
 /** The hold that a request needs, and the longest output that an amount pays for. */
@@ -24,14 +24,10 @@ function costOf({ chat, choice }: ChatWithModel, inputTokens: number, heldOutput
 /** Largest output limit up to the chosen one whose hold is within the amount; 0: none. */
 export function affordableOutputTokens(input: ChatWithModel, availableNanoUsd: NanoUsd): number {
   const { outputLimit, leastOutputTokens } = input.choice;
-  let [paid, unpaid] = [0, outputLimit + 1];
-  while (unpaid - paid > 1) {
-    const limit = Math.floor((paid + unpaid) / 2);
-    const fits = holdNanoUsdOf(input, Math.max(limit, leastOutputTokens)) <= availableNanoUsd;
-    if (fits) paid = limit;
-    else unpaid = limit;
-  }
-  return paid;
+  return largestOutputTokens(
+    outputLimit,
+    (limit) => holdNanoUsdOf(input, Math.max(limit, leastOutputTokens)) <= availableNanoUsd,
+  );
 }
 
 /** Shortest default output that is worth a request. */

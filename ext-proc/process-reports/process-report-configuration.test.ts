@@ -44,6 +44,8 @@ it('shows models, prices and providers, and no secret', () => {
         cacheWrite1hPicoUsd: '0',
         outputPicoUsd: '1',
       },
+      above: [],
+      serviceTiers: {},
       disabled: false,
       problem: null,
       targets: [{ provider: 'local', model: 'upstream-1' }],

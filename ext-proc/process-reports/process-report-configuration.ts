@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig } from '../../core/config/load.ts';
+import { type TableJson, tableText } from '../../core/price-table-text.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
@@ -60,7 +61,7 @@ function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
 }
 
 function describeModel(model: Model): ReportedModel {
-  const { prices } = model.priceTable;
+  const { prices, above, serviceTiers } = JSON.parse(tableText(model.priceTable)) as TableJson;
   return {
     id: model.id,
     capabilities: [...model.capabilities],
@@ -68,13 +69,9 @@ function describeModel(model: Model): ReportedModel {
     contextWindow: model.contextWindow,
     maxOutputTokens: model.maxOutputTokens,
     defaultOutputTokens: model.defaultOutputTokens,
-    prices: {
-      inputPicoUsd: String(prices.inputPicoUsd),
-      cachedInputPicoUsd: String(prices.cachedInputPicoUsd),
-      cacheWritePicoUsd: String(prices.cacheWritePicoUsd),
-      cacheWrite1hPicoUsd: String(prices.cacheWrite1hPicoUsd),
-      outputPicoUsd: String(prices.outputPicoUsd),
-    },
+    prices,
+    above,
+    serviceTiers,
     disabled: model.disabled,
     problem: model.problem ?? null,
     targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),

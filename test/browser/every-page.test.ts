@@ -2,15 +2,17 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient } from '../harness/gateway-client.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
-import { barriers } from './barriers.ts';
+import { jsonAnswer } from '../provider/acts.ts';
+import { barriers, barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
 /**
  * Every address of the page, as an operator sees it, who sees them all. `$organization` is filled
- * in.
+ * in, and so is `$poor`, whose balance is 0.01 USD.
  */
 const ADDRESSES = [
   '/o/$organization/overview',
@@ -18,6 +20,7 @@ const ADDRESSES = [
   '/o/$organization/requests',
   '/o/$organization/usage',
   '/o/$organization/credits',
+  '/o/$poor/credits',
   '/o/$organization/models',
   '/o/$organization/members',
   '/o/$organization/audit',
@@ -31,6 +34,21 @@ const ADDRESSES = [
   '/no-such-page',
 ];
 
+/** Text that a page has besides its own, by address. */
+const SAYS: Readonly<Record<string, string | RegExp>> = {
+  '/o/$organization/requests': '4,990 refused requests are not listed.',
+  '/o/$organization/credits': 'the longest output of every model',
+  '/o/$poor/credits': 'Largest output limit',
+  '/operator/mapping': /^Shut down Oct 23, 2026$/,
+  '/o/$organization/models': 'Service tier flex, prompts above 200,000 tokens',
+};
+
+const PRICE_TABLE = {
+  ...{ input: 1.25, cached_input: 0.125, cache_write: 1.5625, cache_write_1h: 2.5, output: 10 },
+  above: [{ input_tokens: 200_000, input: 2.5, output: 15 }],
+  service_tiers: { flex: { input: 0.625, output: 5, above: [{ input_tokens: 200_000, input: 1, output: 8 }] } },
+};
+
 const PHONE = { name: 'a phone, dark', width: 360, colorScheme: 'dark' } as const;
 const DESKTOP = { name: 'a desktop, light', width: 1280, colorScheme: 'light' } as const;
 /** Each takes 10 s of CPU; a narrow page breaks first. */
@@ -39,13 +57,17 @@ const LOOKS = process.env.CI === 'true' ? [PHONE, DESKTOP] : [PHONE];
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
+  let poorId: string;
+  let key: string;
   let password: string;
 
   beforeAll(async () => {
     // Cheaper and larger than in the model catalogue, and gone.
     const outdated = { targets: [{ provider: 'openai', model: 'gpt-3.5-turbo' }] };
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {}, outdated }, ['openai']);
-    ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+    const models = { small: {}, large: { usd_per_million_tokens: PRICE_TABLE }, outdated };
+    stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai']);
+    ({ organizationId, key } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+    ({ organizationId: poorId } = await stack.operator.customer({ credit: '0.01' }));
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
     await sql(
       stack.databaseUrl,
@@ -66,15 +88,47 @@ requirement(NO_CHROMIUM, () => {
       const found: string[] = (await barriers(page)).map((barrier) => `/sign-in: ${barrier}`);
       await signIn(page, 'operator@gateway.example', password);
       for (const address of ADDRESSES) {
-        await page.goto(address.replace('$organization', organizationId));
+        await page.goto(address.replace('$organization', organizationId).replace('$poor', poorId));
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('[aria-busy="true"], [class*="skeleton"]').first().waitFor({ state: 'detached' });
-        if (address.endsWith('/requests')) await page.getByText('4,990 refused requests are not listed.').waitFor();
-        if (address.endsWith('/mapping')) await page.getByText(/^Shut down Oct 23, 2026$/).waitFor();
+        const says = SAYS[address];
+        if (says !== undefined) await page.getByText(says).first().waitFor();
         for (const barrier of await barriers(page)) found.push(`${address}: ${barrier}`);
         if (await overflows(page)) found.push(`${address}: is wider than the screen`);
       }
       expect([...found, ...complaints()]).toEqual([]);
+    });
+
+    test('a charged request says how its cost was made, without a barrier', async () => {
+      const usage = {
+        ...{ prompt_tokens: 1000, completion_tokens: 77 },
+        prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
+        cache_creation: { ephemeral_1h_input_tokens: 101 },
+      };
+      stack.provider.script('large', jsonAnswer({ usage }));
+      const client = gatewayClient(stack.origin, key);
+      const { headers } = await client.chat({ model: 'large', max_tokens: 1000, service_tier: 'flex' });
+      client.close();
+      const charged = `select l.id from request_log l join generations g on g.id = l.generation_id where g.id = '${headers['x-generation-id']}'`;
+      await expect.poll(() => sql(stack.databaseUrl, charged)).toHaveLength(1);
+      const [{ id } = { id: '' }] = await sql<{ id: string }>(stack.databaseUrl, charged);
+      const { page, complaints } = await openPage(stack, { width, colorScheme });
+      await signIn(page, 'operator@gateway.example', password);
+      await page.goto(`/o/${organizationId}/requests?open=${id}`);
+      const drawer = page.getByRole('dialog');
+      await drawer.getByText('Price entry: Service tier flex.').waitFor();
+      const lines = await drawer.getByRole('table').getByRole('row').allInnerTexts();
+      // 100 uncached, 600 cached, 300 written at 0.625; 77 at 5.
+      expect(lines.map((line) => line.split(/\s*\t\s*/))).toEqual([
+        ['Tokens of', 'Number', 'Per million', 'Amount'],
+        ['Uncached input', '100', '$0.625', '$0.0000625'],
+        ['Cached input', '600', '$0.625', '$0.000375'],
+        ['Cache writes, 5 min', '199', '$0.625', '$0.000124375'],
+        ['Cache writes, 1 h', '101', '$0.625', '$0.000063125'],
+        ['Output', '77', '$5.00', '$0.000385'],
+        ['Sum', '$0.00101'],
+      ]);
+      expect([...(await barriersWhenStill(page)), ...complaints()]).toEqual([]);
     });
   });
 });

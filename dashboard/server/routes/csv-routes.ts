@@ -51,11 +51,11 @@ export const CSV_ROUTES: readonly Route[] = [
 function requestLines(database: Database, organizationId: string, { search, ...filter }: RequestFilter) {
   return csvLines(CSV_REQUEST_COLUMNS, async (before: string | undefined, limit) => {
     if (search !== undefined) {
-      return { rows: (await searchRequests(database, organizationId, search, limit)).map(requestDetail) };
+      return { rows: (await searchRequests(database, organizationId, search, limit)).map((row) => requestDetail(row)) };
     }
     const from = before === undefined ? {} : { before };
     const { rows, next } = await findRequests(database, { organizationId, ...filter, ...from, limit });
-    return { rows: rows.map(requestDetail), ...present({ next }) };
+    return { rows: rows.map((row) => requestDetail(row)), ...present({ next }) };
   });
 }
 

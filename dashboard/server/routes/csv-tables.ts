@@ -15,7 +15,7 @@ type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
   Record<Exclude<keyof Row, LeftOut>, Column<Row>>
 >;
 
-const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4'> = {
+const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4' | 'charge'> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],
   generationId: ['generation_id', ({ generationId }) => generationId],

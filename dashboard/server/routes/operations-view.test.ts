@@ -117,15 +117,24 @@ describe('the mapping', () => {
       contextWindow: 1_000,
       maxOutputTokens: 100,
       defaultOutputTokens: 50,
-      inputPicoUsd: '250000',
-      cachedInputPicoUsd: '25000',
-      cacheWritePicoUsd: '0',
-      cacheWrite1hPicoUsd: '0',
-      outputPicoUsd: '2000000',
+      priceTable: { prices: MODEL.prices, above: [], serviceTiers: {} },
       state: 'misconfigured',
     });
     expect(modelView(MODEL).state).toBe('available');
     expect(modelView({ ...MODEL, disabled: true }).state).toBe('disabled');
+  });
+
+  it('tells customers every price entry, and of the former release that cache writes cost what input costs', () => {
+    const above = [{ inputTokens: 1_000, prices: MODEL.prices }];
+    const serviceTiers = { flex: { prices: MODEL.prices, above } };
+    const { prices } = MODEL;
+    expect(modelView({ ...MODEL, above, serviceTiers }).priceTable).toEqual({ prices, above, serviceTiers });
+    const { cacheWritePicoUsd, cacheWrite1hPicoUsd, ...known } = prices;
+    expect(modelView({ ...MODEL, prices: known as ReportedModel['prices'] }).priceTable.prices).toEqual({
+      ...known,
+      cacheWritePicoUsd: '250000',
+      cacheWrite1hPicoUsd: '250000',
+    });
   });
 });
 

@@ -34,7 +34,7 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
 ];
 
 /** A model as customers see it. A mapping problem is shown as a state, without its cause. */
-export function modelView({ prices, disabled, problem, ...model }: ReportedModel): ModelView {
+export function modelView({ disabled, problem, ...model }: ReportedModel): ModelView {
   const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
   return {
     id,
@@ -43,7 +43,14 @@ export function modelView({ prices, disabled, problem, ...model }: ReportedModel
     contextWindow,
     maxOutputTokens,
     defaultOutputTokens,
-    ...prices,
+    priceTable: priceTableView(model),
     state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
   };
+}
+
+/** The former release charges cache writes at the price for input, and has one entry. */
+function priceTableView({ prices, above = [], serviceTiers = {} }: Omit<ReportedModel, 'disabled' | 'problem'>) {
+  const { inputPicoUsd } = prices;
+  const writes = { cacheWritePicoUsd: inputPicoUsd, cacheWrite1hPicoUsd: inputPicoUsd };
+  return { prices: { ...writes, ...prices }, above, serviceTiers };
 }

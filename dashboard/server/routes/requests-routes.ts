@@ -1,3 +1,4 @@
+import { findCharge } from '../../../database/ledger/charge-reads.ts';
 import { countOmitted } from '../../../database/request-log/omitted-count.ts';
 import { requestDetail, requestView } from '../../../database/request-log/request-columns.ts';
 import { findRequest, searchRequests } from '../../../database/request-log/request-lookups.ts';
@@ -21,7 +22,10 @@ export const REQUEST_ROUTES: readonly Route[] = [
     input: nothing,
     async handle({ deps, organizationId, params }) {
       const row = await findRequest(deps.database, organizationId, params.request);
-      return row === undefined ? notFound('request') : requestDetail(row);
+      if (row === undefined) return notFound('request');
+      const { generation_id: generationId, cost_nano_usd: cost } = row;
+      const isCharged = generationId !== null && cost !== null;
+      return requestDetail(row, isCharged ? await findCharge(deps.database, organizationId, generationId) : undefined);
     },
   }),
 ];

@@ -10,9 +10,17 @@ const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   contextWindow: 1000,
   maxOutputTokens: 100,
   defaultOutputTokens: 100,
-  inputPicoUsd: '250000',
-  cachedInputPicoUsd: '25000',
-  outputPicoUsd: '2000000',
+  priceTable: {
+    prices: {
+      inputPicoUsd: '250000',
+      cachedInputPicoUsd: '25000',
+      cacheWritePicoUsd: '250000',
+      cacheWrite1hPicoUsd: '250000',
+      outputPicoUsd: '2000000',
+    },
+    above: [],
+    serviceTiers: {},
+  },
   state: 'available',
   ...more,
 });

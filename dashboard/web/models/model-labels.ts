@@ -19,7 +19,8 @@ export function capabilityLabel(capability: string): string {
 }
 
 /** `$0.25 in, $2.00 out` per million tokens. */
-function priceLabel({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
+function priceLabel({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): string {
+  const { inputPicoUsd, outputPicoUsd } = prices;
   return `${formatPricePerMillion(inputPicoUsd)} in, ${formatPricePerMillion(outputPicoUsd)} out`;
 }
 

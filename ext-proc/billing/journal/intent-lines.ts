@@ -1,7 +1,14 @@
+import {
+  type PricesJson,
+  pricesIn,
+  pricesText,
+  type TableJson,
+  tableIn,
+  tableText,
+} from '../../../core/price-table-text.ts';
 import { flatTable, NO_USAGE, type TokenUsage } from '../../../core/pricing.ts';
 import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
-import { type PricesJson, pricesIn, pricesText, type TableJson, tableIn, tableText } from './price-table-text.ts';
 
 /**
  * Format of the journal: a line is a batch of entries; an entry is a letter, the request's number

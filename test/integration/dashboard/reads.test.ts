@@ -2,18 +2,26 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../../core/ids.ts';
 import type { MappingView, SystemView } from '../../../dashboard/contract/operator.ts';
 import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
-import type { RequestPage } from '../../../dashboard/contract/request-log.ts';
+import type { RequestDetail, RequestPage } from '../../../dashboard/contract/request-log.ts';
 import { openProcessReports } from '../../../database/process-reports/process-reports.ts';
 import type { ReportedModel } from '../../../database/process-reports/report.ts';
 import { openRequestLog } from '../../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
-import { addKey } from '../../harness/database.ts';
+import { addKey, openStore, settlementOf } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const ABOVE = {
+  inputPicoUsd: '2',
+  cachedInputPicoUsd: '2',
+  cacheWritePicoUsd: '2',
+  cacheWrite1hPicoUsd: '2',
+  outputPicoUsd: '4',
+};
 
 const MODEL: ReportedModel = {
   id: 'small',
@@ -29,6 +37,8 @@ const MODEL: ReportedModel = {
     cacheWrite1hPicoUsd: '0',
     outputPicoUsd: '2',
   },
+  above: [{ inputTokens: 500, prices: ABOVE }],
+  serviceTiers: {},
   disabled: false,
   problem: null,
   targets: [],
@@ -111,6 +121,52 @@ describe('what the page reads', () => {
     expect((await member.get(own(`/requests/${newId('log', 1)}`))).status).toBe(404);
   });
 
+  it('a charged request is shown with everything that its charge was made from', async () => {
+    const buyer = await dashboard.addOrganization('Buyer');
+    const { keyId, hash } = await addKey(dashboard, buyer);
+    const stores = await openStore(dashboard.databaseUrl);
+    await stores.administration.credit(buyer, { amountNanoUsd: 1_000_000n }, { actor: 'test' });
+    const usage = {
+      promptTokens: 100,
+      completionTokens: 3,
+      cachedTokens: 40,
+      cacheWriteTokens: 30,
+      cacheWrite1hTokens: 10,
+      reasoningTokens: 1,
+    };
+    const prices = {
+      inputPicoUsd: 1_250_000n,
+      cachedInputPicoUsd: 125_000n,
+      cacheWritePicoUsd: 1_562_500n,
+      cacheWrite1hPicoUsd: 2_500_000n,
+      outputPicoUsd: 10_000_000n,
+    };
+    const entry = { serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99 };
+    const amounts = { usage, prices, costNanoUsd: 128_750n, holdNanoUsd: 100_000n };
+    const customer = { organizationId: buyer, keyId, hash };
+    const settlement = settlementOf(customer, { ...entry, ...amounts, generationId: newId('gen', Date.now()) });
+    await stores.ledger.settle(settlement);
+    await stores.close();
+    const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
+    const { generationId } = settlement;
+    const shown = { organizationId: buyer, keyId, generationId, costNanoUsd: 100_000n };
+    const charged = rowWith({ ...shown, requestId: crypto.randomUUID() });
+    const replayed = rowWith({ ...shown, requestId: crypto.randomUUID(), costNanoUsd: undefined, replayed: true });
+    await log.write([charged, replayed]);
+    await log.close();
+    const pathOf = (id: string) => `/api/organizations/${buyer}/requests/${id}`;
+    const detailOf = async (id: string) => (await operator.get<RequestDetail>(pathOf(id))).body;
+    expect((await detailOf(charged.id)).charge).toEqual({
+      ...entry,
+      usage,
+      usageCounted: false,
+      prices: Object.fromEntries(Object.entries(prices).map(([price, picoUsd]) => [price, String(picoUsd)])),
+      costNanoUsd: '100000',
+      holdNanoUsd: '100000',
+    });
+    expect(await detailOf(replayed.id)).not.toHaveProperty('charge');
+  });
+
   it('what gateway processes report is shown, to each what is theirs', async () => {
     expect((await member.get(own('/models'))).body).toEqual({ models: [] });
     const reports = openProcessReports(dashboard.databaseUrl, LOG, PATIENT);
@@ -131,7 +187,7 @@ describe('what the page reads', () => {
     const { body: models } = await member.get(own('/models'));
     expect(models).toMatchObject({
       models: [
-        { id: 'small', state: 'available' },
+        { id: 'small', state: 'available', priceTable: { prices: MODEL.prices, above: MODEL.above, serviceTiers: {} } },
         { id: 'off', state: 'disabled' },
       ],
     });

@@ -16,6 +16,7 @@ import { isFiltered } from '../../search/url-values.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { PagedList } from '../../table/load-more.tsx';
+import { AffordableCard } from './affordable-card.tsx';
 import { LedgerTable } from './ledger-table.tsx';
 import type { LedgerUrlState } from './ledger-url.ts';
 
@@ -49,6 +50,7 @@ interface CreditsOfProps {
 function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
   const params = { organization: id };
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+  const models = useAsk('GET /api/organizations/:organization/models', { params });
   const query = useLedgerQuery(search);
   // A refetch loads all pages, so only a single page is refreshed.
   const [isLong, setLong] = useState(false);
@@ -63,6 +65,9 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
       <CreditStats organization={organization.data} />
+      {organization.data && models.data && models.data.models.length > 0 && (
+        <AffordableCard organization={organization.data} models={models.data.models} />
+      )}
       <LedgerFilters
         search={search}
         onSearch={onSearch}

@@ -3,8 +3,8 @@ import type { ModelView } from '../../../contract/money.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/figures.tsx';
-import { formatPricePerMillion } from '../../format/format-money.ts';
 import { capabilityLabel, MODEL_STATES } from '../../models/model-labels.ts';
+import { PriceEntries } from '../../models/price-entries.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './models.module.css';
 
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
   {
     id: 'id',
     header: 'Model',
-    width: '26%',
+    width: '22%',
     cell: (model) => (
       <div className={styles.model}>
         <span className={styles.id}>
@@ -35,46 +35,29 @@ const COLUMNS: readonly Column<ModelView>[] = [
       </div>
     ),
   },
-  { id: 'abilities', header: 'Capabilities', width: '28%', cell: (model) => <Abilities of={model} /> },
-  { id: 'context', header: 'Context', numeric: true, cell: ({ contextWindow }) => <Count value={contextWindow} /> },
+  { id: 'abilities', header: 'Capabilities', width: '22%', cell: (model) => <Abilities of={model} /> },
   {
-    id: 'output',
-    header: 'Max output',
+    id: 'tokens',
+    header: 'Tokens',
     numeric: true,
-    cell: ({ maxOutputTokens, defaultOutputTokens }) => (
+    cell: ({ contextWindow, maxOutputTokens, defaultOutputTokens }) => (
       <div className={styles.lines}>
-        <Count value={maxOutputTokens} />
+        <span>
+          <Count value={contextWindow} /> context
+        </span>
+        <span>
+          <Count value={maxOutputTokens} /> output
+        </span>
         {defaultOutputTokens !== maxOutputTokens && (
           <span className="muted" data-hint="Sent when a request gives no limit">
-            default <Count value={defaultOutputTokens} />
+            <Count value={defaultOutputTokens} /> default
           </span>
         )}
       </div>
     ),
   },
-  {
-    id: 'input-price',
-    header: 'Input price',
-    numeric: true,
-    cell: ({ inputPicoUsd }) => <Price picoUsd={inputPicoUsd} />,
-  },
-  {
-    id: 'cached-price',
-    header: 'Cached price',
-    numeric: true,
-    cell: ({ cachedInputPicoUsd }) => <Price picoUsd={cachedInputPicoUsd} />,
-  },
-  {
-    id: 'output-price',
-    header: 'Output price',
-    numeric: true,
-    cell: ({ outputPicoUsd }) => <Price picoUsd={outputPicoUsd} />,
-  },
+  { id: 'prices', header: 'Prices', width: '40%', cell: ({ priceTable }) => <PriceEntries of={priceTable} /> },
 ];
-
-function Price({ picoUsd }: { readonly picoUsd: string }): ReactNode {
-  return <span className={styles.price}>{formatPricePerMillion(picoUsd)}</span>;
-}
 
 /** Shows nothing for available models. */
 function State({ of: { state } }: { readonly of: ModelView }): ReactNode {

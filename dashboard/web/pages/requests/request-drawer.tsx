@@ -5,6 +5,7 @@ import { StatusPill } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { UnlessFailed } from '../../components/states.tsx';
 import { Drawer } from '../../overlays/dialog.tsx';
+import { ChargeDetails } from './charge-details.tsx';
 import { RequestDetails } from './request-details.tsx';
 import { RequestError } from './request-error.tsx';
 import { routeLabel, statusLabel, statusTone } from './request-labels.ts';
@@ -57,6 +58,7 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
         <div className={styles.details}>
           {request?.code !== undefined && <RequestError code={request.code} />}
           <RequestDetails organization={organization} request={request} detail={detail.data} />
+          {detail.data?.charge && <ChargeDetails charge={detail.data.charge} />}
         </div>
       </UnlessFailed>
     </Drawer>

@@ -1,4 +1,4 @@
-import { NO_PRICES, type Prices, type PriceTable, type TierPrices } from '../../../core/pricing.ts';
+import { NO_PRICES, type Prices, type PriceTable, type TierPrices } from './pricing.ts';
 
 /** Texts of prices, cached by object: a configuration has one table for each model. */
 const pricesTexts = new WeakMap<Prices, string>();
@@ -28,20 +28,20 @@ function bigintAsText(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value;
 }
 
-export type PricesJson = Readonly<Record<string, string>>;
+export type PricesJson = Readonly<Record<keyof Prices, string>>;
 
 /** Parsed JSON of `tableText`. */
 export interface TableJson extends TierJson {
   readonly serviceTiers: Readonly<Record<string, TierJson>>;
 }
 
-interface TierJson {
+export interface TierJson {
   readonly prices: PricesJson;
   readonly above: readonly { readonly inputTokens: number; readonly prices: PricesJson }[];
 }
 
 /** A price that the former release did not know is 0, and so are its tokens. */
-export function pricesIn(json: PricesJson): Prices {
+export function pricesIn(json: Partial<PricesJson>): Prices {
   return { ...NO_PRICES, ...Object.fromEntries(Object.entries(json).map(([name, value]) => [name, BigInt(value)])) };
 }
 

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import type { PricesView } from '../../contract/money.ts';
+import { priceEntries, priceEntryLabel } from './price-labels.ts';
+
+const pricesOf = (picoUsd: string): PricesView => ({
+  inputPicoUsd: picoUsd,
+  cachedInputPicoUsd: picoUsd,
+  cacheWritePicoUsd: picoUsd,
+  cacheWrite1hPicoUsd: picoUsd,
+  outputPicoUsd: picoUsd,
+});
+
+it('lists every price entry: the default tier, its long prompts, and the same of each tier', () => {
+  const entries = priceEntries({
+    prices: pricesOf('1'),
+    above: [
+      { inputTokens: 200_000, prices: pricesOf('2') },
+      { inputTokens: 500_000, prices: pricesOf('3') },
+    ],
+    serviceTiers: { flex: { prices: pricesOf('4'), above: [{ inputTokens: 200_000, prices: pricesOf('5') }] } },
+  });
+  expect(entries.map(({ label, prices }) => [label, prices.outputPicoUsd])).toEqual([
+    ['Base prices', '1'],
+    ['Prompts above 200,000 tokens', '2'],
+    ['Prompts above 500,000 tokens', '3'],
+    ['Service tier flex', '4'],
+    ['Service tier flex, prompts above 200,000 tokens', '5'],
+  ]);
+});
+
+it('names the entry of a charge as that of the model', () => {
+  expect(priceEntryLabel('flex', 200_000)).toBe('Service tier flex, prompts above 200,000 tokens');
+});

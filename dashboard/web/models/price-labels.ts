@@ -1,0 +1,38 @@
+import type { PricesView, PriceTableView, TierPricesView } from '../../contract/money.ts';
+import { formatCount } from '../format/format-number.ts';
+
+/** Names of the prices, in the order in which they are shown. */
+export const PRICE_LABELS: Readonly<Record<keyof PricesView, string>> = {
+  inputPicoUsd: 'Input',
+  cachedInputPicoUsd: 'Cached',
+  cacheWritePicoUsd: 'Cache write',
+  cacheWrite1hPicoUsd: '1 h write',
+  outputPicoUsd: 'Output',
+};
+
+export interface LabelledPrices {
+  readonly label: string;
+  readonly prices: PricesView;
+}
+
+/** All price entries of a table, those of the default tier first. */
+export function priceEntries(table: PriceTableView): readonly LabelledPrices[] {
+  return [
+    ...entriesOf(undefined, table),
+    ...Object.entries(table.serviceTiers).flatMap(([tier, prices]) => entriesOf(tier, prices)),
+  ];
+}
+
+function entriesOf(tier: string | undefined, { prices, above }: TierPricesView): readonly LabelledPrices[] {
+  return [
+    { label: priceEntryLabel(tier, undefined), prices },
+    ...above.map((one) => ({ label: priceEntryLabel(tier, one.inputTokens), prices: one.prices })),
+  ];
+}
+
+/** `Service tier flex, prompts above 272,000 tokens`. */
+export function priceEntryLabel(tier: string | undefined, aboveTokens: number | undefined): string {
+  const above = aboveTokens === undefined ? undefined : `rompts above ${formatCount(aboveTokens)} tokens`;
+  if (tier === undefined) return above === undefined ? 'Base prices' : `P${above}`;
+  return above === undefined ? `Service tier ${tier}` : `Service tier ${tier}, p${above}`;
+}
