@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
 import { providerOf } from '../../core/model-catalogue/catalogue-model.ts';
@@ -21,6 +22,14 @@ it('ships models that the configuration accepts, each once, in order', () => {
     expect(model.shutdown_date ?? '2026-12-11').toMatch(/^\d{4}-\d\d-\d\d$/);
   }
   expect(SHIPPED.as_of).toMatch(/^\d{4}-\d\d-\d\d$/);
+});
+
+it('is of the release and the day that docs/operating.md names, with its licence', () => {
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const { source } = JSON.parse(read('core/model-catalogue/models.json'));
+  const words = read('docs/operating.md').replace(/\s+/g, ' ');
+  expect(words).toContain(`release ${source.version}, as of ${SHIPPED.as_of}`);
+  expect(read('core/model-catalogue/models.LICENSE')).toContain(`${source.licence} License`);
 });
 
 const OPENAI = {

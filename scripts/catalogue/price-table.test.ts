@@ -89,9 +89,13 @@ it('counts live chat models that have a price', () => {
     ['past', { ...CHAT, deprecation_date: '2026-11-23' }],
     ['future', { ...CHAT, deprecation_date: '2026-11-24' }],
     ['unpriced', { mode: 'chat' }],
+    ['hours', { ...CHAT, off_peak_pricing: {} }],
   ]);
   expect(shareOf(map, '2026-11-23')).toEqual({
-    ...{ priced: 4, exact: 3, byThreePrices: 2 },
-    unsaid: new Map([['images out', ['responses']]]),
+    ...{ priced: 5, byTokensAlone: 4, exact: 3, byThreePrices: 2 },
+    unsaid: new Map([
+      ['images out', ['responses']],
+      ['hour of the day', ['hours']],
+    ]),
   });
 });

@@ -5,7 +5,9 @@ import { saidPrices } from './price-table.ts';
 /** Count of the live chat models of the map, by what a price table says of their price. */
 export interface Share {
   readonly priced: number;
-  /** Models whose price the table says exactly. */
+  /** Models that cost nothing but tokens. */
+  readonly byTokensAlone: number;
+  /** Models whose price the table says exactly. All of them cost nothing but tokens. */
   readonly exact: number;
   /** Models among those that three prices say: input, cached input and output. */
   readonly byThreePrices: number;
@@ -13,9 +15,21 @@ export interface Share {
   readonly unsaid: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Kinds of tokens that the table does not say. All other kinds are not tokens. */
+const TOKEN_KINDS: ReadonlySet<string> = new Set([
+  'reasoning tokens, beside output',
+  'hour of the day',
+  'two prices of cached tokens',
+  'more than 6 decimals',
+  'more than 8 lengths of prompts',
+  'images in, their tokens',
+  'no price of output',
+]);
+
 export function shareOf(map: ReadonlyMap<string, MapEntry>, day: string): Share {
   const unsaid = new Map<string, string[]>();
   let priced = 0;
+  let byTokensAlone = 0;
   let exact = 0;
   let byThreePrices = 0;
   for (const [name, entry] of map) {
@@ -24,12 +38,13 @@ export function shareOf(map: ReadonlyMap<string, MapEntry>, day: string): Share 
     const said = saidPrices(name, entry);
     if (said === undefined) continue;
     priced++;
+    if (said.unsaid.every((kind) => TOKEN_KINDS.has(kind))) byTokensAlone++;
     for (const kind of said.unsaid) unsaid.set(kind, [...(unsaid.get(kind) ?? []), name]);
     if (said.unsaid.length > 0) continue;
     exact++;
     if (hasThreePrices(said.table) && said.table.service_tiers === undefined) byThreePrices++;
   }
-  return { priced, exact, byThreePrices, unsaid };
+  return { priced, byTokensAlone, exact, byThreePrices, unsaid };
 }
 
 function hasThreePrices({ above, cache_write, cache_write_1h }: CatalogueTier): boolean {
@@ -37,15 +52,19 @@ function hasThreePrices({ above, cache_write, cache_write_1h }: CatalogueTier): 
 }
 
 /** Lines for the terminal, the most frequent kind first. */
-export function shareLines({ priced, exact, byThreePrices, unsaid }: Share): readonly string[] {
-  const percent = (count: number) => `${((100 * count) / priced).toFixed(1)} %`;
+export function shareLines({ priced, byTokensAlone, exact, byThreePrices, unsaid }: Share): readonly string[] {
+  const percent = (count: number, of = priced) => `${((100 * count) / of).toFixed(1)} %`;
+  const lines = [...unsaid]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([kind, names]) => {
+      const tokens = TOKEN_KINDS.has(kind) ? 'tokens: ' : '';
+      return `  ${String(names.length).padStart(3)}  ${tokens}${kind}: ${names.slice(0, 3).join(', ')}`;
+    });
   return [
-    `${priced} live chat models have a price.`,
-    `${exact} (${percent(exact)}) have one that the price table says exactly.`,
+    `${priced} live chat models have a price, ${byTokensAlone} of them of tokens alone.`,
+    `${exact} have one that the price table says exactly: ${percent(exact)}, of those of tokens alone ${percent(exact, byTokensAlone)}.`,
     `${byThreePrices} (${percent(byThreePrices)}) would have one with input, cached input and output alone.`,
     'Not said:',
-    ...[...unsaid]
-      .sort(([, a], [, b]) => b.length - a.length)
-      .map(([kind, names]) => `  ${String(names.length).padStart(3)}  ${kind}: ${names.slice(0, 3).join(', ')}`),
+    ...lines,
   ];
 }
