@@ -7,11 +7,20 @@ export interface PriceDifference {
   readonly catalogue: number;
 }
 
-const KINDS = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
+/** Kinds of prices, with the kind whose price is the default. */
+const KINDS = {
+  input: undefined,
+  cached_input: 'input',
+  cache_write: 'input',
+  cache_write_1h: 'cache_write',
+  output: undefined,
+} as const;
+const NAMES = Object.keys(KINDS) as readonly (keyof typeof KINDS)[];
 
 /**
  * Compares what requests of every length and tier cost. A length above which neither table has
- * other prices is not asked, and none that `longestPrompt` excludes.
+ * other prices is not asked, and none that `longestPrompt` excludes. A price that is the default in
+ * both tables would repeat the difference of another one.
  */
 export function priceDifferences(
   configured: CatalogueTable,
@@ -39,10 +48,13 @@ export function priceDifferences(
       const prices = filledPrices(entryAbove(ours, step));
       const entry = entryAbove(theirs, step);
       const expected = filledPrices(entry);
-      // Most providers have no writes for an hour: their price would repeat another difference.
-      const kinds = KINDS.filter((kind) => kind !== 'cache_write_1h' || entry.cache_write_1h !== undefined);
-      return kinds
-        .filter((kind) => differs(prices[kind], expected[kind]))
+      const isDefault = (kind: keyof typeof KINDS) => {
+        const from = KINDS[kind];
+        return from !== undefined && prices[kind] === prices[from] && expected[kind] === expected[from];
+      };
+      // Most providers have no writes for an hour.
+      return NAMES.filter((kind) => kind !== 'cache_write_1h' || entry.cache_write_1h !== undefined)
+        .filter((kind) => differs(prices[kind], expected[kind]) && !isDefault(kind))
         .map((kind) => ({
           field: `${place}${step === 0 ? '' : `above.${step}.`}${kind}`,
           configured: prices[kind],

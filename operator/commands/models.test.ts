@@ -218,7 +218,6 @@ describe('models list and check', () => {
     expect(differences).toEqual([
       { model: 'low', field: 'usd_per_million_tokens.cached_input', configured: 0.4, catalogue: 0.5 },
       { model: 'low', field: 'cost_usd_per_million_tokens.input', configured: 1, catalogue: 2 },
-      { model: 'low', field: 'cost_usd_per_million_tokens.cache_write', configured: 1, catalogue: 2 },
       { model: 'wide', field: 'context_window', configured: 500_001, catalogue: 500_000 },
       { model: 'wide', field: 'max_output_tokens', configured: 500_001, catalogue: 500_000 },
       { model: 'gone', field: 'shutdown_date', configured: null, catalogue: expect.stringMatching(/^2/) },
