@@ -48,9 +48,10 @@ function hasTooMany(bytes: Uint8Array): boolean {
 }
 
 /** The parts that decide the charge: of each choice its end, and as much of its text as is kept. */
-function withoutLongText({ id, model, usage, choices }: Completion): Pick<ProviderResponse, 'completion'> & {
+function withoutLongText(completion: Completion): Pick<ProviderResponse, 'completion'> & {
   measured: MeasuredText;
 } {
+  const { id, model, usage, service_tier, choices } = completion;
   let [bytes, characters] = [0, 0];
   const slim = choices.filter(isObject).map((choice) => {
     const text = textOf(choice);
@@ -59,7 +60,7 @@ function withoutLongText({ id, model, usage, choices }: Completion): Pick<Provid
     characters += rest.length;
     return { index: choice.index, finish_reason: choice.finish_reason, text: text.slice(0, KEPT_CHARACTERS) };
   });
-  return { completion: { id, model, usage, choices: slim }, measured: { bytes, characters } };
+  return { completion: { id, model, usage, service_tier, choices: slim }, measured: { bytes, characters } };
 }
 
 parentPort?.on('message', (job: ReadJob) => {

@@ -20,20 +20,21 @@ const largeText = 'some words '.repeat(200_000);
 const bytesOf = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
 test('a large answer is what a small one would be, number by number', async () => {
-  const { usage: _, ...counted } = responseOf(largeText, { provider: 'hidden', cost: 3 });
-  for (const response of [responseOf(largeText), counted]) {
+  const tier = { service_tier: 'flex' };
+  const { usage: _, ...counted } = responseOf(largeText, { ...tier, provider: 'hidden', cost: 3 });
+  for (const response of [responseOf(largeText, tier), counted]) {
     egress.respondWith(sendJson(response));
     const to = client();
     const { charges } = await deliverTo(delivery, to, admittedRequest({ responseBodyBytes: 8 * MIB }));
     const { usage, ...shown } = JSON.parse(to.text());
-    const { usage: _, ...sent } = responseOf(largeText);
+    const { usage: _, ...sent } = responseOf(largeText, tier);
     expect(shown).toEqual({ ...sent, id: 'gen-TEST', model: 'public-model' });
     // Counted are the first 128 Ki characters, and the rest by its size.
     const [prompt, completion] = 'usage' in response ? [USAGE.prompt_tokens, USAGE.completion_tokens] : [3, 400_000];
     expect([usage.prompt_tokens, usage.cost]).toEqual([prompt, 0.25]);
     expect(Math.abs(usage.completion_tokens - completion)).toBeLessThan(20);
     expect(charges[0]?.usage).toMatchObject({ promptTokens: prompt, completionTokens: usage.completion_tokens });
-    expect(charges).toMatchObject([{ upstreamId: 'chatcmpl-1', finishReason: 'length' }]);
+    expect(charges).toMatchObject([{ upstreamId: 'chatcmpl-1', finishReason: 'length', serviceTier: 'flex' }]);
   }
 });
 
