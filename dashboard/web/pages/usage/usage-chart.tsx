@@ -1,14 +1,15 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Chart } from '../../charts/chart.tsx';
+import { OTHERS } from '../../charts/daily-series.ts';
 import { Card } from '../../components/card.tsx';
 import { UnlessFailed } from '../../components/states.tsx';
 import { formatDollars } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
+import { type Days, daysBetween } from '../../search/days.ts';
 import styles from './usage.module.css';
-import { type Days, daysBetween } from './usage-days.ts';
-import { OTHERS, usageSeries } from './usage-series.ts';
+import { usageSeries } from './usage-series.ts';
 import { chosenGroups, type Measure, type UsageUrlState } from './usage-url.ts';
 
 export interface UsageChartProps {

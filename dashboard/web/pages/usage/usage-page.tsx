@@ -5,12 +5,13 @@ import { Banner } from '../../components/banner.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { UnlessFailed } from '../../components/states.tsx';
 import { utcDay } from '../../format/format-instant.ts';
+import { daysOf } from '../../search/days.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { UsageChart } from './usage-chart.tsx';
 import { UsageFilters } from './usage-filters.tsx';
 import { UsageTable } from './usage-table.tsx';
-import { chosenGroups, chosenSorting, daysOf, sortBy, type UsageUrlState } from './usage-url.ts';
+import { chosenGroups, chosenSorting, sortBy, type UsageUrlState } from './usage-url.ts';
 
 const route = getRouteApi('/app/o/$organization/usage');
 const REFRESH_MS = 60_000;

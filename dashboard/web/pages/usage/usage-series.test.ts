@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UsageRowView } from '../../../contract/money.ts';
-import { MAX_SERIES, OTHERS, usageSeries } from './usage-series.ts';
+import { MAX_SERIES, OTHERS } from '../../charts/daily-series.ts';
+import { usageSeries } from './usage-series.ts';
 
 const DAYS = ['2026-11-20', '2026-11-21'];
 const row = (change: Partial<UsageRowView>): UsageRowView => ({

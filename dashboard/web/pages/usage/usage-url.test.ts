@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PRESETS } from './usage-days.ts';
+import { daysOf, PRESETS } from '../../search/days.ts';
 import {
   COLUMNS,
   chosenGroups,
   chosenSorting,
-  daysOf,
   GROUPS,
   MEASURES,
   readUsageUrl,

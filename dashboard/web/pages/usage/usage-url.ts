@@ -1,7 +1,7 @@
 import { present } from '../../../../core/present.ts';
 import type { UsageGroupName } from '../../../contract/money.ts';
+import { PRESETS, readDays } from '../../search/days.ts';
 import { idOf, oneOf, type RawUrl, text, type UrlState, urlReader } from '../../search/url-values.ts';
-import { type Days, objectionToDays, PRESETS, type Preset, presetDays } from './usage-days.ts';
 
 export const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
 export const MEASURES = ['cost', 'requests', 'tokens'] as const;
@@ -21,7 +21,6 @@ export const COLUMNS = [
 export type Column = (typeof COLUMNS)[number];
 export type Order = 'asc' | 'desc';
 
-export const DEFAULT_PRESET: Preset = '30d';
 const DEFAULT_GROUPS: readonly UsageGroupName[] = ['model'];
 
 const readFields = urlReader({
@@ -36,24 +35,16 @@ const readFields = urlReader({
   order: oneOf(['asc', 'desc']),
 });
 
-/**
- * `from` and `to` override `range`: both are there or neither. `by` is a list such as `day,model`.
- */
+/** `by` is a list such as `day,model`. */
 export type UsageUrlState = UrlState<typeof readFields>;
 
 export function readUsageUrl(raw: RawUrl): UsageUrlState {
   const { range, from, to, ...rest } = readFields(raw);
-  const isCustom = from !== undefined && to !== undefined && objectionToDays({ from, to }) === undefined;
-  return { ...rest, ...(isCustom ? { from, to } : present({ range })) };
+  return { ...rest, ...readDays({ range, from, to }) };
 }
 
 function readGroups(value: unknown): string | undefined {
   return typeof value === 'string' ? groupsOf(value).join(',') || undefined : undefined;
-}
-
-export function daysOf({ range, from, to }: UsageUrlState, nowMs: number): Days {
-  if (from !== undefined && to !== undefined) return { from, to };
-  return presetDays(range ?? DEFAULT_PRESET, nowMs);
 }
 
 export function chosenGroups({ by }: UsageUrlState): readonly UsageGroupName[] {

@@ -1,5 +1,6 @@
-import { utcDay } from '../../format/format-instant.ts';
-import { day } from '../../search/url-values.ts';
+import { present } from '../../../core/present.ts';
+import { utcDay } from '../format/format-instant.ts';
+import { day } from './url-values.ts';
 
 /** UTC days, both inclusive, as `2026-11-21`. Usage and budgets are kept by them. */
 export interface Days {
@@ -7,8 +8,16 @@ export interface Days {
   readonly to: string;
 }
 
+/** The days of an address. `from` and `to` override `range`: both are there or neither. */
+export interface DaysUrl {
+  readonly range?: Preset | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
 export const PRESETS = ['7d', '30d', '90d', 'month', 'last-month'] as const;
 export type Preset = (typeof PRESETS)[number];
+export const DEFAULT_PRESET: Preset = '30d';
 
 const DAY_MS = 86_400_000;
 /** More days than a chart can show. The server has its own bound. */
@@ -33,6 +42,17 @@ export function presetDays(preset: Preset, nowMs: number): Days {
         to: utcDay(firstOfMonth - DAY_MS),
       };
   }
+}
+
+/** Leaves out days that are invalid or half. */
+export function readDays({ range, from, to }: DaysUrl): DaysUrl {
+  const isCustom = from !== undefined && to !== undefined && objectionToDays({ from, to }) === undefined;
+  return isCustom ? { from, to } : present({ range });
+}
+
+export function daysOf({ range, from, to }: DaysUrl, nowMs: number): Days {
+  if (from !== undefined && to !== undefined) return { from, to };
+  return presetDays(range ?? DEFAULT_PRESET, nowMs);
 }
 
 /** The reason why these days are invalid, or undefined. */

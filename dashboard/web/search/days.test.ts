@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { daysBetween, MAX_DAYS, objectionToDays, PRESETS, presetDays } from './usage-days.ts';
+import { daysBetween, MAX_DAYS, objectionToDays, PRESETS, presetDays } from './days.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
 
