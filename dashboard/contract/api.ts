@@ -1,3 +1,4 @@
+import type { CostsApi } from './costs.ts';
 import type { KeysApi } from './keys.ts';
 import type { MoneyApi } from './money.ts';
 import type { OperatorApi } from './operator.ts';
@@ -10,7 +11,15 @@ import type { SessionApi } from './session.ts';
  * The page's requests to its server: method and path, input, response. Both sides are checked
  * against these types. This interface serves the page alone and is no API for customers.
  */
-export interface Api extends SessionApi, OrganizationApi, KeysApi, RequestLogApi, MoneyApi, PeopleApi, OperatorApi {}
+export interface Api
+  extends SessionApi,
+    OrganizationApi,
+    KeysApi,
+    RequestLogApi,
+    MoneyApi,
+    PeopleApi,
+    OperatorApi,
+    CostsApi {}
 
 export type Endpoint = keyof Api;
 export type ResponseOf<E extends Endpoint> = Api[E]['response'];
@@ -53,6 +62,7 @@ export type ProblemCode =
 
 /**
  * Tables with a CSV export, by GET with the filter of the page:
- * `/api/organizations/:organization/requests.csv` and so on.
+ * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` for operators.
  */
 export type CsvTable = 'requests' | 'ledger' | 'usage';
+export type OperatorCsvTable = 'costs';

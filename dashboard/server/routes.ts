@@ -1,5 +1,6 @@
 import type { Route } from './http/route.ts';
 import { AUDIT_ROUTES } from './routes/audit-routes.ts';
+import { COSTS_ROUTES } from './routes/costs-routes.ts';
 import { CSV_ROUTES } from './routes/csv-routes.ts';
 import { KEY_ROUTES } from './routes/keys-routes.ts';
 import { MEMBER_ROUTES } from './routes/members-routes.ts';
@@ -24,4 +25,5 @@ export const ROUTES: readonly Route[] = [
   ...OPERATION_ROUTES,
   ...AUDIT_ROUTES,
   ...CSV_ROUTES,
+  ...COSTS_ROUTES,
 ];

@@ -6,6 +6,7 @@ import { readAuditUrl, readOperatorAuditUrl } from './pages/audit/audit-url.ts';
 import { readLedgerUrl } from './pages/credits/ledger-url.ts';
 import { readKeysUrl } from './pages/keys/keys-url.ts';
 import { readModelsUrl } from './pages/models/models-url.ts';
+import { readCostsUrl } from './pages/operator-costs/costs-url.ts';
 import { readOverviewUrl } from './pages/overview/overview-url.ts';
 import { readRequestsUrl } from './pages/requests/requests-url.ts';
 import { readUsageUrl } from './pages/usage/usage-url.ts';
@@ -132,6 +133,12 @@ const operatorPages = [
     path: '/operator/users',
     validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
     component: lazyRouteComponent(() => import('./pages/operator-users/users-page.tsx'), 'UsersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => app,
+    path: '/operator/costs',
+    validateSearch: readCostsUrl,
+    component: lazyRouteComponent(() => import('./pages/operator-costs/costs-page.tsx'), 'CostsPage'),
   }),
   createRoute({
     getParentRoute: () => app,

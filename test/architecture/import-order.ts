@@ -125,6 +125,7 @@ export const AREAS: readonly Area[] = [
       'pages/link',
       'pages/members',
       'pages/models',
+      'pages/operator-costs',
       'pages/operator-mapping',
       'pages/operator-organizations',
       'pages/operator-system',

@@ -28,6 +28,8 @@ const ADDRESSES = [
   '/account',
   '/operator/organizations',
   '/operator/users',
+  '/operator/costs?by=organization&daily=yes&show=margin',
+  '/operator/costs',
   '/operator/mapping',
   '/operator/system',
   '/operator/audit',

@@ -1,4 +1,5 @@
 import { formatUsd } from '../../../core/money.ts';
+import type { CostGroupName, CostRowView } from '../../contract/costs.ts';
 import type { LedgerEntryView, UsageGroupName, UsageRowView } from '../../contract/money.ts';
 import type { RequestDetail } from '../../contract/request-log.ts';
 
@@ -82,6 +83,29 @@ const USAGE_FIGURES: ColumnsByField<UsageRowView, 'day' | 'model' | 'keyId' | 'k
 /** Includes only the columns of the chosen groups. */
 export function usageColumns(groupBy: ReadonlySet<UsageGroupName>): Columns<UsageRowView> {
   return [...[...groupBy].flatMap((group) => USAGE_GROUPS[group]), ...Object.values(USAGE_FIGURES)];
+}
+
+const COST_GROUPS: Readonly<Record<CostGroupName, Columns<CostRowView>>> = {
+  day: [['date', ({ day }) => day]],
+  model: [['model', ({ model }) => model]],
+  provider: [['provider', ({ provider }) => provider]],
+  organization: [
+    ['organization_id', ({ organizationId }) => organizationId],
+    ['organization_name', ({ organizationName }) => organizationName],
+  ],
+};
+
+const COST_FIGURES: Columns<CostRowView> = [
+  ['requests', ({ requests }) => requests],
+  ['revenue_usd', ({ revenueNanoUsd }) => usd(revenueNanoUsd)],
+  ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
+  ['margin_usd', ({ marginNanoUsd }) => usd(marginNanoUsd)],
+  ['losses_usd', ({ lossesNanoUsd }) => usd(lossesNanoUsd)],
+];
+
+/** Includes only the columns of the chosen groups. */
+export function costColumns(groupBy: ReadonlySet<CostGroupName>): Columns<CostRowView> {
+  return [...[...groupBy].flatMap((group) => COST_GROUPS[group]), ...COST_FIGURES];
 }
 
 function isoTime(atMs: number): string {

@@ -44,7 +44,8 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
         time: true,
         range: (_, min, max) => (kind === 'lines' ? [min, max] : [min - stepSeconds / 2, max + stepSeconds / 2]),
       },
-      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+      // Amounts such as a margin may be negative.
+      y: { range: (_, min, max) => [Math.min(0, min * 1.05), max > 0 ? max * 1.05 : min < 0 ? 0 : 1] },
     },
     axes: [
       {

@@ -33,6 +33,7 @@ const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to
 const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'Organizations', icon: 'organizations', to: '/operator/organizations' },
   { label: 'Users', icon: 'members', to: '/operator/users' },
+  { label: 'Costs and margin', icon: 'usage', to: '/operator/costs' },
   { label: 'Model mapping', icon: 'mapping', to: '/operator/mapping' },
   { label: 'System', icon: 'system', to: '/operator/system' },
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },

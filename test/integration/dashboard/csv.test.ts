@@ -3,7 +3,7 @@ import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { utcDay } from '../../../core/clock.ts';
 import { newId } from '../../../core/ids.ts';
-import { openStore, settlementOf, sql } from '../../harness/database.ts';
+import { addKey, openStore, settlementOf, sql } from '../../harness/database.ts';
 import { fillRequestLog } from '../../load/fill-request-log.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
@@ -95,6 +95,27 @@ describe('CSV', () => {
     const byModel = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=model'));
     expect(byModel.text).toContain('model,requests,');
     expect(byModel.text).toContain('gpt-5-mini,1,30,7,2,5,3,1,1.000000001');
+  });
+
+  it('of costs has every organization with its name, for operators', async () => {
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    const named = await dashboard.addOrganization('=cmd|calc');
+    const stores = await openStore(dashboard.databaseUrl);
+    const { keyId: key, hash } = await addKey(stores, named);
+    await stores.administration.credit(named, { amountNanoUsd: 5_000_000_000n }, { actor: 'test' });
+    const change = { generationId: newId('gen', nowMs), day: utcDay(nowMs), holdNanoUsd: 1_000_000_001n };
+    const costNanoUsd = 3_000_000_000n;
+    await stores.ledger.settle(settlementOf({ organizationId: named, keyId: key, hash }, { ...change, costNanoUsd }));
+    await stores.close();
+    const days = 'from=2026-11-21&to=2026-11-21';
+    const { headers, text } = await operator.get(`/api/costs.csv?${days}&by=day,organization`);
+    expect(headers['content-disposition']).toBe('attachment; filename="costs.csv"');
+    expect(text).toBe(
+      `date,organization_id,organization_name,requests,revenue_usd,cost_usd,margin_usd,losses_usd\r\n2026-11-21,${named},'=cmd|calc,1,1.000000001,,,1.999999999\r\n`,
+    );
+    expect((await operator.get(`/api/costs.csv?${days}&by=provider`)).text).toBe(
+      'provider,requests,revenue_usd,cost_usd,margin_usd,losses_usd\r\nopenai,1,1.000000001,,,1.999999999\r\n',
+    );
   });
 
   it('of a wrong filter is a problem, and no file', async () => {

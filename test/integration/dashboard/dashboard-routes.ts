@@ -16,6 +16,7 @@ export interface Decision {
 }
 
 const ORGANIZATION = '/api/organizations/:organization';
+const COSTS = { from: '2026-11-01', to: '2026-11-30', by: 'day,model' };
 
 const PAGE_ROUTES = {
   'GET /api/session': { access: 'user' },
@@ -101,12 +102,14 @@ const PAGE_ROUTES = {
   'GET /api/mapping': { access: 'operator' },
   'GET /api/system': { access: 'operator' },
   'GET /api/audit': { access: 'operator' },
+  'GET /api/costs': { access: 'operator', input: COSTS },
 } as const satisfies Record<Endpoint, Decision>;
 
 const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   [`GET ${ORGANIZATION}/requests.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/usage.csv`]: { access: 'member', input: { from: '2026-11-01', to: '2026-11-30', by: 'day' } },
+  'GET /api/costs.csv': { access: 'operator', input: COSTS },
 };
 
 /** Every route there is, by method and path. */

@@ -82,6 +82,19 @@ describe('what the page reads', () => {
     expect([status, body.problem, Object.keys(body.fields ?? {})]).toEqual([400, 'invalid', [field]]);
   });
 
+  it.each([
+    ['from=2026-02-30&to=2026-03-01&by=model', 'from'],
+    ['from=2026-03-02&to=2026-03-01&by=model', 'from'],
+    ['from=2025-03-01&to=2026-03-02&by=model', 'from'],
+    ['from=2026-03-01&to=2026-03-01&by=model,provider', 'by'],
+    ['from=2026-03-01&to=2026-03-01&by=key', 'by'],
+  ])('costs of %s are refused for their %s', async (query, field) => {
+    for (const table of ['costs', 'costs.csv']) {
+      const { status, body } = await operator.get(`/api/${table}?${query}`);
+      expect([status, body.problem, Object.keys(body.fields ?? {})]).toEqual([400, 'invalid', [field]]);
+    }
+  });
+
   it('an unknown field of a query is refused', async () => {
     const { status, body } = await member.get(own('/requests?colour=red'));
     expect([status, body.problem]).toEqual([400, 'invalid']);

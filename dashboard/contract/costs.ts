@@ -1,0 +1,34 @@
+export type CostGroupName = 'day' | 'model' | 'provider' | 'organization';
+
+/** Revenue and cost of charged requests, and the losses of the operator. */
+export interface CostRowView {
+  /** `2026-11-21`, UTC. */
+  readonly day?: string;
+  readonly model?: string;
+  readonly provider?: string;
+  readonly organizationId?: string;
+  readonly organizationName?: string;
+  /** Charged requests. */
+  readonly requests: number;
+  readonly revenueNanoUsd: string;
+  /** Absent: a target has no `cost_usd_per_million_tokens`. */
+  readonly costNanoUsd?: string;
+  /** Revenue less cost. Absent where the cost is. */
+  readonly marginNanoUsd?: string;
+  readonly lossesNanoUsd: string;
+}
+
+export interface CostsApi {
+  'GET /api/costs': {
+    /**
+     * Days are inclusive, in UTC: those of the arrival of requests. `by` is day, one of model,
+     * provider and organization, or both, such as `day,model`.
+     */
+    query: { from: string; to: string; by: string };
+    /**
+     * Newest day first, then by revenue. `total` includes rows that `rows` leaves out; the CSV has
+     * them all.
+     */
+    response: { rows: readonly CostRowView[]; total: CostRowView; cut: boolean };
+  };
+}

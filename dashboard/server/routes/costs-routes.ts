@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { type CostTableQuery, costTable, costTotal } from '../../../database/costs/cost-table.ts';
+import type { CostGroupName } from '../../contract/costs.ts';
+import { isProblem, type Problem, wrongField } from '../http/problem.ts';
+import { csvRoute, type Route, route } from '../http/route.ts';
+import { csvLines } from './csv-lines.ts';
+import { costColumns } from './csv-tables.ts';
+import { dayField, dayOf } from './query-fields.ts';
+
+/** Bound on the rows of the page. The CSV has all of them. */
+const MOST_ROWS = 2_000;
+/** For each day, or for the whole period if rows are not grouped by day. */
+const MOST_CSV_ROWS = 100_000;
+/** All generations of the days are read. */
+const MOST_DAYS = 366;
+const GROUPS: readonly CostGroupName[] = ['day', 'model', 'provider', 'organization'];
+
+interface CostsInput {
+  readonly from: string;
+  readonly to: string;
+  readonly by: string;
+}
+
+const costsInput: z.ZodType<CostsInput> = z.strictObject({
+  from: dayField,
+  to: dayField,
+  by: z.string().regex(/^(?:day|(?:day,)?(?:model|provider|organization))$/, {
+    error: `day, or one of model, provider and organization, or both, such as day,model.`,
+  }),
+});
+
+/** Operators see what providers are paid, customers never do. */
+export const COSTS_ROUTES: readonly Route[] = [
+  route('GET /api/costs', {
+    access: 'operator',
+    input: costsInput,
+    async handle({ deps, input }) {
+      const query = costQuery(input);
+      if (isProblem(query)) return query;
+      const [rows, total] = await Promise.all([
+        costTable(deps.database, query, MOST_ROWS + 1),
+        costTotal(deps.database, query),
+      ]);
+      return { rows: rows.slice(0, MOST_ROWS), total, cut: rows.length > MOST_ROWS };
+    },
+  }),
+  csvRoute('/api/costs.csv', {
+    access: 'operator',
+    input: costsInput,
+    async lines({ deps, input }) {
+      const query = costQuery(input);
+      if (isProblem(query)) return query;
+      const { groupBy, firstDay, lastDay } = query;
+      return csvLines(costColumns(groupBy), async (day: number = lastDay) => {
+        if (!groupBy.has('day')) return { rows: await costTable(deps.database, query, MOST_CSV_ROWS) };
+        const rows = await costTable(deps.database, { ...query, firstDay: day, lastDay: day }, MOST_CSV_ROWS);
+        return { rows, ...(day > firstDay ? { next: day - 1 } : {}) };
+      });
+    },
+  }),
+];
+
+function costQuery({ from, to, by }: CostsInput): CostTableQuery | Problem {
+  const [firstDay, lastDay] = [dayOf(from), dayOf(to)];
+  if (firstDay > lastDay) return wrongField('from', 'This is after the last day.');
+  if (lastDay - firstDay >= MOST_DAYS) return wrongField('from', `At most ${MOST_DAYS} days.`);
+  return { firstDay, lastDay, groupBy: new Set(GROUPS.filter((group) => by.split(',').includes(group))) };
+}

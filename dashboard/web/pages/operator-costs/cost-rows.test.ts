@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { CostRowView } from '../../../contract/costs.ts';
+import { costSeries, sortCosts, subjectOf } from './cost-rows.ts';
+
+const row = (more: Partial<CostRowView>): CostRowView => ({
+  requests: 1,
+  revenueNanoUsd: '0',
+  lossesNanoUsd: '0',
+  ...more,
+});
+const DAYS = ['2026-11-20', '2026-11-21'];
+
+describe('rows of costs', () => {
+  it('are named by what they are about', () => {
+    expect(subjectOf(row({ model: 'm' }))).toBe('m');
+    expect(subjectOf(row({ organizationId: 'org-1', organizationName: 'Acme' }))).toBe('Acme');
+    expect(subjectOf(row({ organizationId: 'org-1' }))).toBe('org-1');
+  });
+
+  it('are sorted by amounts, and unknown ones are last', () => {
+    const rows = [
+      row({ model: 'unknown' }),
+      row({ model: 'small', marginNanoUsd: '-10000000000000000001' }),
+      row({ model: 'large', marginNanoUsd: '9' }),
+    ];
+    const models = (order: 'asc' | 'desc') => sortCosts(rows, 'margin', order).map(({ model }) => model);
+    expect(models('desc')).toEqual(['large', 'small', 'unknown']);
+    expect(models('asc')).toEqual(['small', 'large', 'unknown']);
+    expect(sortCosts(rows, 'subject', 'asc').map(({ model }) => model)).toEqual(['large', 'small', 'unknown']);
+  });
+});
+
+describe('series of costs', () => {
+  const rows = [
+    row({ day: '2026-11-21', model: 'a', revenueNanoUsd: '1500000000', marginNanoUsd: '-500000000' }),
+    row({ day: '2026-11-20', model: 'b', revenueNanoUsd: '2000000000', lossesNanoUsd: '250000000' }),
+  ];
+
+  it('have a value for each day, the largest revenue first', () => {
+    expect(costSeries(rows, DAYS, 'revenue')).toEqual([
+      { id: 'b', label: 'b', values: [2, 0] },
+      { id: 'a', label: 'a', values: [0, 1.5] },
+    ]);
+    expect(costSeries(rows, DAYS, 'losses').map(({ values }) => values)).toEqual([
+      [0.25, 0],
+      [0, 0],
+    ]);
+  });
+
+  it('leave out what is unknown, and may be negative', () => {
+    expect(costSeries(rows, DAYS, 'margin')).toEqual([{ id: 'a', label: 'a', values: [0, -0.5] }]);
+    expect(costSeries(rows, DAYS, 'cost')).toEqual([]);
+  });
+});

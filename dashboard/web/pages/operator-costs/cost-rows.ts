@@ -1,0 +1,53 @@
+import type { CostRowView } from '../../../contract/costs.ts';
+import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
+import { dollars } from '../../format/format-money.ts';
+import type { Column, Measure, Order } from './costs-url.ts';
+
+const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
+
+/** Name of what a row is about, as people know it. */
+export function subjectOf({ model, provider, organizationName, organizationId }: CostRowView): string {
+  return model ?? provider ?? organizationName ?? organizationId ?? 'All';
+}
+
+/** `undefined`: unknown, because a target has no cost. */
+export function amountOf(row: CostRowView, measure: Measure): string | undefined {
+  switch (measure) {
+    case 'revenue':
+      return row.revenueNanoUsd;
+    case 'cost':
+      return row.costNanoUsd;
+    case 'margin':
+      return row.marginNanoUsd;
+    case 'losses':
+      return row.lossesNanoUsd;
+  }
+}
+
+/** Unknown amounts come last, whatever the order. Equal rows keep the order of the server. */
+export function sortCosts(rows: readonly CostRowView[], sort: Column, order: Order): readonly CostRowView[] {
+  const direction = order === 'asc' ? 1 : -1;
+  return rows.toSorted((a, b) => {
+    if (sort === 'day') return direction * compareText(a.day ?? '', b.day ?? '');
+    if (sort === 'subject') return direction * compareText(subjectOf(a), subjectOf(b));
+    if (sort === 'requests') return direction * (a.requests - b.requests);
+    const [first, second] = [amountOf(a, sort), amountOf(b, sort)];
+    if (first === undefined || second === undefined) return Number(first === undefined) - Number(second === undefined);
+    return direction * Number(BigInt(first) - BigInt(second));
+  });
+}
+
+/** Daily series of a measure, the largest revenue first. Rows of unknown amount are left out. */
+export function costSeries(
+  rows: readonly CostRowView[],
+  days: readonly string[],
+  measure: Measure,
+): readonly DailySeries[] {
+  const values = rows.flatMap((row) => {
+    const amount = amountOf(row, measure);
+    const id = row.organizationId ?? subjectOf(row);
+    const weight = BigInt(row.revenueNanoUsd);
+    return amount === undefined ? [] : [{ day: row.day, id, label: subjectOf(row), value: dollars(amount), weight }];
+  });
+  return dailySeries(values, days);
+}

@@ -1,0 +1,98 @@
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { Chart } from '../../charts/chart.tsx';
+import { OTHERS } from '../../charts/daily-series.ts';
+import { Card } from '../../components/card.tsx';
+import { EmptyState, UnlessFailed } from '../../components/states.tsx';
+import { formatDollars } from '../../format/format-money.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { type Days, daysBetween } from '../../search/days.ts';
+import { amountOf, costSeries } from './cost-rows.ts';
+import styles from './costs.module.css';
+import type { CostsUrlState, Measure } from './costs-url.ts';
+
+export interface CostsChartProps {
+  readonly search: CostsUrlState;
+  readonly days: Days;
+  readonly onSearch: (search: CostsUrlState) => void;
+}
+
+const MEASURES: readonly { readonly value: Measure; readonly label: string }[] = [
+  { value: 'revenue', label: 'Revenue' },
+  { value: 'cost', label: 'Cost' },
+  { value: 'margin', label: 'Margin' },
+  { value: 'losses', label: 'Losses' },
+];
+const NONE: ReadonlySet<string> = new Set();
+
+/** One measure by day. A margin may be negative, so it has lines; others are stacked. */
+export function CostsChart({ search, days, onSearch }: CostsChartProps): ReactNode {
+  const { show = 'revenue', by = 'model' } = search;
+  const detailed = useAsk('GET /api/costs', { query: { ...days, by: `day,${by}` } }, { keepPrevious: true });
+  // Cut rows would leave out days. Days alone are never cut.
+  const tooMany = detailed.data?.cut === true;
+  const daily = useAsk('GET /api/costs', { query: { ...days, by: 'day' } }, { enabled: tooMany, keepPrevious: true });
+  const costs = tooMany ? daily : detailed;
+  const { data } = costs;
+
+  const [hidden, setHidden] = useState(NONE);
+  const toggle = useCallback((id: string) => setHidden((now) => toggled(now, id)), []);
+  const axis = useMemo(() => daysBetween(days), [days]);
+  const startsMs = useMemo(() => axis.map((day) => Date.parse(`${day}T00:00:00Z`)), [axis]);
+  const series = useMemo(
+    () => costSeries(data?.rows ?? [], axis, show).map((one) => ({ ...one, isOther: one.id === OTHERS })),
+    [data, axis, show],
+  );
+  const unknown = data?.rows.filter((row) => amountOf(row, show) === undefined).length ?? 0;
+  const title = MEASURES.find(({ value }) => value === show)?.label ?? '';
+  return (
+    <Card
+      title={`${title} by day`}
+      actions={
+        <SegmentedControl
+          label="Show"
+          value={show}
+          onChange={(next) => onSearch(withMeasure(search, next))}
+          choices={MEASURES}
+        />
+      }
+    >
+      <UnlessFailed query={costs}>
+        {series.length === 0 && unknown > 0 ? (
+          <EmptyState icon="usage" title="No cost is known in these days" />
+        ) : (
+          <Chart
+            label={`${title} by day${tooMany ? '' : ` and ${by}`}`}
+            kind={show === 'margin' ? 'lines' : 'stacked-bars'}
+            startsMs={data && startsMs}
+            series={series}
+            format={formatDollars}
+            step="day"
+            hidden={hidden}
+            onToggle={toggle}
+          />
+        )}
+        {unknown > 0 && (
+          <p className={styles.note}>
+            The chart lacks days of which the cost is not known: a target that served requests then has no{' '}
+            <code>cost_usd_per_million_tokens</code>.
+          </p>
+        )}
+        {tooMany && (
+          <p className={styles.note}>Too many {by}s over too many days to tell them apart: all of them together.</p>
+        )}
+      </UnlessFailed>
+    </Card>
+  );
+}
+
+/** The default is left out of the URL. */
+function withMeasure({ show: _, ...rest }: CostsUrlState, measure: Measure): CostsUrlState {
+  return measure === 'revenue' ? rest : { ...rest, show: measure };
+}
+
+function toggled(hidden: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(hidden);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}

@@ -1,0 +1,83 @@
+import type pg from 'pg';
+import { DAY_MS, type UtcDay, utcDayText } from '../../core/clock.ts';
+import { idFloor } from '../../core/ids.ts';
+import { present } from '../../core/present.ts';
+import type { CostGroupName, CostRowView } from '../../dashboard/contract/costs.ts';
+import { run } from '../connection/connection-pool.ts';
+import type { CostGroup } from './costs.ts';
+
+/** Range of a table of costs, by the arrival of requests. */
+export interface CostTableQuery {
+  /** Both inclusive. */
+  readonly firstDay: UtcDay;
+  readonly lastDay: UtcDay;
+  readonly groupBy: ReadonlySet<CostGroupName>;
+}
+
+const COLUMNS = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
+
+/**
+ * Losses belong to the day of their request, as its charge does. The day is read from the id: it is
+ * the place of the id among the first ids of the days.
+ */
+function costSql(groupBy: ReadonlySet<CostGroupName>): string {
+  const groupsOf = (id: string) => `
+    ${groupBy.has('day') ? `width_bucket(${id}, $4::text[]) - 1` : 'null::integer'} as day_of_range,
+    ${(Object.keys(COLUMNS) as CostGroup[])
+      .map((group) => `${groupBy.has(group) ? COLUMNS[group] : 'null::text'} as ${COLUMNS[group]}`)
+      .join(', ')}`;
+  return `
+    select s.*, o.name as organization_name from (
+      select day_of_range, model, provider, organization_id, sum(requests)::double precision as requests, sum(revenue) as revenue,
+        sum(losses) as losses
+      from (
+        select ${groupsOf('id')}, count(*) as requests, sum(cost_nano_usd) as revenue, 0 as losses
+        from generations where id >= $1 and id < $2 group by 1, 2, 3, 4
+        union all
+        select ${groupsOf('generation_id')}, 0, 0, sum(amount_nano_usd)
+        from losses where generation_id >= $1 and generation_id < $2 group by 1, 2, 3, 4
+      ) as booked
+      group by 1, 2, 3, 4
+      order by 1 desc, revenue desc, 2, 3, 4 limit $3
+    ) as s left join organizations o on o.id = s.organization_id
+    order by s.day_of_range desc, s.revenue desc, s.model, s.provider, s.organization_id`;
+}
+
+interface CostSums {
+  readonly day_of_range: number | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly organization_id: string | null;
+  readonly organization_name: string | null;
+  readonly requests: number;
+  readonly revenue: string;
+  readonly losses: string;
+}
+
+/** Newest day first, then the largest revenue. One row at most where nothing is grouped. */
+export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: number): Promise<readonly CostRowView[]> {
+  const { firstDay, lastDay, groupBy } = query;
+  const days = Array.from({ length: lastDay - firstDay + 1 }, (_, i) => firstDay + i);
+  const starts = [...days, lastDay + 1].map((day) => idFloor('gen', Math.max(0, day * DAY_MS)));
+  const name = `cost_table_${[...groupBy].toSorted().join('_')}`;
+  const ofDays = groupBy.has('day') ? [starts.slice(0, -1)] : [];
+  const values = [starts[0], starts.at(-1), limit, ...ofDays];
+  const rows = await run<CostSums>(pool, { name, text: costSql(groupBy) }, values);
+  return rows.map((row) => ({
+    ...present({
+      day: row.day_of_range === null ? undefined : utcDayText(firstDay + row.day_of_range),
+      model: row.model ?? undefined,
+      provider: row.provider ?? undefined,
+      organizationId: row.organization_id ?? undefined,
+      organizationName: row.organization_name ?? undefined,
+    }),
+    requests: row.requests,
+    revenueNanoUsd: row.revenue,
+    lossesNanoUsd: row.losses,
+  }));
+}
+
+export async function costTotal(pool: pg.Pool, query: CostTableQuery): Promise<CostRowView> {
+  const [total] = await costTable(pool, { ...query, groupBy: new Set() }, 1);
+  return total ?? { requests: 0, revenueNanoUsd: '0', lossesNanoUsd: '0' };
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import type { CostGroupName } from '../../dashboard/contract/costs.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
+import { costReport } from '../../database/costs/cost-reads.ts';
+import { costTable, costTotal } from '../../database/costs/cost-table.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
+
+const LOG = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** Revenue, cost, margin and losses of the operator's page. */
+describe('the table of costs', () => {
+  let url = '';
+  let store: TestStore;
+  let database: ReturnType<typeof openDatabase>;
+  let acme: Customer;
+  let other: Customer;
+
+  /** A request in the last millisecond of a day that is so many days before the last one. */
+  const charge = (customer: Customer, daysAgo: number, costNanoUsd: bigint, model = 'small', holdNanoUsd?: bigint) => {
+    const atMs = (DAY - daysAgo + 1) * DAY_MS - 1;
+    const generationId = newId('gen', atMs);
+    const hold = holdNanoUsd === undefined ? {} : { holdNanoUsd };
+    const provider = model === 'small' ? 'one' : 'two';
+    const changes = { generationId, createdAtMs: atMs, day: DAY - daysAgo, model, provider, costNanoUsd, ...hold };
+    return store.ledger.settle(settlementOf(customer, changes));
+  };
+
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, LOG);
+    acme = await addCustomer(store, 1_000_000n);
+    other = await addCustomer(store, 1_000_000n);
+    await sql(url, `update organizations set name = 'Acme' where id = '${acme.organizationId}'`);
+    await charge(acme, 0, 100n);
+    await charge(acme, 0, 100n);
+    await charge(acme, 1, 3_000n, 'large', 2_500n);
+    await charge(other, 1, 40n);
+    // Outside of the days.
+    await charge(acme, 2, 7n);
+    await charge(acme, -1, 7n);
+  });
+  afterAll(() => Promise.all([store.close(), database.end()]));
+
+  const query = (...groups: CostGroupName[]) => ({ firstDay: DAY - 1, lastDay: DAY, groupBy: new Set(groups) });
+  const row = (requests: number, revenueNanoUsd: string, lossesNanoUsd = '0') => ({
+    ...{ requests, revenueNanoUsd, lossesNanoUsd },
+  });
+  const [today, yesterday] = ['2026-11-21', '2026-11-20'];
+
+  it('has the newest day first, then the largest revenue, with losses on the day of their request', async () => {
+    expect(await costTable(database, query('day', 'model'), 10)).toEqual([
+      { day: today, model: 'small', ...row(2, '200') },
+      { day: yesterday, model: 'large', ...row(1, '2500', '500') },
+      { day: yesterday, model: 'small', ...row(1, '40') },
+    ]);
+    expect(await costTable(database, query('day'), 10)).toEqual([
+      { day: today, ...row(2, '200') },
+      { day: yesterday, ...row(2, '2540', '500') },
+    ]);
+  });
+
+  it('is by provider, and by organization with its name', async () => {
+    expect(await costTable(database, query('provider'), 10)).toEqual([
+      { provider: 'two', ...row(1, '2500', '500') },
+      { provider: 'one', ...row(3, '240') },
+    ]);
+    expect(await costTable(database, query('organization'), 10)).toMatchObject([
+      { organizationId: acme.organizationId, organizationName: 'Acme', ...row(3, '2700', '500') },
+      { organizationId: other.organizationId, ...row(1, '40') },
+    ]);
+    expect(await costTable(database, query('day', 'organization'), 2)).toHaveLength(2);
+  });
+
+  it('adds up to the report of the command line', async () => {
+    expect(await costTotal(database, query('day', 'model'))).toEqual(row(4, '2740', '500'));
+    const range = { sinceMs: (DAY - 1) * DAY_MS, untilMs: (DAY + 1) * DAY_MS };
+    for (const by of ['model', 'provider', 'organization'] as const) {
+      const report = await costReport(database, { ...range, by });
+      const rows = await costTable(database, query(by), 10);
+      const amounts = (found: { subject: string; requests: number; revenue: unknown; losses: unknown }) => found;
+      expect(
+        rows.map((one) =>
+          amounts({
+            subject: one.model ?? one.provider ?? one.organizationId ?? '',
+            requests: one.requests,
+            revenue: BigInt(one.revenueNanoUsd),
+            losses: BigInt(one.lossesNanoUsd),
+          }),
+        ),
+      ).toEqual(
+        report.map(({ subject, requests, revenueNanoUsd, lossesNanoUsd }) => ({
+          ...{ subject, requests, revenue: revenueNanoUsd, losses: lossesNanoUsd },
+        })),
+      );
+    }
+  });
+
+  it('is empty where nothing was charged', async () => {
+    const before = { firstDay: DAY - 400, lastDay: DAY - 399, groupBy: new Set<CostGroupName>(['day', 'model']) };
+    expect(await costTable(database, before, 10)).toEqual([]);
+    expect(await costTotal(database, before)).toEqual(row(0, '0'));
+  });
+});
