@@ -1,4 +1,5 @@
 import type { Empty } from './empty.ts';
+import type { PriceTableView } from './money.ts';
 import type { OrganizationLimits, OrganizationView } from './organization.ts';
 import type { AuditFilter, AuditPage, LinkView } from './people.ts';
 
@@ -66,9 +67,7 @@ export interface MappedModelView {
   readonly capabilities: readonly string[];
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
-  readonly inputPicoUsd: string;
-  readonly cachedInputPicoUsd: string;
-  readonly outputPicoUsd: string;
+  readonly priceTable: PriceTableView;
 }
 
 /** A value of a model that differs from the model catalogue, as `models check` reports it. */

@@ -7,6 +7,7 @@ import {
   type ReportedProvider,
 } from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
+import { priceTableView } from './price-table-view.ts';
 
 /** Mapping as gateway processes report it. */
 type ReportedMapping = Omit<MappingView, 'catalogue'>;
@@ -32,7 +33,7 @@ export function mappingView(
   };
 }
 
-function mappedModel({ prices, problem, ...model }: ReportedModel): MappedModelView {
+function mappedModel({ problem, ...model }: ReportedModel): MappedModelView {
   const { id, disabled, targets, capabilities, contextWindow, maxOutputTokens } = model;
   return {
     id,
@@ -42,7 +43,7 @@ function mappedModel({ prices, problem, ...model }: ReportedModel): MappedModelV
     capabilities,
     contextWindow,
     maxOutputTokens,
-    ...prices,
+    priceTable: priceTableView(model),
   };
 }
 

@@ -7,6 +7,7 @@ import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { organizationView } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
+import { priceTableView } from './price-table-view.ts';
 
 /** Routes of the first page of an organization. */
 export const OVERVIEW_ROUTES: readonly Route[] = [
@@ -46,11 +47,4 @@ export function modelView({ disabled, problem, ...model }: ReportedModel): Model
     priceTable: priceTableView(model),
     state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
   };
-}
-
-/** The former release charges cache writes at the price for input, and has one entry. */
-function priceTableView({ prices, above = [], serviceTiers = {} }: Omit<ReportedModel, 'disabled' | 'problem'>) {
-  const { inputPicoUsd } = prices;
-  const writes = { cacheWritePicoUsd: inputPicoUsd, cacheWrite1hPicoUsd: inputPicoUsd };
-  return { prices: { ...writes, ...prices }, above, serviceTiers };
 }

@@ -5,11 +5,11 @@ it.each([
   ['usd_per_million_tokens.input', { what: 'Price of input is lower' }],
   [
     'usd_per_million_tokens.above.272000.cached_input',
-    { what: 'Price of cached input is lower', entry: 'prompts above 272,000 tokens' },
+    { what: 'Price of cached input is lower', entry: 'Prompts above 272,000 tokens' },
   ],
   [
     'cost_usd_per_million_tokens.service_tiers.flex.above.200000.cache_write_1h',
-    { what: 'Cost of cache writes for an hour differs', entry: 'service tier flex, prompts above 200,000 tokens' },
+    { what: 'Cost of cache writes for an hour differs', entry: 'Service tier flex, prompts above 200,000 tokens' },
   ],
   ['context_window', { what: 'Context window is larger' }],
   ['max_output_tokens', { what: 'Output limit is larger' }],

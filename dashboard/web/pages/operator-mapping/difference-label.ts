@@ -2,6 +2,7 @@ import type { CatalogueDifference } from '../../../contract/operator.ts';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { formatPricePerMillion } from '../../format/format-money.ts';
 import { formatCount } from '../../format/format-number.ts';
+import { priceEntryLabel } from '../../models/price-labels.ts';
 
 const TABLES: Readonly<Record<string, (kind: string) => string>> = {
   usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,
@@ -34,11 +35,9 @@ export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): 
   const [, name = '', tier, above, kind = ''] = PLACE.exec(field) ?? [];
   const table = TABLES[name];
   if (table === undefined) return { what: field };
-  const entry = [
-    ...(tier === undefined ? [] : [`service tier ${tier}`]),
-    ...(above === undefined ? [] : [`prompts above ${formatCount(Number(above))} tokens`]),
-  ];
-  return { what: table(KINDS[kind] ?? kind), ...(entry.length === 0 ? {} : { entry: entry.join(', ') }) };
+  const what = table(KINDS[kind] ?? kind);
+  if (tier === undefined && above === undefined) return { what };
+  return { what, entry: priceEntryLabel(tier, above === undefined ? undefined : Number(above)) };
 }
 
 export const SHUTDOWN = 'shutdown_date';

@@ -4,8 +4,8 @@ import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Count } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay, utcDay } from '../../format/format-instant.ts';
-import { formatPricePerMillion } from '../../format/format-money.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
+import { PriceEntries } from '../../models/price-entries.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { SHUTDOWN } from './difference-label.ts';
 import styles from './mapping.module.css';
@@ -45,20 +45,13 @@ const COLUMNS: readonly Column<ModelRow>[] = [
   {
     id: 'model',
     header: 'Model',
+    width: '22%',
     cell: (model) => (
       <div className={styles.stack}>
         <code>{model.id}</code>
-        {model.problem && <span className={styles.problem}>{model.problem}</span>}
-      </div>
-    ),
-  },
-  {
-    id: 'state',
-    header: 'State',
-    cell: (model) => (
-      <div className={styles.stack}>
         <State of={model} />
         <Drift of={model} />
+        {model.problem && <span className={styles.problem}>{model.problem}</span>}
       </div>
     ),
   },
@@ -103,16 +96,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       </span>
     ),
   },
-  {
-    id: 'prices',
-    header: 'Price per 1M',
-    numeric: true,
-    cell: ({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) => (
-      <span data-hint="Input / cached input / output">
-        {[inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(formatPricePerMillion).join(' / ')}
-      </span>
-    ),
-  },
+  { id: 'prices', header: 'Prices per 1M', width: '38%', cell: ({ priceTable }) => <PriceEntries of={priceTable} /> },
 ];
 
 function State({ of: { disabled, problem } }: { readonly of: MappedModelView }): ReactNode {
