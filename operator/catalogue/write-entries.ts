@@ -1,4 +1,4 @@
-import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Environment, loadConfig } from '../../core/config/load.ts';
 import { formatProblem } from '../../core/config/problem.ts';
@@ -35,7 +35,10 @@ export async function writeEntries(entries: Entries, { path, env, ...options }: 
     if (!loaded.ok) {
       return { ok: false, problems: loaded.problems.map((problem) => formatProblem({ ...problem, file: path })) };
     }
-    await chmod(draft, (await stat(place)).mode);
+    // A gateway process of another user must be able to read it as before.
+    const { mode, uid, gid } = await stat(place);
+    await chown(draft, uid, gid);
+    await chmod(draft, mode);
     await rename(draft, place);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -96,8 +96,11 @@ describe('models import', () => {
     expect(await done('check-config', file)).toMatchObject({ json: { ok: true } });
   });
 
-  it('refuses what is there without --replace, and keeps the mode of the file', async () => {
+  it('refuses what is there without --replace, and keeps owner and mode of the file', async () => {
     chmodSync(file, 0o640);
+    // Only root can give files to others.
+    if (process.getuid?.() === 0) chownSync(file, 12_345, 12_346);
+    const { uid, gid } = statSync(file);
     await done('models', 'import', 'openai/gpt-4.1', '--write');
     const before = config();
     expect(await refusal('refused', 'models', 'import', 'openai/gpt-4.1', '--markup', '5', '--write')).toBe(
@@ -106,7 +109,7 @@ describe('models import', () => {
     expect(config()).toBe(before);
     const { json } = await done('models', 'import', 'openai/gpt-4.1', '--markup', '5', '--write', '--replace');
     expect(json.changes).toEqual(['left provider openai as it is', 'replaced model gpt-4.1']);
-    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect(statSync(file)).toMatchObject({ mode: 0o100640, uid, gid });
     expect(readdirSync(folder)).toEqual(['gateway.yaml']);
   });
 
