@@ -135,6 +135,9 @@ requirement(NO_CHROMIUM, () => {
   });
 });
 
+/** The page, or a fact of it, which its card would cut off. */
 function overflows(page: Page): Promise<boolean> {
-  return page.evaluate('document.documentElement.scrollWidth > window.innerWidth') as Promise<boolean>;
+  const isWide = 'document.documentElement.scrollWidth > window.innerWidth';
+  const isCut = `[...document.querySelectorAll('dd')].some((fact) => fact.scrollWidth > fact.clientWidth)`;
+  return page.evaluate(`${isWide} || ${isCut}`) as Promise<boolean>;
 }
