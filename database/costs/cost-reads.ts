@@ -1,13 +1,9 @@
 import type pg from 'pg';
 import { DAY_MS } from '../../core/clock.ts';
 import { idFloor } from '../../core/ids.ts';
-import { inTransaction, READ_WHOLE } from '../connection/connection-pool.ts';
-import { asStoreError } from '../connection/unavailable.ts';
-import type { CostGroup, CostQuery, CostRow, ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
-import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
+import type { CostGroup, CostQuery, CostRow, CostSums, DailyCostQuery, DailyCostRow } from './costs.ts';
+import { readWhole } from './read-whole.ts';
 
-/** Timeout of a report over months of a large ledger. */
-const TIMEOUT_MS = 600_000;
 /** Sorts after every generation. */
 const AFTER_ALL_GENERATIONS = 'gen-8';
 
@@ -17,86 +13,88 @@ const COLUMN: Readonly<Record<CostGroup, string>> = {
   organization: 'organization_id',
 };
 
-/** Losses belong to the time of their request, as its charge does. */
-function reportSql(column: string): string {
-  return `
-    with charged as (
-      select ${column} as subject, count(*) as requests, sum(cost_nano_usd) as revenue
-      from generations where id >= $1 and id < $2 group by ${column}
-    ), lost as (
-      select ${column} as subject, sum(amount_nano_usd) as losses
-      from losses where generation_id >= $1 and generation_id < $2 group by ${column}
-    )
-    select coalesce(c.subject, l.subject) as subject, coalesce(c.requests, 0) as requests, coalesce(c.revenue, 0) as revenue,
-      coalesce(l.losses, 0) as losses
-    from charged c full join lost l on l.subject = c.subject
-    order by revenue desc, subject`;
-}
-
-/** Reports costs and losses, the largest revenue first. */
-export async function costReport(pool: pg.Pool, { sinceMs, untilMs, by }: CostQuery): Promise<readonly CostRow[]> {
-  const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : idFloor('gen', Math.max(0, untilMs));
-  const rows = await readWhole<Record<'subject' | 'requests' | 'revenue' | 'losses', string>>(
-    pool,
-    reportSql(COLUMN[by]),
-    [idFloor('gen', Math.max(0, sinceMs)), until],
-  );
-  return rows.map(({ subject, requests, revenue, losses }) => ({
-    subject,
-    requests: Number(requests),
-    revenueNanoUsd: BigInt(revenue),
-    lossesNanoUsd: BigInt(losses),
-  }));
+/** The range of a statement: expressions for its first id and the first one after it. */
+interface IdRange {
+  readonly from: string;
+  readonly to: string;
 }
 
 /**
- * Ids select the partitions: an attempt begins at most `timeouts.total`, an hour, after its
- * request.
+ * SQL of the sums of a range by `subject`, an expression over a row. Everything belongs to the time
+ * of its request. Costs are unknown if one is: of a charge with tokens, or of an uncharged attempt.
+ * An attempt that was charged after all is counted once, as `provider_calls` does
+ * (0017_provider_attempts.sql).
  */
-const PROVIDER_USAGE = `
-  select (asked_at at time zone 'UTC')::date - date '1970-01-01' as day, provider_model as model, reason, token_source as source,
-    count(*) as calls, sum(prompt_tokens) as prompt, sum(cached_tokens) as cached, sum(completion_tokens) as completion
-  from provider_calls
-  where generation_id >= $1 and generation_id < $2 and asked_at >= to_timestamp($3::double precision / 1000)
-    and asked_at < to_timestamp($4::double precision / 1000) and provider_model = any ($5::text[]) and ($6::text is null or provider = $6)
-  group by 1, 2, 3, 4 order by 1, 2, 3 nulls first, 4`;
-
-interface UsageSums extends Record<'calls' | 'prompt' | 'cached' | 'completion', string> {
-  readonly day: number;
-  readonly model: string;
-  readonly reason: UnchargedReason | null;
-  readonly source: AttemptTokens['source'] | null;
+function sumsSql({ from, to }: IdRange, subject: string, filter = 'true'): string {
+  return `
+    with charged as (
+      select ${subject} as subject, count(*) as requests, sum(g.cost_nano_usd) as revenue, sum(c.cost_nano_usd) as cost,
+        bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown
+      from generations g left join generation_costs c on c.generation_id = g.id
+      where g.id >= ${from} and g.id < ${to} and ${filter} group by 1
+    ), uncharged as (
+      select ${subject} as subject, sum(u.cost_nano_usd) as cost, bool_or(u.cost_nano_usd is null) as unknown
+      from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and ${filter} and (
+        u.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = u.generation_id)
+      ) group by 1
+    ), lost as (
+      select ${subject} as subject, sum(amount_nano_usd) as losses
+      from losses where generation_id >= ${from} and generation_id < ${to} and ${filter} group by 1
+    )
+    select subject, coalesce(c.requests, 0) as requests, coalesce(c.revenue, 0) as revenue, coalesce(l.losses, 0) as losses,
+      case when not coalesce(c.unknown, false) and not coalesce(u.unknown, false)
+        then coalesce(c.cost, 0) + coalesce(u.cost, 0) end as cost
+    from charged c full join uncharged u using (subject) full join lost l using (subject)`;
 }
 
-export async function providerUsage(pool: pg.Pool, query: ProviderUsageQuery): Promise<readonly ProviderUsageRow[]> {
-  const [sinceMs, untilMs] = [query.firstDay * DAY_MS, (query.lastDay + 1) * DAY_MS];
-  const ids = [idFloor('gen', Math.max(0, sinceMs - DAY_MS)), idFloor('gen', untilMs)];
-  const values = [...ids, sinceMs, untilMs, query.models, query.provider ?? null];
-  const rows = await readWhole<UsageSums>(pool, PROVIDER_USAGE, values);
-  return rows.map(({ day, model, reason, source, calls, prompt, cached, completion }) => ({
-    day,
-    model,
-    ...(reason === null ? {} : { reason }),
-    ...(source === null ? {} : { source }),
-    calls: Number(calls),
-    promptTokens: Number(prompt),
-    cachedTokens: Number(cached),
-    completionTokens: Number(completion),
-  }));
-}
-
-async function readWhole<R extends object>(pool: pg.Pool, text: string, values: unknown[]): Promise<R[]> {
-  return inTransaction(pool, 'begin read only', async (client) => {
-    await client.query(
-      `set local statement_timeout = ${TIMEOUT_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
-    );
-    // Replaces the connection's timeout, which is meant for requests. `query_timeout` is read by
-    // pg, but missing from its types.
-    const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
-    try {
-      return (await client.query<R>(statement)).rows;
-    } catch (error) {
-      throw asStoreError(error);
-    }
+/** Reports costs, margin and losses, the largest revenue first. */
+export async function costReport(pool: pg.Pool, query: CostQuery): Promise<readonly CostRow[]> {
+  const { sinceMs, untilMs, by, timeoutMs } = query;
+  const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : firstId(untilMs);
+  const rows = await readWhole<SumsRow & { readonly subject: string }>(pool, {
+    text: `${sumsSql({ from: '$1', to: '$2' }, COLUMN[by])} order by revenue desc, subject`,
+    values: [firstId(sinceMs), until],
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
+  return rows.map((row) => ({ subject: row.subject, ...sumsOf(row) }));
+}
+
+/** The same sums for each UTC day, oldest first, also for days without a request. */
+export async function dailyCosts(pool: pg.Pool, query: DailyCostQuery): Promise<readonly DailyCostRow[]> {
+  const { firstDay, lastDay, only, timeoutMs } = query;
+  const days = Array.from({ length: lastDay - firstDay + 1 }, (_, index) => firstDay + index);
+  const filter = only === undefined ? undefined : `${COLUMN[only.by]} = $3`;
+  const sums = sumsSql({ from: 'd.first_id', to: 'd.next_id' }, `''`, filter);
+  const rows = await readWhole<SumsRow & { readonly at: string }>(pool, {
+    text: `
+      select d.at, s.* from unnest($1::text[], $2::text[]) with ordinality d (first_id, next_id, at)
+      cross join lateral (${sums}) s order by d.at`,
+    values: [
+      days.map((day) => firstId(day * DAY_MS)),
+      days.map((day) => firstId((day + 1) * DAY_MS)),
+      ...(only === undefined ? [] : [only.subject]),
+    ],
+    timeoutMs,
+  });
+  const found = new Map(rows.map((row) => [firstDay + Number(row.at) - 1, sumsOf(row)]));
+  return days.map((day) => ({ day, ...(found.get(day) ?? NOTHING) }));
+}
+
+const NOTHING: CostSums = { requests: 0, revenueNanoUsd: 0n, costNanoUsd: 0n, lossesNanoUsd: 0n };
+
+interface SumsRow extends Record<'requests' | 'revenue' | 'losses', string> {
+  readonly cost: string | null;
+}
+
+function sumsOf({ requests, revenue, cost, losses }: SumsRow): CostSums {
+  return {
+    requests: Number(requests),
+    revenueNanoUsd: BigInt(revenue),
+    ...(cost === null ? {} : { costNanoUsd: BigInt(cost) }),
+    lossesNanoUsd: BigInt(losses),
+  };
+}
+
+function firstId(ms: number): string {
+  return idFloor('gen', Math.max(0, ms));
 }

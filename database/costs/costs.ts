@@ -10,17 +10,43 @@ export interface CostQuery {
   /** Exclusive. Absent: until now. */
   readonly untilMs?: number;
   readonly by: CostGroup;
+  /** Default: ten minutes. */
+  readonly timeoutMs?: number;
 }
 
-export interface CostRow {
-  /** A model's or provider's name, or the id of an organization. */
-  readonly subject: string;
+/** Days of a report, both inclusive. */
+export interface DailyCostQuery {
+  readonly firstDay: UtcDay;
+  readonly lastDay: UtcDay;
+  /** Absent: all requests. */
+  readonly only?: { readonly by: CostGroup; readonly subject: string };
+  readonly timeoutMs: number;
+}
+
+export interface CostSums {
   /** Charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: NanoUsd;
-  /** Amount that providers are paid. Absent: a target has no cost. */
+  /**
+   * Amount that providers are paid, uncharged attempts included. Absent: a target that used tokens
+   * had no costs.
+   */
   readonly costNanoUsd?: NanoUsd;
   readonly lossesNanoUsd: NanoUsd;
+}
+
+export interface CostRow extends CostSums {
+  /** A model's or provider's name, or the id of an organization. */
+  readonly subject: string;
+}
+
+export interface DailyCostRow extends CostSums {
+  readonly day: UtcDay;
+}
+
+/** Amount that is left of the revenue. `undefined`: the cost is not known. */
+export function marginNanoUsd({ revenueNanoUsd, costNanoUsd }: CostSums): NanoUsd | undefined {
+  return costNanoUsd === undefined ? undefined : revenueNanoUsd - costNanoUsd;
 }
 
 /**

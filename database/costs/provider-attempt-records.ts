@@ -1,7 +1,7 @@
 import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { ProviderAttempt } from './provider-attempts.ts';
 
-/** The columns of `provider_attempt` (0017_provider_attempts.sql). */
+/** The columns of `costed_attempt` (0036_provider_costs.sql). */
 export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   generationId: ['generation_id', (a) => a.generationId],
   attempt: ['attempt', (a) => a.attempt],
@@ -21,7 +21,8 @@ export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   'tokens.usage.reasoningTokens': ['reasoning_tokens', (a) => a.tokens?.usage.reasoningTokens],
   'loss.reason': ['loss_reason', (a) => a.loss?.reason],
   'loss.amountNanoUsd': ['loss_nano_usd', (a) => a.loss?.amountNanoUsd],
+  costNanoUsd: ['cost_nano_usd', (a) => a.costNanoUsd],
 };
 
-/** A `provider_attempt[]`. */
+/** A `costed_attempt[]`. */
 export const providerAttemptRecords = recordWriter(ATTEMPT_COLUMNS);

@@ -1,3 +1,4 @@
+import type { NanoUsd } from '../../core/money.ts';
 import type { LoggedUsage } from '../../core/pricing.ts';
 import type { Loss } from './losses.ts';
 
@@ -53,6 +54,8 @@ export interface ProviderAttempt {
   readonly reason: UnchargedReason;
   /** Tokens that the provider may bill. Absent: none, or unknown. */
   readonly tokens?: AttemptTokens;
+  /** Cost of these tokens at the provider. Absent: the target has no costs. */
+  readonly costNanoUsd?: NanoUsd;
   /** Loss of the operator that is booked with the row: the price for the customer. */
   readonly loss?: Pick<Loss, 'reason' | 'amountNanoUsd'>;
 }

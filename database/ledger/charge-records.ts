@@ -18,7 +18,7 @@ function wholeMs(value: number): number {
 const MAX_TIER_LENGTH = 64;
 
 /** Columns of the record type `priced_charge` (0035_price_tables.sql), in its order. */
-export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, 'user'>> = {
+export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>> = {
   generationId: ['id', (s) => s.generationId],
   organizationId: ['organization_id', (s) => s.organizationId],
   keyId: ['key_id', (s) => s.keyId],
@@ -55,8 +55,29 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, 'user'>> = {
 /** Writes settlements as `priced_charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 
-/** User of each charge, in its order. PostgreSQL cannot store NUL. `undefined`: none has one. */
-export function usersOf(batch: readonly Settlement[]): readonly (string | null)[] | undefined {
-  if (batch.every(({ user }) => user === undefined)) return undefined;
-  return batch.map(({ user }) => user?.replaceAll('\0', '\ufffd') ?? null);
+/** Facts that few charges have: each is an array beside the records, in their order. */
+type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd'>;
+
+/** Bound of the database on amounts. */
+const MOST_NANO_USD = 10n ** 18n;
+
+/**
+ * Users and provider costs of charges. PostgreSQL cannot store NUL, and an absurd cost must not
+ * prevent the charge. `undefined`: no charge has either.
+ */
+export function extrasOf(
+  batch: readonly Settlement[],
+): readonly [users: readonly (string | null)[] | null, costs: readonly (string | null)[]] | undefined {
+  const isPlain = ({ user, providerCostNanoUsd }: Settlement) =>
+    user === undefined && providerCostNanoUsd === undefined;
+  if (batch.every(isPlain)) return undefined;
+  const users = batch.map(({ user }) => user?.replaceAll('\0', '\ufffd') ?? null);
+  const costs = batch.map(({ providerCostNanoUsd: cost }) =>
+    cost === undefined ? null : String(least(cost, MOST_NANO_USD)),
+  );
+  return [users.every((user) => user === null) ? null : users, costs];
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
 }

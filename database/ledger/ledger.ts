@@ -79,6 +79,8 @@ export interface Settlement extends AppliedPrices {
   readonly costNanoUsd: NanoUsd;
   /** Upper bound of the charge. `undefined`: the former release did not record it. */
   readonly holdNanoUsd?: NanoUsd;
+  /** Cost of the usage at the provider. Absent: the target has no costs. Never shown to customers. */
+  readonly providerCostNanoUsd?: NanoUsd;
   /** Time to the first event or byte of the response. */
   readonly latencyMs: number;
   /** Time from the first event to the last. */
@@ -109,7 +111,10 @@ export interface ClaimEnd {
 }
 
 export interface Generation
-  extends Omit<Settlement, keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'user'> {
+  extends Omit<
+    Settlement,
+    keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'providerCostNanoUsd' | 'user'
+  > {
   /** Charged amount. */
   readonly costNanoUsd: NanoUsd;
 }

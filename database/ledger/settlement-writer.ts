@@ -6,7 +6,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { LossReason, OnLoss } from '../costs/losses.ts';
-import { chargeRecords, usersOf } from './charge-records.ts';
+import { chargeRecords, extrasOf } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
 
@@ -44,15 +44,15 @@ const CHARGE: Statement = {
   text: 'select charge_generations($1::priced_charge[]) as charged',
 };
 
-/** Charges of which some have a user (0035_price_tables.sql). */
-const CHARGE_WITH_USERS: Statement = {
-  name: 'charge_with_users',
-  text: 'select charge_generations($1::priced_charge[], $2::text[]) as charged',
+/** Charges of which some have a user or a provider cost (0036_provider_costs.sql). */
+const CHARGE_WITH_EXTRAS: Statement = {
+  name: 'charge_with_extras',
+  text: 'select charge_generations($1::priced_charge[], $2::text[], $3::bigint[]) as charged',
 };
 
-const CHARGE_STORED_WITH_USERS: Statement = {
-  name: 'charge_stored_with_users',
-  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2::text[], $3, $4, $5)',
+const CHARGE_STORED_WITH_EXTRAS: Statement = {
+  name: 'charge_stored_with_extras',
+  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2::text[], $3::bigint[], $4, $5, $6)',
 };
 
 const CHARGE_STORED: Statement = {
@@ -186,10 +186,10 @@ export async function chargeOne(client: pg.PoolClient, settlement: Settlement): 
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
-  const users = usersOf(batch);
-  const [row] = await (users === undefined
+  const extras = extrasOf(batch);
+  const [row] = await (extras === undefined
     ? run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)])
-    : run<{ charged: Charged }>(on, CHARGE_WITH_USERS, [chargeRecords(batch), users]));
+    : run<{ charged: Charged }>(on, CHARGE_WITH_EXTRAS, [chargeRecords(batch), ...extras]));
   if (!row) throw new Error('charge_generations() returned nothing');
   return row.charged;
 }
@@ -209,11 +209,11 @@ async function chargeStored(
     return bytes > 0 ? [{ organizationId, bytes }] : [];
   });
   if (stored.length === 0) return { charged: await charge(client, batch), evicted: 0 };
-  const users = usersOf(batch);
-  const statement = users === undefined ? CHARGE_STORED : CHARGE_STORED_WITH_USERS;
+  const extras = extrasOf(batch);
+  const statement = extras === undefined ? CHARGE_STORED : CHARGE_STORED_WITH_EXTRAS;
   const [row] = await run<{ charged: Charged; evicted: number }>(client, statement, [
     chargeRecords(batch),
-    ...(users === undefined ? [] : [users]),
+    ...(extras ?? []),
     stored.map(({ organizationId }) => organizationId),
     stored.map(({ bytes }) => bytes),
     boundBytes,

@@ -12,11 +12,13 @@ grant execute on function make_generations_month, make_audit_log_month, make_req
 
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
+  generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), charge_generations(held_charge[], text[]), charge_generations(priced_charge[]),
-  charge_generations(priced_charge[], text[]), settle_generations,
-  renew_epoch_after, write_request_log, log_requests(logged_request[]), log_requests(tagged_request[]), count_left_out, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
+  charge_generations(priced_charge[], text[]), charge_generations(priced_charge[], text[], bigint[]), settle_generations,
+  renew_epoch_after, write_request_log, log_requests(logged_request[]), log_requests(tagged_request[]), count_left_out, record_provider_attempts(provider_attempt[]),
+  record_provider_attempts(costed_attempt[]), outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
@@ -29,6 +31,7 @@ grant update, delete on request_log_other, provider_attempts_other, request_stat
 -- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
 -- they cannot change; credit goes through the function that writes its entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
+  generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
@@ -53,7 +56,7 @@ grant delete on users, memberships, sessions, password_links, sign_in_attempts t
 grant select, insert, update, delete on change_counts to gateway_dashboard;
 -- `ledger dead-letters`: the charge goes through the function that the gateway process charges with.
 grant execute on function charge_generations(held_charge[]), charge_generations(held_charge[], text[]), charge_generations(priced_charge[]),
-  charge_generations(priced_charge[], text[]) to gateway_operator;
+  charge_generations(priced_charge[], text[]), charge_generations(priced_charge[], text[], bigint[]) to gateway_operator;
 grant update (resolution, resolved_at) on dead_letters to gateway_operator;
 grant insert on losses to gateway_operator;
 -- `ledger checkpoints --write`.

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { usdNumber } from '../../core/money.ts';
-import { priced } from '../../core/pricing.ts';
+import { type PriceTable, priced } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
@@ -21,6 +21,7 @@ import type { IntentJournal } from './journal/intent-journal.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 import { createLateReleases } from './late-releases.ts';
 import { createLedgerChanges } from './ledger-changes.ts';
+import { providerCostNanoUsd } from './provider-cost.ts';
 import { createRecovery } from './recovery.ts';
 import type { Spool } from './spool/spool.ts';
 import type { SpoolMirror } from './spool/spool-mirror.ts';
@@ -129,19 +130,24 @@ export function createAccounting(options: AccountingOptions): Accounting {
     underWay.add(end);
     if (ending) end.abort();
     const journalled = journal().open(intentOf(terms));
+    /** Costs of the target that was asked last. */
+    let costTable: PriceTable | undefined;
     holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
     return {
       mustEnd: end.signal,
       charged: () => charged,
       costUsd: (metered) => usdNumber(dueNanoUsd({ ...priced(terms, metered), holdNanoUsd })),
-      asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
+      asked(target) {
+        ({ costTable } = target);
+        journalled.asked({ provider: target.provider.name, providerModel: target.model, costTable });
+      },
       delivers: journalled.delivers,
       outputEnded: ({ counted, ...metered }) => journalled.outputEnded({ ...metered, usageCounted: counted }),
       async charge(produced, response) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
         const sealed = claim && response ? await claim.seal(response) : undefined;
-        const settlement = settlementOf(terms, produced, sealed);
+        const settlement = settlementOf(terms, produced, costTable, sealed);
         const step = trace?.step('settle');
         const outcome = await charges.make(settlement, claim, step && noteSent(step)).finally(journalled.settled);
         step?.set('gateway.settlement.outcome', outcome);
@@ -214,14 +220,17 @@ function noteSent(step: Span): OnSent {
 function settlementOf(
   terms: HoldTerms,
   produced: ProviderOutput,
+  costTable: PriceTable | undefined,
   sealed: Buffer | undefined,
 ): Settlement | ClaimedSettlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
+  const cost = providerCostNanoUsd(costTable, terms, produced);
   const settlement = {
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     ...(terms.user === undefined ? {} : { user: terms.user }),
     ...priced(terms, produced),
+    ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
   };
   if (claim === undefined) return settlement;
   const { keyHash, bodyHash } = claim;

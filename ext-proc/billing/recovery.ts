@@ -6,6 +6,7 @@ import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import type { LeftIntent } from './journal/intent.ts';
+import { providerCostNanoUsd } from './provider-cost.ts';
 
 /** Settles the requests that a killed process left in its journal. */
 export interface Recovery {
@@ -82,6 +83,7 @@ function settlementOf(left: LeftIntent): Settlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
   const usage = usageOf(left);
+  const cost = providerCostNanoUsd(asked.costTable, left, { usage, serviceTier: ended?.serviceTier });
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
     provider: asked.provider,
@@ -93,24 +95,28 @@ function settlementOf(left: LeftIntent): Settlement {
     usageCounted: ended?.usageCounted ?? true,
     ...(ended?.serviceTier === undefined ? {} : { serviceTier: ended.serviceTier }),
     ...priced(left, { usage, serviceTier: ended?.serviceTier }),
+    ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };
 }
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
-  const { generationId, organizationId, keyId, model, asked, delivered, holdNanoUsd } = left;
-  const usage = usageOf(left);
+  const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
+  const { costTable, ...asked } = left.asked;
+  const used = { usage: usageOf(left), serviceTier: delivered?.ended?.serviceTier };
+  const costNanoUsd = providerCostNanoUsd(costTable, left, used);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },
     ...(delivered?.upstreamId === undefined ? {} : { upstreamId: delivered.upstreamId }),
     result: 'crash',
     reason: 'crash',
-    tokens: { usage, source: 'estimated' },
+    tokens: { usage: used.usage, source: 'estimated' },
+    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
     loss: {
       reason,
       amountNanoUsd: dueNanoUsd({
-        ...priced(left, { usage, serviceTier: delivered?.ended?.serviceTier }),
+        ...priced(left, used),
         holdNanoUsd,
       }),
     },

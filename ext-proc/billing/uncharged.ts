@@ -4,6 +4,7 @@ import type { ProviderAttempt, UnchargedReason } from '../../database/costs/prov
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import type { HoldTerms } from './billable-hold.ts';
+import { providerCostNanoUsd } from './provider-cost.ts';
 
 /**
  * Reasons by result, for attempts at which a provider worked
@@ -31,6 +32,7 @@ const LOSSES: Readonly<Record<string, LossReason>> = {
 /** Describes the attempt of a spooled charge that was refused. */
 export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
+  const { providerCostNanoUsd: costNanoUsd } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
     // The spool does not have the number.
@@ -41,14 +43,16 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
     result: 'ok',
     reason: 'not_charged',
     tokens: { usage, source: settlement.usageCounted ? 'counted' : 'reported' },
+    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
   };
 }
 
 /** Describes an uncharged attempt with its loss: the price, at most the hold. */
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
-  const { work, ...facts } = attempt;
+  const { work, costTable, tokens, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
-  const costNanoUsd = attempt.tokens && priced(terms, attempt.tokens).costNanoUsd;
+  const dueForTokens = tokens && dueNanoUsd({ ...priced(terms, tokens), holdNanoUsd: terms.holdNanoUsd });
+  const costNanoUsd = providerCostNanoUsd(costTable, terms, tokens);
   return {
     ...facts,
     generationId: terms.generationId,
@@ -58,8 +62,10 @@ export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): Pr
     result: attempt.result === 'abandoned' ? 'client_left' : attempt.result,
     reason:
       work === 'none' ? 'not_sent' : work === 'refused' ? 'provider_error' : (REASONS[attempt.result] ?? 'broken'),
-    ...(lossReason === undefined || costNanoUsd === undefined
+    ...(tokens === undefined ? {} : { tokens: { usage: tokens.usage, source: tokens.source } }),
+    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
+    ...(lossReason === undefined || dueForTokens === undefined
       ? {}
-      : { loss: { reason: lossReason, amountNanoUsd: dueNanoUsd({ costNanoUsd, holdNanoUsd: terms.holdNanoUsd }) } }),
+      : { loss: { reason: lossReason, amountNanoUsd: dueForTokens } }),
   };
 }

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../../core/pricing.ts';
+import type { PriceTable, TokenUsage } from '../../core/pricing.ts';
 
 export interface Attempt {
   readonly provider: string;
@@ -25,6 +25,8 @@ export interface UnchargedAttempt {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly providerModel: string;
+  /** Costs of the target, if it has any. */
+  readonly costTable?: PriceTable | undefined;
   readonly askedAtMs: number;
   /** `ok` if the response was complete, otherwise why the attempt failed. */
   readonly result: string;
@@ -32,7 +34,12 @@ export interface UnchargedAttempt {
   /** The provider's id of the response or the request, if it sent one. */
   readonly upstreamId?: string;
   /** Tokens that the provider may bill for `some` work. */
-  readonly tokens?: { readonly usage: TokenUsage; readonly source: 'reported' | 'counted' | 'estimated' };
+  readonly tokens?: {
+    readonly usage: TokenUsage;
+    readonly source: 'reported' | 'counted' | 'estimated';
+    /** Tier that the response names. */
+    readonly serviceTier?: string | undefined;
+  };
 }
 
 /**

@@ -1,7 +1,8 @@
 import { countOf } from '../../core/count-of.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
-import { costReport, providerUsage } from '../../database/costs/cost-reads.ts';
-import type { CostRow } from '../../database/costs/costs.ts';
+import { costReport } from '../../database/costs/cost-reads.ts';
+import { type CostRow, marginNanoUsd } from '../../database/costs/costs.ts';
+import { providerUsage } from '../../database/costs/provider-usage.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
@@ -14,7 +15,7 @@ const MEMBER = { model: 'model', provider: 'provider', organization: 'organizati
 
 const report: Command = {
   name: 'costs report',
-  summary: 'Add up charges and losses, by model, provider or organization.',
+  summary: 'Add up revenue, cost, margin and losses, by model, provider or organization.',
   positionals: [],
   flags: [
     { name: 'since', value: 'ISO' },
@@ -39,17 +40,13 @@ const report: Command = {
     ),
 };
 
-function marginOf({ revenueNanoUsd, costNanoUsd }: CostRow): NanoUsd | undefined {
-  return costNanoUsd === undefined ? undefined : revenueNanoUsd - costNanoUsd;
-}
-
 function amountsOf(row: CostRow): object {
   const usdOrNull = (amount: NanoUsd | undefined) => (amount === undefined ? null : usdNumber(amount));
   return {
     requests: row.requests,
     revenue: usdNumber(row.revenueNanoUsd),
     cost: usdOrNull(row.costNanoUsd),
-    margin: usdOrNull(marginOf(row)),
+    margin: usdOrNull(marginNanoUsd(row)),
     losses: usdNumber(row.lossesNanoUsd),
   };
 }
@@ -57,7 +54,7 @@ function amountsOf(row: CostRow): object {
 function lineOf(row: CostRow): readonly string[] {
   const usdOrNone = (amount: NanoUsd | undefined) => (amount === undefined ? '-' : formatUsd(amount));
   const { subject, requests, revenueNanoUsd, costNanoUsd, lossesNanoUsd } = row;
-  const amounts = [revenueNanoUsd, costNanoUsd, marginOf(row), lossesNanoUsd].map(usdOrNone);
+  const amounts = [revenueNanoUsd, costNanoUsd, marginNanoUsd(row), lossesNanoUsd].map(usdOrNone);
   return [subject, String(requests), ...amounts];
 }
 

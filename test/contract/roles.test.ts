@@ -69,7 +69,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     "update audit_log set actor = 'x'",
     'delete from generations',
     "select drop_request_log_day('2020-01-01')",
-    "select record_provider_attempts('{}')",
+    "select record_provider_attempts('{}'::costed_attempt[])",
   ],
   gateway_operator: [
     'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
@@ -152,7 +152,7 @@ describe('functions that run with the rights of their owner', () => {
   });
 
   test('take attempts at providers from the gateway process, for the operator to read', async () => {
-    expect(await attempt('gateway_process', "select record_provider_attempts('{}')")).toBe('done');
+    expect(await attempt('gateway_process', "select record_provider_attempts('{}'::costed_attempt[])")).toBe('done');
     expect(await attempt('gateway_operator', 'select from provider_calls')).toBe('done');
   });
 });

@@ -35,12 +35,17 @@ export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
     `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${pricesText(prices)},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}`
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}${costs(slot, asked)}`
   );
 }
 
 export function askedAgainEntry(slot: number, asked: Asked): string {
-  return `T${slot.toString(36)} [${askedFields(asked)}]`;
+  return `T${slot.toString(36)} [${askedFields(asked)}]${costs(slot, asked)}`;
+}
+
+/** An entry of its own for the costs of the target, which the former release passes over. */
+function costs(slot: number, { costTable }: Asked): string {
+  return costTable === undefined ? '' : `${SEPARATOR}K${slot.toString(36)} ${tableText(costTable)}`;
 }
 
 function askedFields({ provider, providerModel, attempt, askedAtMs }: Asked): string {
@@ -154,6 +159,8 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
       const [askedTier, table] = JSON.parse(rest) as readonly [string | null, TableJson];
       return { ...known, priceTable: tableIn(table), ...(askedTier === null ? {} : { askedTier }) };
     }
+    case 'K':
+      return { ...known, asked: { ...known.asked, costTable: tableIn(JSON.parse(rest) as TableJson) } };
     case 'N':
       return { ...known, user: JSON.parse(rest) as string };
     case 'C':

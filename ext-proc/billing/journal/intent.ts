@@ -1,6 +1,6 @@
 import type { UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import type { PricingTerms, TokenUsage } from '../../../core/pricing.ts';
+import type { PriceTable, PricingTerms, TokenUsage } from '../../../core/pricing.ts';
 
 /**
  * Admitted request in the journal, with all that the next process needs to settle it and no text of
@@ -34,6 +34,8 @@ export interface AskedTarget {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly providerModel: string;
+  /** Costs of the target, if it has any. */
+  readonly costTable?: PriceTable | undefined;
 }
 
 /** Last attempt. */

@@ -28,16 +28,17 @@ export async function chargeResponse(
     return refused;
   } finally {
     if (!isCharged) {
-      const { upstreamId, usage, usageCounted } = produced;
+      const { upstreamId, usage, usageCounted, serviceTier } = produced;
       delivery.hold.uncharged({
         attempt: delivery.attempts.length,
         provider: target.provider.name,
         providerModel: target.model,
+        costTable: target.costTable,
         ...(upstreamId === undefined ? {} : { upstreamId }),
         askedAtMs: delivery.startedAtMs + askedMs,
         result: 'ok',
         work: 'some',
-        tokens: { usage, source: usageCounted ? 'counted' : 'reported' },
+        tokens: { usage, source: usageCounted ? 'counted' : 'reported', serviceTier },
       });
     }
   }

@@ -35,6 +35,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
       attempt: delivery.attempts.length,
       provider: target.provider.name,
       providerModel: target.model,
+      costTable: target.costTable,
       ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
       askedAtMs: delivery.startedAtMs + asked.askedMs,
       result: failure.result,

@@ -1,0 +1,33 @@
+import type pg from 'pg';
+import { inTransaction, READ_WHOLE } from '../connection/connection-pool.ts';
+import { asStoreError } from '../connection/unavailable.ts';
+
+/** Timeout of a report over months of a large ledger. */
+const TIMEOUT_MS = 600_000;
+
+interface WholeQuery {
+  readonly text: string;
+  readonly values: unknown[];
+  /** Default: ten minutes. */
+  readonly timeoutMs?: number;
+}
+
+/** Reads one snapshot with the planner's choices for whole tables. Rejects with StoreUnavailable. */
+export async function readWhole<R extends object>(
+  pool: pg.Pool,
+  { text, values, timeoutMs = TIMEOUT_MS }: WholeQuery,
+): Promise<R[]> {
+  return inTransaction(pool, 'begin read only', async (client) => {
+    await client.query(
+      `set local statement_timeout = ${timeoutMs}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
+    );
+    // Replaces the connection's timeout, which is meant for requests. `query_timeout` is read by
+    // pg, but missing from its types.
+    const statement = { text, values, query_timeout: timeoutMs + 1_000 };
+    try {
+      return (await client.query<R>(statement)).rows;
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  });
+}

@@ -1,0 +1,145 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import { NO_USAGE } from '../../core/pricing.ts';
+import { costReport, dailyCosts } from '../../database/costs/cost-reads.ts';
+import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { attemptWith } from '../fixtures/provider-attempt.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
+
+/** Costs of charged and uncharged attempts, added up by subject and by day. */
+const TODAY = Math.floor(Date.now() / DAY_MS);
+const DAY = TODAY - 20;
+const AT = DAY * DAY_MS + 1000;
+const TOKENS = { usage: { ...NO_USAGE, promptTokens: 300 }, source: 'counted' } as const;
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+let url = '';
+let pool: pg.Pool;
+let store: TestStore;
+let log: OpenRequestLog;
+let customer: Customer;
+
+beforeAll(async () => {
+  url = await createDatabase();
+  pool = new pg.Pool({ connectionString: url, max: 1 });
+  store = await openStore(url);
+  log = openRequestLog(url, QUIET, PATIENT);
+  customer = await addCustomer(store);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await log?.close();
+  await store?.close();
+});
+
+async function charge(atMs: number, changes: Partial<Settlement>): Promise<Settlement> {
+  const settlement = settlementOf(customer, { generationId: newId('gen', atMs), createdAtMs: atMs, ...changes });
+  await store.ledger.settle(settlement);
+  return settlement;
+}
+
+async function attempt(atMs: number, changes: Partial<ProviderAttempt>): Promise<void> {
+  const { organizationId } = customer;
+  const { tokens: _, ...without } = attemptWith({ generationId: newId('gen', atMs), askedAtMs: atMs, organizationId });
+  expect(await log.attempts.write([{ ...without, ...changes }])).toEqual({ refused: 0 });
+}
+
+/** Rows of the report of one day by model. */
+async function ofDay(day: number) {
+  const query = { sinceMs: day * DAY_MS, untilMs: (day + 1) * DAY_MS, by: 'model' } as const;
+  return costReport(pool, query);
+}
+
+describe('costs of a report', () => {
+  it('are those of charges and of uncharged attempts, each once', async () => {
+    const charged = await charge(AT, { model: 'a', costNanoUsd: 300n, providerCostNanoUsd: 200n });
+    // Repetitions, with another cost too, change nothing.
+    await store.ledger.settle(charged);
+    await store.ledger.settle({ ...charged, providerCostNanoUsd: 999n });
+    await charge(AT, { model: 'a', costNanoUsd: 100n, providerCostNanoUsd: 0n, user: 'one' });
+    const retried = { model: 'a', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout' } as const;
+    const generationId = newId('gen', AT);
+    await attempt(AT, { ...retried, generationId });
+    await attempt(AT, { ...retried, generationId });
+    await attempt(AT, { ...retried, generationId, attempt: 2, costNanoUsd: 5n });
+    // The provider did not work: there is nothing to pay.
+    await attempt(AT, { model: 'a', reason: 'provider_error' });
+    // Lost at first, and charged after all.
+    await attempt(AT, { ...retried, generationId: charged.generationId, reason: 'not_charged', costNanoUsd: 200n });
+    expect(await ofDay(DAY)).toEqual([
+      { subject: 'a', requests: 2, revenueNanoUsd: 400n, costNanoUsd: 245n, lossesNanoUsd: 0n },
+    ]);
+  });
+
+  it('are unknown with one charge or attempt whose target has none', async () => {
+    const at = AT + DAY_MS;
+    await charge(at, { model: 'b', costNanoUsd: 300n, providerCostNanoUsd: 200n });
+    await charge(at, { model: 'b', costNanoUsd: 10n });
+    await charge(at, { model: 'c', costNanoUsd: 8n, providerCostNanoUsd: 7n });
+    await attempt(at, { model: 'c', tokens: TOKENS, reason: 'broken' });
+    await charge(at, { model: 'd', costNanoUsd: 2n, providerCostNanoUsd: 1n });
+    // Nothing was used, so nothing is paid.
+    await charge(at, { model: 'd', costNanoUsd: 0n, usage: NO_USAGE });
+    expect(await ofDay(DAY + 1)).toEqual([
+      { subject: 'b', requests: 2, revenueNanoUsd: 310n, lossesNanoUsd: 0n },
+      { subject: 'c', requests: 1, revenueNanoUsd: 8n, lossesNanoUsd: 0n },
+      { subject: 'd', requests: 2, revenueNanoUsd: 2n, costNanoUsd: 1n, lossesNanoUsd: 0n },
+    ]);
+  });
+
+  it('stay when the attempts are dropped with the request log', async () => {
+    const at = AT + 2 * DAY_MS;
+    const loss = { reason: 'timeout', amountNanoUsd: 50n } as const;
+    await attempt(at, { model: 'e', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout', loss });
+    const before = await ofDay(DAY + 2);
+    expect(before).toEqual([{ subject: 'e', requests: 0, revenueNanoUsd: 0n, costNanoUsd: 40n, lossesNanoUsd: 50n }]);
+    await sql(url, 'delete from provider_attempts');
+    expect(await ofDay(DAY + 2)).toEqual(before);
+  });
+
+  it('that no column could keep do not prevent a charge', async () => {
+    const at = AT + 3 * DAY_MS;
+    await charge(at, { model: 'f', costNanoUsd: 1n, providerCostNanoUsd: 10n ** 30n });
+    expect(await ofDay(DAY + 3)).toMatchObject([{ subject: 'f', revenueNanoUsd: 1n }]);
+  });
+});
+
+describe('costs by day', () => {
+  const days = { firstDay: DAY, lastDay: DAY + 3, timeoutMs: 60_000 };
+
+  it('add up to the report, and a day without requests is 0', async () => {
+    const rows = await dailyCosts(pool, { ...days, firstDay: DAY - 1, lastDay: DAY + 2 });
+    expect(rows).toEqual([
+      { day: DAY - 1, requests: 0, revenueNanoUsd: 0n, costNanoUsd: 0n, lossesNanoUsd: 0n },
+      { day: DAY, requests: 2, revenueNanoUsd: 400n, costNanoUsd: 245n, lossesNanoUsd: 0n },
+      { day: DAY + 1, requests: 5, revenueNanoUsd: 320n, lossesNanoUsd: 0n },
+      { day: DAY + 2, requests: 0, revenueNanoUsd: 0n, costNanoUsd: 40n, lossesNanoUsd: 50n },
+    ]);
+  });
+
+  it('are of one subject alone', async () => {
+    const rows = await dailyCosts(pool, { ...days, only: { by: 'model', subject: 'a' } });
+    expect(rows.map(({ requests, costNanoUsd }) => [requests, costNanoUsd])).toEqual([
+      [2, 245n],
+      [0, 0n],
+      [0, 0n],
+      [0, 0n],
+    ]);
+    const { organizationId: subject } = customer;
+    const [first] = await dailyCosts(pool, { ...days, only: { by: 'organization', subject } });
+    expect(first).toMatchObject({ requests: 2, costNanoUsd: 245n });
+  });
+});
