@@ -12,7 +12,7 @@ interface WholeQuery {
   readonly timeoutMs?: number;
 }
 
-/** Reads one snapshot with the planner's choices for whole tables. Rejects with StoreUnavailable. */
+/** Reads one snapshot, planned for whole tables. Rejects with StoreUnavailable. */
 export async function readWhole<R extends object>(
   pool: pg.Pool,
   { text, values, timeoutMs = TIMEOUT_MS }: WholeQuery,

@@ -79,7 +79,7 @@ export interface Settlement extends AppliedPrices {
   readonly costNanoUsd: NanoUsd;
   /** Upper bound of the charge. `undefined`: the former release did not record it. */
   readonly holdNanoUsd?: NanoUsd;
-  /** Cost of the usage at the provider. Absent: the target has no costs. Never shown to customers. */
+  /** Cost at the provider. Absent: the target has no costs. Never shown to customers. */
   readonly providerCostNanoUsd?: NanoUsd;
   /** Time to the first event or byte of the response. */
   readonly latencyMs: number;

@@ -84,3 +84,27 @@ test('a charge from the spool that is refused has no number, and what its provid
     tokens: { usage: settlement.usage, source: 'reported' },
   });
 });
+
+const costTable = {
+  ...flatTable({ ...NO_PRICES, inputPicoUsd: 500_000n, outputPicoUsd: 5_000_000n }),
+  above: [{ inputTokens: 99, prices: { ...NO_PRICES, inputPicoUsd: 700_000n } }],
+};
+
+test('an attempt costs what the table of its target says, however small the hold is', () => {
+  // 100 x 0.7 micro-dollars; the price is 100 x 1 + 10 x 10.
+  expect(recordOf('too_large', { costTable }, 40n)).toMatchObject({
+    costNanoUsd: 70_000n,
+    loss: { amountNanoUsd: 40n },
+  });
+  expect(recordOf('reset')).not.toHaveProperty('costNanoUsd');
+});
+
+test('an attempt without work costs nothing that is known', () => {
+  const { tokens: _, ...without } = { ...facts, result: 'refused', work: 'refused' } as UnchargedAttempt;
+  expect(providerAttempt(terms, { ...without, costTable })).not.toHaveProperty('costNanoUsd');
+});
+
+test('a spooled charge that is refused keeps the cost of its attempt', () => {
+  expect(unchargedSettlement({ ...settlement, providerCostNanoUsd: 7n })).toMatchObject({ costNanoUsd: 7n });
+  expect(unchargedSettlement(settlement)).not.toHaveProperty('costNanoUsd');
+});

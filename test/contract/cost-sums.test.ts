@@ -91,7 +91,7 @@ describe('costs of a report', () => {
     await charge(at, { model: 'c', costNanoUsd: 8n, providerCostNanoUsd: 7n });
     await attempt(at, { model: 'c', tokens: TOKENS, reason: 'broken' });
     await charge(at, { model: 'd', costNanoUsd: 2n, providerCostNanoUsd: 1n });
-    // Nothing was used, so nothing is paid.
+    // A request without usage costs nothing.
     await charge(at, { model: 'd', costNanoUsd: 0n, usage: NO_USAGE });
     expect(await ofDay(DAY + 1)).toEqual([
       { subject: 'b', requests: 2, revenueNanoUsd: 310n, lossesNanoUsd: 0n },

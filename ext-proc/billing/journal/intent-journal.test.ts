@@ -111,6 +111,31 @@ describe('the journal of intents', () => {
     await expect.poll(async () => (await left())[0]?.asked).toEqual(asked);
   });
 
+  it('has the costs of the target that was asked last, also after a rewrite', async () => {
+    const costTable = { ...flatTable(PRICES), above: [{ inputTokens: 9, prices: NO_PRICES }] };
+    const lasting = journal.open(intent('gen-lasting'));
+    lasting.asked(TARGET);
+    lasting.asked({ ...TARGET, costTable });
+    const other = journal.open(intent('gen-other'));
+    other.asked({ ...TARGET, costTable });
+    other.asked(TARGET);
+    const costs = async () => (await left()).map(({ asked }) => asked.costTable);
+    await expect.poll(costs).toEqual([costTable, undefined]);
+    const sizes = () => statSync(path).size;
+    const before = sizes();
+    let hasShrunk = false;
+    for (let turn = 0; !hasShrunk; turn++) {
+      const largest = sizes();
+      const request = journal.open(intent(`gen-${turn}`, { model: 'x'.repeat(400_000) }));
+      request.asked(TARGET);
+      request.settled();
+      await sleep(0);
+      hasShrunk = sizes() < largest;
+    }
+    expect(sizes()).toBeLessThan(2 * before + 500_000);
+    await expect.poll(costs).toEqual([costTable, undefined]);
+  });
+
   it('follows what a stream delivers, and what it is charged at its end', async () => {
     const request = journal.open(intent('gen-1'));
     let output: Output = { tokens: 0, upstreamId: undefined };
