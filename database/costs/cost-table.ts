@@ -4,6 +4,7 @@ import { idFloor } from '../../core/ids.ts';
 import { present } from '../../core/present.ts';
 import type { CostGroupName, CostRowView } from '../../dashboard/contract/costs.ts';
 import { run } from '../connection/connection-pool.ts';
+import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
 import type { CostGroup } from './costs.ts';
 
 /** Range of a table of costs, by the arrival of requests. */
@@ -16,27 +17,18 @@ export interface CostTableQuery {
 
 const COLUMNS = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
 
-/**
- * Losses belong to the day of their request, as its charge does. The day is read from the id: it is
- * the place of the id among the first ids of the days.
- */
+/** The day is read from the id: it is the place of the id among the first ids of the days. */
 function costSql(groupBy: ReadonlySet<CostGroupName>): string {
-  const groupsOf = (id: string) => `
-    ${groupBy.has('day') ? `width_bucket(${id}, $4::text[]) - 1` : 'null::integer'} as day_of_range,
-    ${(Object.keys(COLUMNS) as CostGroup[])
-      .map((group) => `${groupBy.has(group) ? COLUMNS[group] : 'null::text'} as ${COLUMNS[group]}`)
-      .join(', ')}`;
+  const groupsOf = (id: string) => [
+    `${groupBy.has('day') ? `width_bucket(${id}, $4::text[]) - 1` : 'null::integer'} as day_of_range`,
+    ...(Object.keys(COLUMNS) as CostGroup[]).map(
+      (group) => `${groupBy.has(group) ? COLUMNS[group] : 'null::text'} as ${COLUMNS[group]}`,
+    ),
+  ];
   return `
     select s.*, o.name as organization_name from (
-      select day_of_range, model, provider, organization_id, sum(requests)::double precision as requests, sum(revenue) as revenue,
-        sum(losses) as losses
-      from (
-        select ${groupsOf('id')}, count(*) as requests, sum(cost_nano_usd) as revenue, 0 as losses
-        from generations where id >= $1 and id < $2 group by 1, 2, 3, 4
-        union all
-        select ${groupsOf('generation_id')}, 0, 0, sum(amount_nano_usd)
-        from losses where generation_id >= $1 and generation_id < $2 group by 1, 2, 3, 4
-      ) as booked
+      select day_of_range, model, provider, organization_id, ${SUMS_OF_BOOKED}
+      from (${bookedCosts({ from: '$1', to: '$2' }, groupsOf)}) as booked
       group by 1, 2, 3, 4
       order by 1 desc, revenue desc, 2, 3, 4 limit $3
     ) as s left join organizations o on o.id = s.organization_id
@@ -49,8 +41,10 @@ interface CostSums {
   readonly provider: string | null;
   readonly organization_id: string | null;
   readonly organization_name: string | null;
-  readonly requests: number;
+  readonly requests: string;
   readonly revenue: string;
+  /** Null: unknown. */
+  readonly cost: string | null;
   readonly losses: string;
 }
 
@@ -71,8 +65,11 @@ export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: num
       organizationId: row.organization_id ?? undefined,
       organizationName: row.organization_name ?? undefined,
     }),
-    requests: row.requests,
+    requests: Number(row.requests),
     revenueNanoUsd: row.revenue,
+    ...(row.cost === null
+      ? {}
+      : { costNanoUsd: row.cost, marginNanoUsd: String(BigInt(row.revenue) - BigInt(row.cost)) }),
     lossesNanoUsd: row.losses,
   }));
 }

@@ -10,17 +10,6 @@ export interface CostQuery {
   /** Exclusive. Absent: until now. */
   readonly untilMs?: number;
   readonly by: CostGroup;
-  /** Default: ten minutes. */
-  readonly timeoutMs?: number;
-}
-
-/** Days of a report, both inclusive. */
-export interface DailyCostQuery {
-  readonly firstDay: UtcDay;
-  readonly lastDay: UtcDay;
-  /** Absent: all requests. */
-  readonly only?: { readonly by: CostGroup; readonly subject: string };
-  readonly timeoutMs: number;
 }
 
 export interface CostSums {
@@ -38,10 +27,6 @@ export interface CostSums {
 export interface CostRow extends CostSums {
   /** A model's or provider's name, or the id of an organization. */
   readonly subject: string;
-}
-
-export interface DailyCostRow extends CostSums {
-  readonly day: UtcDay;
 }
 
 /** Amount that is left of the revenue. `undefined`: the cost is not known. */

@@ -5,25 +5,18 @@ import { asStoreError } from '../connection/unavailable.ts';
 /** Timeout of a report over months of a large ledger. */
 const TIMEOUT_MS = 600_000;
 
-interface WholeQuery {
-  readonly text: string;
-  readonly values: unknown[];
-  /** Default: ten minutes. */
-  readonly timeoutMs?: number;
-}
-
 /** Reads one snapshot, planned for whole tables. Rejects with StoreUnavailable. */
 export async function readWhole<R extends object>(
   pool: pg.Pool,
-  { text, values, timeoutMs = TIMEOUT_MS }: WholeQuery,
+  { text, values }: { readonly text: string; readonly values: unknown[] },
 ): Promise<R[]> {
   return inTransaction(pool, 'begin read only', async (client) => {
     await client.query(
-      `set local statement_timeout = ${timeoutMs}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
+      `set local statement_timeout = ${TIMEOUT_MS}; set local plan_cache_mode = force_custom_plan; ${READ_WHOLE}`,
     );
     // Replaces the connection's timeout, which is meant for requests. `query_timeout` is read by
     // pg, but missing from its types.
-    const statement = { text, values, query_timeout: timeoutMs + 1_000 };
+    const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
     try {
       return (await client.query<R>(statement)).rows;
     } catch (error) {

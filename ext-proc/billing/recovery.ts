@@ -7,6 +7,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import type { LeftIntent } from './journal/intent.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
+import { unchargedSettlement } from './uncharged.ts';
 
 /** Settles the requests that a killed process left in its journal. */
 export interface Recovery {
@@ -47,7 +48,10 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       // A claim without a response frees the key.
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
-      if (outcome === 'dead_lettered') return;
+      if (outcome === 'dead_lettered') {
+        attempts.record(unchargedSettlement(settlement));
+        return;
+      }
       metrics.recovered('charged');
       log.warn({ generation_id: left.generationId }, 'a crash cut a stream: what had been delivered is charged');
     }

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { NO_USAGE } from '../../core/pricing.ts';
-import { costReport, dailyCosts } from '../../database/costs/cost-reads.ts';
+import { costReport } from '../../database/costs/cost-reads.ts';
+import { costTable, costTotal } from '../../database/costs/cost-table.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
@@ -117,29 +118,26 @@ describe('costs of a report', () => {
   });
 });
 
-describe('costs by day', () => {
-  const days = { firstDay: DAY, lastDay: DAY + 3, timeoutMs: 60_000 };
+describe('the table of costs', () => {
+  const days = { firstDay: DAY - 1, lastDay: DAY + 2 };
 
-  it('add up to the report, and a day without requests is 0', async () => {
-    const rows = await dailyCosts(pool, { ...days, firstDay: DAY - 1, lastDay: DAY + 2 });
-    expect(rows).toEqual([
-      { day: DAY - 1, requests: 0, revenueNanoUsd: 0n, costNanoUsd: 0n, lossesNanoUsd: 0n },
-      { day: DAY, requests: 2, revenueNanoUsd: 400n, costNanoUsd: 245n, lossesNanoUsd: 0n },
-      { day: DAY + 1, requests: 5, revenueNanoUsd: 320n, lossesNanoUsd: 0n },
-      { day: DAY + 2, requests: 0, revenueNanoUsd: 0n, costNanoUsd: 40n, lossesNanoUsd: 50n },
+  it('has the same sums by day, and a margin where the cost is known', async () => {
+    const rows = await costTable(pool, { ...days, groupBy: new Set(['day']) }, 10);
+    expect(
+      rows.map(({ requests, costNanoUsd, marginNanoUsd, lossesNanoUsd }) => [
+        requests,
+        costNanoUsd,
+        marginNanoUsd,
+        lossesNanoUsd,
+      ]),
+    ).toEqual([
+      [0, '40', '-40', '50'],
+      [5, undefined, undefined, '0'],
+      [2, '245', '155', '0'],
     ]);
-  });
-
-  it('are of one subject alone', async () => {
-    const rows = await dailyCosts(pool, { ...days, only: { by: 'model', subject: 'a' } });
-    expect(rows.map(({ requests, costNanoUsd }) => [requests, costNanoUsd])).toEqual([
-      [2, 245n],
-      [0, 0n],
-      [0, 0n],
-      [0, 0n],
-    ]);
-    const { organizationId: subject } = customer;
-    const [first] = await dailyCosts(pool, { ...days, only: { by: 'organization', subject } });
-    expect(first).toMatchObject({ requests: 2, costNanoUsd: 245n });
+    const query = { ...days, lastDay: DAY, groupBy: new Set(['model'] as const) };
+    expect(await costTable(pool, query, 10)).toMatchObject([{ model: 'a', costNanoUsd: '245', marginNanoUsd: '155' }]);
+    expect(await costTotal(pool, query)).toMatchObject({ costNanoUsd: '245', marginNanoUsd: '155' });
+    expect(await costTotal(pool, { ...query, lastDay: DAY + 1 })).not.toHaveProperty('costNanoUsd');
   });
 });

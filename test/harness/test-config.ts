@@ -65,6 +65,7 @@ export interface TestModel {
     readonly provider: string;
     readonly model: string;
     readonly weight?: number;
+    readonly cost_usd_per_million_tokens?: { readonly input: number; readonly output: number };
     readonly api?: string;
     readonly request?: object;
     readonly reasoning_budgets?: Readonly<Record<string, number>>;

@@ -1,7 +1,8 @@
-import { NO_USAGE } from '../../../core/pricing.ts';
+import type { Target } from '../../../core/config/gateway-config.ts';
+import { flatTable, NO_PRICES, NO_USAGE, type PriceTable } from '../../../core/pricing.ts';
 import type { CountTokens } from '../../../core/tokenizer.ts';
 import type { UnchargedAttempt } from '../../delivery-contract/provider-attempt.ts';
-import { workFor } from '../provider/provider-failure.ts';
+import { FAILURES, workFor } from '../provider/provider-failure.ts';
 import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
@@ -15,6 +16,13 @@ const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;
 /** As in count-tokens.ts. */
 const BYTES_PER_TOKEN = 4;
+
+const FREE = flatTable(NO_PRICES);
+
+/** A provider that bills nothing for a client that leaves early costs nothing then. */
+function costTableOf({ provider, costTable }: Target, failure: FailedAttempt['failure']): PriceTable | undefined {
+  return failure === FAILURES.abandoned && provider.billPromptOnDisconnect === false ? FREE : costTable;
+}
 
 /** Records uncharged attempts with the tokens that the provider may bill. */
 export class UnchargedAttempts implements UnchargedRecorder {
@@ -35,7 +43,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
       attempt: delivery.attempts.length,
       provider: target.provider.name,
       providerModel: target.model,
-      costTable: target.costTable,
+      costTable: costTableOf(target, failure),
       ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
       askedAtMs: delivery.startedAtMs + asked.askedMs,
       result: failure.result,

@@ -27,6 +27,8 @@ const WORDS = 20;
 const MAX_TOKENS = 500;
 /** Price in the test's configuration, for input and output. */
 const NANO_USD_PER_TOKEN = 1000;
+/** Costs of a target in USD per million tokens. */
+const costs = (model: string) => ({ input: model === 'second' ? 0.75 : 0.5, output: 2 });
 const PROMPT = `Count these:${WORD.repeat(300)}`;
 const pieces = Array.from({ length: WORDS }, () => WORD);
 const text = WORD.repeat(WORDS);
@@ -63,7 +65,9 @@ const ACTS: Readonly<Record<string, readonly [Act, ...Act[]]>> = {
 };
 
 const gateway = withGateway((provider) => {
-  const target = (model: string, of = 'fake') => ({ targets: [{ provider: of, model }] });
+  const target = (model: string, of = 'fake') => ({
+    targets: [{ provider: of, model, cost_usd_per_million_tokens: costs(model) }],
+  });
   return {
     config: {
       providers: {
@@ -228,4 +232,22 @@ test('a bill of the provider is explained by it to the token, and the page of me
     response_too_large: prompt + MAX_TOKENS,
     broken: prompt,
   });
+});
+
+test('a report of costs has what each attempt costs at its own target', async () => {
+  const { stack } = gateway;
+  const result = await runCommandLine(['costs', 'report', '--by', 'model'], { DATABASE_URL: stack.databaseUrl });
+  if (result.kind !== 'done') throw new Error(result.message);
+  const prompt = usage.prompt_tokens;
+  /** Nano-dollars of a number of prompts and of output. */
+  const cost = (prompts: number, output = 0, { input, output: each } = costs('')) =>
+    Math.round(1000 * (prompts * prompt * input + output * each)) / 1e9;
+  const reported = result.json as readonly { model: string; revenue: number; cost: number; margin: number }[];
+  expect(Object.fromEntries(reported.map((row) => [row.model, row.cost]))).toEqual({
+    ...{ json: cost(1, WORDS), stream: cost(1, WORDS), cut: cost(1, WORDS), left: cost(1, WORDS) },
+    ...{ failing: cost(1, WORDS), large: cost(1, MAX_TOKENS), early: cost(10) },
+    ...{ late: cost(1), slow: cost(1), broken: cost(1), free: 0 },
+    'late-then-served': (1e9 * cost(1) + 1e9 * cost(1, WORDS, costs('second'))) / 1e9,
+  });
+  for (const { revenue, cost: paid, margin } of reported) expect(margin).toBeCloseTo(revenue - paid, 12);
 });

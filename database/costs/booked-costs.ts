@@ -1,0 +1,36 @@
+/** First id of a range, and the first id after it, as expressions. */
+interface IdRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * SQL of requests, revenue, cost and losses of a range by groups, which are expressions over the id
+ * of a generation and the columns `model`, `provider` and `organization_id`. Everything belongs to
+ * the time of its request. `unknown`: a target that used tokens had no costs. An attempt that was
+ * charged after all is counted once, as `provider_calls` does (0017_provider_attempts.sql). Rows of
+ * one group may be several: add them up.
+ */
+export function bookedCosts({ from, to }: IdRange, groups: (id: string) => readonly string[]): string {
+  const columns = (id: string) => groups(id).join(', ');
+  const by = groups('id')
+    .map((_, index) => index + 1)
+    .join(', ');
+  return `
+    select ${columns('g.id')}, count(*) as requests, sum(g.cost_nano_usd) as revenue, coalesce(sum(c.cost_nano_usd), 0) as cost,
+      bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown, 0 as losses
+    from generations g left join generation_costs c on c.generation_id = g.id
+    where g.id >= ${from} and g.id < ${to} group by ${by}
+    union all
+    select ${columns('u.generation_id')}, 0, 0, coalesce(sum(u.cost_nano_usd), 0), bool_or(u.cost_nano_usd is null), 0
+    from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and (
+      u.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = u.generation_id)
+    ) group by ${by}
+    union all
+    select ${columns('generation_id')}, 0, 0, 0, false, sum(amount_nano_usd)
+    from losses where generation_id >= ${from} and generation_id < ${to} group by ${by}`;
+}
+
+/** Sums over rows of `bookedCosts`. The cost is null where it is unknown. */
+export const SUMS_OF_BOOKED = `sum(requests) as requests, sum(revenue) as revenue, sum(losses) as losses,
+  case when not bool_or(unknown) then sum(cost) end as cost`;
