@@ -75,6 +75,7 @@ requirement(NO_CHROMIUM, () => {
       stack.databaseUrl,
       `insert into left_out_requests values ('${organizationId}', ${Math.floor(Date.now() / 60_000)}, 'key-1', '', 'key_revoked', 401, 'test', 4990)`,
     );
+    await fillCosts(stack.databaseUrl, organizationId);
     password = await stack.createUser('operator@gateway.example', 'operator');
   });
 
@@ -134,6 +135,25 @@ requirement(NO_CHROMIUM, () => {
     });
   });
 });
+
+/** Charges of ten days: `small` with costs, above the revenue now and then, `large` without. */
+async function fillCosts(databaseUrl: string, organizationId: string): Promise<void> {
+  const at = `now() - interval '1 day' * n - interval '1 minute' * m`;
+  await sql(
+    databaseUrl,
+    `insert into generations (id, organization_id, key_id, day, model, provider, created_at, streamed, cancelled, prompt_tokens, completion_tokens,
+       cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd, output_pico_usd, cost_nano_usd, latency_ms,
+       generation_time_ms)
+     select id_floor('gen', ${at}), '${organizationId}', 'key-1', (${at})::date, case when m < 5 then 'small' else 'large' end, 'fake', ${at}, false,
+       false, 10, 10, 0, 0, false, 0, 0, 0, 1000000 * (m + n), 1, 1
+     from generate_series(1, 10) n, generate_series(1, 8) m`,
+  );
+  await sql(
+    databaseUrl,
+    `insert into generation_costs select id, case when extract(day from day)::integer % 4 = 0 then 3 * cost_nano_usd else cost_nano_usd * 7 / 10 end
+     from generations where model = 'small'`,
+  );
+}
 
 /** The page, or a fact of it, which its card would cut off. */
 function overflows(page: Page): Promise<boolean> {
