@@ -5,6 +5,7 @@ import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
 import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
+import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
@@ -14,6 +15,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
  */
 export interface AdmissionDeps {
   readonly limits: LimitStore;
+  readonly metrics: Pick<StoreMetrics, 'admissionRefused'>;
   readonly clock: Clock;
 }
 
@@ -65,7 +67,10 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
         const chosen = mayFit(result, input) ? await input.chooseByCount() : undefined;
         if (isRefusal(chosen)) return chosen;
         const cheaper = chosen ?? (isLowered ? undefined : lowered(input, result));
-        if (cheaper === undefined) return refusalFor(result, request, input);
+        if (cheaper === undefined) {
+          deps.metrics.admissionRefused(result.rule);
+          return refusalFor(result, request, input);
+        }
         isLowered = chosen === undefined;
         input = { ...input, ...cheaper, chooseByCount: async () => undefined };
         break;

@@ -23,6 +23,9 @@ interface Given {
   readonly more?: Partial<AdmissionInput>;
 }
 
+/** Rules of refused requests, as metrics count them. */
+const refusedRules: string[] = [];
+
 /** One admission of an organization that nobody else uses. */
 async function admission({ balanceNanoUsd, fields = {}, model = {}, more = {} }: Given): Promise<Admission | Refusal> {
   const config = configWith(modelWith({ priceTable: flatTable(PRICES), contextWindow: 1_000_000, ...model }));
@@ -38,7 +41,8 @@ async function admission({ balanceNanoUsd, fields = {}, model = {}, more = {} }:
   const chooseByCount = async () => undefined;
   const limits = createMemoryLimitStore({ leaseMs: 60_000 });
   const given = { generationId: 'gen-1', principal, config, chat, choice, readAgain, chooseByCount, ...more };
-  return admit({ limits, clock: CLOCK }, given);
+  const metrics = { admissionRefused: (rule: string) => void refusedRules.push(rule) };
+  return admit({ limits, metrics, clock: CLOCK }, given);
 }
 
 async function refusedWith(given: Given): Promise<Readonly<Record<string, unknown>>> {
@@ -51,6 +55,14 @@ async function refusedWith(given: Given): Promise<Readonly<Record<string, unknow
 const limitOf = (result: Admission | Refusal) => (isRefusal(result) ? result.code : result.choice.outputLimit);
 
 describe('a refusal for the balance', () => {
+  it('is counted once for a request, and not for one that a shorter default output admits', async () => {
+    refusedRules.length = 0;
+    expect(isRefusal(await admission({ balanceNanoUsd: 0n }))).toBe(true);
+    expect(refusedRules).toEqual(['balance']);
+    expect(limitOf(await admission({ balanceNanoUsd: 5_000n }))).toBeLessThan(500);
+    expect(refusedRules).toEqual(['balance']);
+  });
+
   it('names the largest output with which the request is admitted', async () => {
     const serviceTiers = new Map([['flex', flatTable({ ...PRICES, inputPicoUsd: 7000n })]]);
     const model = { priceTable: { ...flatTable(PRICES), serviceTiers } };

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { LimitStoreOperation, StoreMetrics } from './store-metrics.ts';
 
-/** Measures the calls of a store and counts what it refuses. */
+/** Measures the calls of a store and counts the reads that it refuses. */
 export function watchLimitStore(
   limits: LimitStore,
   metrics: Pick<StoreMetrics, 'limitStoreCall' | 'admissionRefused'>,
@@ -27,14 +27,8 @@ export function watchLimitStore(
     return result;
   }
   return {
-    admit: (request) =>
-      timed(
-        'admit',
-        () => limits.admit(request),
-        (result) => {
-          if (result.kind === 'refused') metrics.admissionRefused(result.rule);
-        },
-      ),
+    // A refused request may be asked for once more: admission counts those that stay refused.
+    admit: (request) => timed('admit', () => limits.admit(request)),
     release: (release) => timed('release', () => limits.release(release)),
     renew: (holds, nowMs) => timed('renew', () => limits.renew(holds, nowMs)),
     heldNanoUsd: (organizationId, nowMs) => timed('held', () => limits.heldNanoUsd(organizationId, nowMs)),

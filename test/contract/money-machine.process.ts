@@ -186,7 +186,7 @@ export class GatewayProcess implements Runner {
     const principal = await readPrincipal(utcDay(clock.nowMs()));
     if (this.#accounting.refusesBecause() !== undefined) return observer.failed(ask);
     const admission = await admit(
-      { limits: this.#gatedLimits(), clock },
+      { limits: this.#gatedLimits(), metrics, clock },
       {
         generationId,
         principal,
