@@ -5,7 +5,7 @@ import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from '../checkpoints/checkpoints.ts';
 import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
 import type { LossRecord } from '../costs/losses.ts';
-import { replaceKey, revokeKey, updateKey } from '../keys/key-changes.ts';
+import { replaceKey, updateKey } from '../keys/key-changes.ts';
 import type {
   CreateKeyResult,
   KeyChange,
@@ -16,6 +16,8 @@ import type {
   UpdateKeyResult,
 } from '../keys/key-records.ts';
 import { createKey, findKey, listKeys } from '../keys/key-rows.ts';
+import { createPlaygroundKey, type Member } from '../keys/playground-keys.ts';
+import { type Revocation, type RevokeKeysResult, revokeKey, revokeKeys } from '../keys/revoke-keys.ts';
 import type { DeadLetter, ResolvedLetter } from '../ledger/dead-letter-store.ts';
 import { forgiveDeadLetter, listDeadLetters, retryDeadLetter } from '../ledger/dead-letters.ts';
 import { listLosses } from '../ledger/loss-rows.ts';
@@ -68,9 +70,18 @@ export interface Administration {
   credit(organizationId: string, entry: CreditEntry, by: Actor): Promise<CreditResult>;
   /** A user who creates a key is kept as `createdBy`. */
   createKey(key: NewKey, by: Actor): Promise<CreateKeyResult>;
-  /** Lists keys, oldest first; of the revoked ones the newest `mostRevoked`, by default all. */
+  /**
+   * Makes the key of a member's playground, with limits no higher than the organization's. Revokes
+   * the one before it.
+   */
+  createPlaygroundKey(key: NewKey, by: Member): Promise<KeyRecord | undefined>;
+  /**
+   * Lists keys without those of playgrounds, oldest first; of the revoked ones the newest
+   * `mostRevoked`, by default all.
+   */
   keys(organizationId: string, mostRevoked?: number): Promise<readonly KeyRecord[] | undefined>;
-  key(organizationId: string, keyId: string): Promise<KeyRecord | undefined>;
+  /** Without an organization, the key of any. */
+  key(organizationId: string | undefined, keyId: string): Promise<KeyRecord | undefined>;
   updateKey(organizationId: string, keyId: string, change: KeyChange, by: Actor): Promise<UpdateKeyResult>;
   /**
    * Creates a key with the settings of the old one, which is revoked now or later, as `replacement`
@@ -79,6 +90,8 @@ export interface Administration {
   replaceKey(organizationId: string, keyId: string, replacement: KeyReplacement, by: Actor): Promise<ReplaceKeyResult>;
   /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
   revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
+  /** Revokes several keys in one transaction, all of them or none. */
+  revokeKeys(revocation: Revocation, by: Actor): Promise<RevokeKeysResult>;
   verifyLedger(options?: VerifyOptions): Promise<LedgerReport>;
   /** Lists losses since then, oldest first. */
   losses(sinceMs: number): Promise<readonly LossRecord[]>;
@@ -139,11 +152,13 @@ function createAdministration(pool: pg.Pool): Administration {
     setSuspended: (id, suspended, by) => setSuspended(pool, id, suspended, by),
     credit: (organizationId, entry, by) => credit(pool, organizationId, entry, by),
     createKey: (key, by) => createKey(pool, key, by),
+    createPlaygroundKey: (key, by) => createPlaygroundKey(pool, key, by),
     keys: (organizationId, mostRevoked) => listKeys(pool, organizationId, mostRevoked),
     key: (organizationId, keyId) => findKey(pool, organizationId, keyId),
     updateKey: (organizationId, keyId, change, by) => updateKey(pool, organizationId, keyId, change, by),
     replaceKey: (organizationId, keyId, replacement, by) => replaceKey(pool, organizationId, keyId, replacement, by),
     revokeKey: (id, by, organizationId) => revokeKey(pool, id, by, organizationId),
+    revokeKeys: (revocation, by) => revokeKeys(pool, revocation, by),
     verifyLedger: (options) => verifyLedger(pool, options),
     losses: (sinceMs) => listLosses(pool, sinceMs),
     deadLetters: () => listDeadLetters(pool),

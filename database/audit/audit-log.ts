@@ -5,27 +5,34 @@ import type { Actor, AuditEvent } from './audit.ts';
 import { boundedEvent } from './audit-bounds.ts';
 
 const INSERT: Statement = {
-  name: 'insert_audit_event',
+  name: 'insert_audit_events',
   text: `insert into audit_log (id, organization_id, actor_user_id, actor, address, action, subject_id, subject_name, changes)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    select id, organization_id, $1, $2, $3, action, subject_id, subject_name, changes::jsonb
+    from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+      as event (id, organization_id, action, subject_id, subject_name, changes)`,
 };
 const MAX_ACTOR = 300;
 /** Bound of an address; an IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;
 
 /** Adds the event in the transaction of the change, so that neither exists without the other. */
-export async function addAuditEvent(client: pg.PoolClient, given: AuditEvent, by: Actor): Promise<void> {
-  const event = boundedEvent(given);
+export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by: Actor): Promise<void> {
+  await addAuditEvents(client, [event], by);
+}
+
+/** The same for several events of one actor, in their order, in one statement. */
+export async function addAuditEvents(client: pg.PoolClient, given: readonly AuditEvent[], by: Actor): Promise<void> {
+  const events = given.map(boundedEvent);
   await run(client, INSERT, [
-    newId('evt', nextMoment()),
-    event.organizationId ?? null,
     by.userId ?? null,
     by.actor.slice(0, MAX_ACTOR),
     by.address?.slice(0, MAX_ADDRESS) ?? null,
-    event.action,
-    event.subjectId ?? null,
-    event.subjectName,
-    JSON.stringify(event.changes),
+    events.map(() => newId('evt', nextMoment())),
+    events.map(({ organizationId = null }) => organizationId),
+    events.map(({ action }) => action),
+    events.map(({ subjectId = null }) => subjectId),
+    events.map(({ subjectName }) => subjectName),
+    events.map(({ changes }) => JSON.stringify(changes)),
   ]);
 }
 

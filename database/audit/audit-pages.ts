@@ -4,7 +4,7 @@ import { idFloor, idMoment } from '../../core/ids.ts';
 import type { AuditEventView, AuditFilter, AuditPage } from '../../dashboard/contract/people.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { THE_OPERATOR } from './audit.ts';
+import { STRIPE, THE_OPERATOR } from './audit.ts';
 
 export interface AuditQuery extends AuditFilter {
   /** Absent: of the whole service. */
@@ -80,7 +80,9 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   ];
   const filter = [actor ?? null, forCustomer, THE_OPERATOR, action ?? null, limit + 1];
   const rows = await run<EventRow>(pool, LIST, [...range, ...filter]);
-  const events = rows.slice(0, limit).map((row) => eventView(row, forCustomer && row.by_operator));
+  const events = rows
+    .slice(0, limit)
+    .map((row) => eventView(row, forCustomer && row.by_operator && row.actor !== STRIPE));
   const last = events.at(-1);
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
   const [end] = await run<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);

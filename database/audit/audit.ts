@@ -13,6 +13,8 @@ export type AuditAction =
   | 'organization.suspended'
   | 'organization.resumed'
   | 'organization.credited'
+  /** Settings of automatic top-up, or its saved card. */
+  | 'organization.automatic_top_up'
   /** Charge of a dead letter. */
   | 'charge.retried'
   | 'charge.forgiven'
@@ -37,7 +39,14 @@ export type AuditAction =
   | 'user.signed_in'
   /** Wrong password. Bounded by the limit of attempts. */
   | 'user.sign_in_failed'
-  | 'user.signed_out';
+  | 'user.signed_out'
+  | 'user.identity_bound'
+  | 'user.identity_removed'
+  | 'user.operator_changed'
+  | 'user.sign_in_link'
+  | 'alerts.updated'
+  /** The webhook is signed with another secret now. */
+  | 'alerts.secret_replaced';
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
@@ -79,3 +88,5 @@ export interface AuditEvent {
  * address.
  */
 export const THE_OPERATOR = 'the operator';
+/** Payments and what is given back. Customers read this name. */
+export const STRIPE = 'Stripe';

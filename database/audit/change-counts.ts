@@ -64,11 +64,11 @@ interface Counts {
 }
 
 export async function countChange(
-  pool: pg.Pool,
+  on: pg.Pool | pg.PoolClient,
   { subject, organization }: Changer,
   { perMinute, perDay }: ChangeLimits,
 ): Promise<CountResult> {
-  const [counts] = await run<Counts>(pool, COUNT, [subject, organization ?? null, perMinute, perDay]);
+  const [counts] = await run<Counts>(on, COUNT, [subject, organization ?? null, perMinute, perDay]);
   if (counts === undefined) throw new Error('a change was not counted');
   const { minute, day, minuteOfAll, dayOfAll, minuteLeft, dayLeft } = counts;
   const refusal = (by: 'subject' | 'organization', seconds: number) =>

@@ -5,3 +5,6 @@ export const MEMORY_MODE_LOCK = 7_164_002;
 export const PARTITION_LOCK = 7_164_003;
 /** Lock for writing checkpoints of the ledger. */
 export const CHECKPOINT_LOCK = 7_164_004;
+/** Locks for the outbox, by organization; and for looking at conditions of alerts. */
+export const OUTBOX_LOCK = 7_164_005;
+export const ALERTS_LOCK = 7_164_006;

@@ -9,7 +9,8 @@ interface IdRange {
  * of a generation and the columns `model`, `provider` and `organization_id`. Everything belongs to
  * the time of its request. `unknown`: a target that used tokens had no costs. An attempt that was
  * charged after all is counted once, as `provider_calls` does (0017_provider_attempts.sql). Rows of
- * one group may be several: add them up.
+ * one group may be several: add them up. The costs have the range too, because the planner does not
+ * infer it, and would read those of all time.
  */
 export function bookedCosts({ from, to }: IdRange, groups: (id: string) => readonly string[]): string {
   const columns = (id: string) => groups(id).join(', ');
@@ -19,7 +20,8 @@ export function bookedCosts({ from, to }: IdRange, groups: (id: string) => reado
   return `
     select ${columns('g.id')}, count(*) as requests, sum(g.cost_nano_usd) as revenue, coalesce(sum(c.cost_nano_usd), 0) as cost,
       bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown, 0 as losses
-    from generations g left join generation_costs c on c.generation_id = g.id
+    from generations g
+    left join generation_costs c on c.generation_id = g.id and c.generation_id >= ${from} and c.generation_id < ${to}
     where g.id >= ${from} and g.id < ${to} group by ${by}
     union all
     select ${columns('u.generation_id')}, 0, 0, coalesce(sum(u.cost_nano_usd), 0), bool_or(u.cost_nano_usd is null), 0

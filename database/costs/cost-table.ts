@@ -35,7 +35,7 @@ function costSql(groupBy: ReadonlySet<CostGroupName>): string {
     order by s.day_of_range desc, s.revenue desc, s.model, s.provider, s.organization_id`;
 }
 
-interface CostSums {
+interface CostTableRow {
   readonly day_of_range: number | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -56,7 +56,7 @@ export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: num
   const name = `cost_table_${[...groupBy].toSorted().join('_')}`;
   const ofDays = groupBy.has('day') ? [starts.slice(0, -1)] : [];
   const values = [starts[0], starts.at(-1), limit, ...ofDays];
-  const rows = await run<CostSums>(pool, { name, text: costSql(groupBy) }, values);
+  const rows = await run<CostTableRow>(pool, { name, text: costSql(groupBy) }, values);
   return rows.map((row) => ({
     ...present({
       day: row.day_of_range === null ? undefined : utcDayText(firstDay + row.day_of_range),

@@ -3,7 +3,7 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { afterChange, changedLimits } from '../organizations/rate-limits.ts';
+import { afterChange, changedKeyLimits } from '../organizations/rate-limits.ts';
 import type {
   KeyChange,
   KeyRecord,
@@ -37,7 +37,7 @@ const UPDATE: Statement = {
   name: 'update_key',
   text: `update keys k
     set name = $2, scopes = $3, models = $4, ip_ranges = $5, expires_at = to_timestamp($6::double precision / 1000), rpm = $7, tpm = $8,
-      daily_budget_nano_usd = $9
+      daily_budget_nano_usd = $9, monthly_budget_nano_usd = $10, lifetime_budget_nano_usd = $11, note = $12
     where k.id = $1 returning ${KEY_COLUMNS}`,
 };
 const REVOKE: Statement = {
@@ -75,6 +75,9 @@ export async function updateKey(
       after.limits.requestsPerMinute ?? null,
       after.limits.tokensPerMinute ?? null,
       after.limits.dailyBudgetNanoUsd ?? null,
+      after.limits.monthlyBudgetNanoUsd ?? null,
+      after.limits.lifetimeBudgetNanoUsd ?? null,
+      after.note ?? null,
     ]);
     const key = present(row);
     await addAuditEvent(client, { action: 'key.updated', ...keySubject(key), changes }, by);
@@ -86,7 +89,7 @@ export async function replaceKey(
   pool: pg.Pool,
   organizationId: string,
   id: string,
-  { oldRevokedAtMs, ...identity }: KeyReplacement,
+  { oldRevokedAtMs, expiresAtMs, ...identity }: KeyReplacement,
   by: Actor,
 ): Promise<ReplaceKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<ReplaceKeyResult> => {
@@ -95,7 +98,8 @@ export async function replaceKey(
     const { key: former, expired } = before;
     if (former.revokedAtMs !== undefined) return { kind: 'revoked', key: former };
     if (expired) return { kind: 'expired', key: former };
-    const key = await insertKey(client, { ...settingsOf(former), ...identity }, by, { replaces: id });
+    const settings = changed(former, expiresAtMs === undefined ? {} : { expiresAtMs });
+    const key = await insertKey(client, { ...settings, ...identity }, by, { replaces: id });
     const old = present((await run<KeyRow>(client, REVOKE, [id, oldRevokedAtMs ?? null]))[0]);
     const changes = changesBetween(
       { revokedAtMs: former.revokedAtMs },
@@ -106,30 +110,6 @@ export async function replaceKey(
   });
 }
 
-export async function revokeKey(
-  pool: pg.Pool,
-  id: string,
-  by: Actor,
-  organizationId: string | undefined,
-): Promise<KeyRecord | undefined> {
-  return inTransaction(pool, 'begin', (client) => revokeHere(client, id, by, organizationId));
-}
-
-/** Revokes a key within the caller's transaction. */
-export async function revokeHere(
-  client: pg.PoolClient,
-  id: string,
-  by: Actor,
-  organizationId: string | undefined,
-): Promise<KeyRecord | undefined> {
-  const before = await lockKey(client, id, organizationId);
-  if (!before || before.key.revoked) return before?.key;
-  const key = present((await run<KeyRow>(client, REVOKE, [id, null]))[0]);
-  const changes = changesBetween({ revokedAtMs: before.key.revokedAtMs }, { revokedAtMs: key.revokedAtMs });
-  await addAuditEvent(client, { action: 'key.revoked', ...keySubject(key), changes }, by);
-  return key;
-}
-
 /** Locks the row until the transaction ends. */
 export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
   const [row] = await run<LockedKeyRow>(client, LOCK, [id, organizationId ?? null]);
@@ -137,6 +117,7 @@ export async function lockKey(client: pg.PoolClient, id: string, organizationId:
 }
 
 function changed(before: KeyRecord, change: KeyChange): KeySettings {
+  const note = afterChange(before.note, change.note);
   const models = afterChange(before.models, change.models);
   const ipRanges = afterChange(before.ipRanges, change.ipRanges);
   const expiresAtMs = afterChange(before.expiresAtMs, change.expiresAtMs);
@@ -144,15 +125,12 @@ function changed(before: KeyRecord, change: KeyChange): KeySettings {
     organizationId: before.organizationId,
     name: change.name ?? before.name,
     scopes: change.scopes ?? before.scopes,
+    ...(note === undefined ? {} : { note }),
     ...(models === undefined ? {} : { models }),
     ...(ipRanges === undefined ? {} : { ipRanges }),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    limits: changedLimits(before.limits, change),
+    limits: changedKeyLimits(before.limits, change),
   };
-}
-
-function settingsOf(key: KeyRecord): KeySettings {
-  return changed(key, {});
 }
 
 export function present(row: KeyRow | undefined): KeyRecord {

@@ -12,6 +12,10 @@ export interface KeyDetails {
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: NanoUsd;
+  /** Present if the key has a monthly budget, or all spends were asked for. */
+  readonly spentThisMonthNanoUsd?: NanoUsd;
+  /** Present if the key has a lifetime budget, or all spends were asked for. */
+  readonly spentInLifetimeNanoUsd?: NanoUsd;
 }
 
 const DETAILS: Statement = {
@@ -20,7 +24,9 @@ const DETAILS: Statement = {
       case when u.is_operator and not exists (
         select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
       ) then '${THE_OPERATOR}' else u.email end as creator,
-      ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent
+      ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent,
+      case when $4 or k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $3::integer) end as month_spent,
+      case when $4 or k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id) end as lifetime_spent
     from keys k
     left join users u on u.id = k.created_by
     left join key_activity a on a.key_id = k.id
@@ -34,16 +40,22 @@ interface DetailsRow {
   readonly used_ms: number | null;
   readonly last_address: string | null;
   readonly spent: string;
+  readonly month_spent: string | null;
+  readonly lifetime_spent: string | null;
 }
 
-/** Details of these keys of the organization, by key id. */
+/**
+ * Details of these keys of the organization, by key id. Sums of months and lifetimes read more
+ * rows, so the page asks only for those that are compared with a budget.
+ */
 export async function keyDetails(
   pool: pg.Pool,
   organizationId: string,
   keyIds: readonly string[],
   today: UtcDay,
+  spends: 'budgeted_spends' | 'all_spends',
 ): Promise<ReadonlyMap<string, KeyDetails>> {
-  const rows = await run<DetailsRow>(pool, DETAILS, [organizationId, keyIds, today]);
+  const rows = await run<DetailsRow>(pool, DETAILS, [organizationId, keyIds, today, spends === 'all_spends']);
   return new Map(rows.map((row) => [row.id, detailsOf(row)]));
 }
 
@@ -53,5 +65,7 @@ function detailsOf(row: DetailsRow): KeyDetails {
     ...(row.used_ms === null ? {} : { lastUsedAtMs: row.used_ms }),
     ...(row.last_address === null ? {} : { lastAddress: row.last_address }),
     spentTodayNanoUsd: BigInt(row.spent),
+    ...(row.month_spent === null ? {} : { spentThisMonthNanoUsd: BigInt(row.month_spent) }),
+    ...(row.lifetime_spent === null ? {} : { spentInLifetimeNanoUsd: BigInt(row.lifetime_spent) }),
   };
 }

@@ -7,7 +7,8 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
-import { limitsOf } from '../organizations/rate-limits.ts';
+import { limitsOf, withKeyBudgets } from '../organizations/rate-limits.ts';
+import { keyAccountOf } from './key-account.ts';
 import type { KeyStore } from './key-store.ts';
 
 /**
@@ -51,13 +52,16 @@ const FIND_KEYS: Statement = {
       json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store, 'store_fences', s.store_fences),
       json_build_array(
         k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
-        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint
+        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint,
+        k.monthly_budget_nano_usd::text, k.lifetime_budget_nano_usd::text
       ),
       json_build_array(
         o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text
       ),
       json_build_array(
-        s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text
+        s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text,
+        case when k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $2::integer)::text end,
+        case when k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id)::text end
       )
     ) as caller
     from keys k
@@ -84,6 +88,8 @@ type KeyFields = readonly [
   dailyBudgetNanoUsd: string | null,
   revokedAtMs: number | null,
   expiresAtMs: number | null,
+  monthlyBudgetNanoUsd: string | null,
+  lifetimeBudgetNanoUsd: string | null,
 ];
 type OrganizationFields = readonly [
   id: string,
@@ -101,6 +107,8 @@ type AccountFields = readonly [
   balanceNanoUsd: string,
   organizationSpentNanoUsd: string,
   keySpentNanoUsd: string,
+  keyMonthSpentNanoUsd: string | null,
+  keyLifetimeSpentNanoUsd: string | null,
 ];
 type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
@@ -169,7 +177,7 @@ function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcom
 }
 
 function keyOf(fields: KeyFields): Principal['key'] {
-  const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs] = fields;
+  const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs, monthly, lifetime] = fields;
   return {
     id,
     scopes: new Set(scopes),
@@ -177,7 +185,7 @@ function keyOf(fields: KeyFields): Principal['key'] {
     ...(ipRanges === null ? {} : { ipRanges }),
     ...(revokedAtMs === null ? {} : { revokedAtMs }),
     ...(expiresAtMs === null ? {} : { expiresAtMs }),
-    limits: limitsOf(rpm, tpm, dailyBudget),
+    limits: withKeyBudgets(limitsOf(rpm, tpm, dailyBudget), monthly, lifetime),
   };
 }
 
@@ -194,10 +202,10 @@ function organizationOf(fields: OrganizationFields): Principal['organization'] {
 }
 
 function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {
-  const [ledgerEpoch, sequence, balance, organizationSpent, keySpent] = fields;
+  const [ledgerEpoch, sequence, balance, organizationSpent, keySpent, keyMonth, keyLifetime] = fields;
   return {
     ledgerEpoch,
     organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(organizationSpent) },
-    key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
+    key: keyAccountOf(sequence, day, keySpent, keyMonth, keyLifetime),
   };
 }

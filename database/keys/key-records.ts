@@ -1,14 +1,16 @@
 import type { NanoUsd } from '../../core/money.ts';
-import type { RateLimits, Scope } from '../../core/principal.ts';
+import type { KeyLimits, RateLimits, Scope } from '../../core/principal.ts';
 
 export interface KeySettings {
   readonly organizationId: string;
   readonly name: string;
+  /** Visible text for people. No request and no provider sees it. */
+  readonly note?: string;
   readonly scopes: readonly Scope[];
   readonly models?: readonly string[];
   readonly ipRanges?: readonly string[];
   readonly expiresAtMs?: number;
-  readonly limits: RateLimits;
+  readonly limits: KeyLimits;
 }
 
 export interface NewKey extends KeySettings {
@@ -16,6 +18,8 @@ export interface NewKey extends KeySettings {
   /** SHA-256 of the whole key. */
   readonly hash: Buffer;
   readonly last4: string;
+  /** Made for the playground of a member. Lists of keys leave it out. */
+  readonly playground?: true;
 }
 
 export interface KeyRecord extends KeySettings {
@@ -33,6 +37,7 @@ export interface KeyRecord extends KeySettings {
 /** Changed settings. Absent: unchanged. `null`: no longer restricted. */
 export interface KeyChange {
   readonly name?: string;
+  readonly note?: string | null;
   readonly scopes?: readonly Scope[];
   readonly models?: readonly string[] | null;
   readonly ipRanges?: readonly string[] | null;
@@ -40,6 +45,8 @@ export interface KeyChange {
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;
   readonly dailyBudgetNanoUsd?: NanoUsd | null;
+  readonly monthlyBudgetNanoUsd?: NanoUsd | null;
+  readonly lifetimeBudgetNanoUsd?: NanoUsd | null;
 }
 
 export interface KeyReplacement {
@@ -49,6 +56,8 @@ export interface KeyReplacement {
   readonly last4: string;
   /** Absent or past: the old key is revoked at once. */
   readonly oldRevokedAtMs?: number;
+  /** Absent: the new key expires when the old one does. `null`: never. */
+  readonly expiresAtMs?: number | null;
 }
 
 /** The first limit of the key that is above the organization's. */
@@ -78,5 +87,5 @@ export type ReplaceKeyResult =
   | { readonly kind: 'unknown_key' }
   /** Revoked, or to be revoked because it was replaced before. */
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** The old key has expired, and the new one would have the same expiry. */
+  /** The old key has expired. */
   | { readonly kind: 'expired'; readonly key: KeyRecord };

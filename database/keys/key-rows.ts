@@ -6,27 +6,28 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
-import { limitsOf } from '../organizations/rate-limits.ts';
+import { limitsOf, withKeyBudgets } from '../organizations/rate-limits.ts';
 import { IS_ACTIVE, IS_REVOKED } from './key-lookup.ts';
 import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
 
 /** Columns of `keys k`. */
-export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
+export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.note, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
+  k.monthly_budget_nano_usd, k.lifetime_budget_nano_usd,
   (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
   coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;
 
 const LIST: Statement = {
   name: 'list_keys',
   text: `select * from (
-      select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not coalesce(${IS_REVOKED}, false)
+      select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and not coalesce(${IS_REVOKED}, false)
       union all
-      (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and ${IS_REVOKED}
+      (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
         order by k.created_at desc, k.id desc limit $2)
     ) as listed order by created_at, id`,
 };
 const SHOW: Statement = {
   name: 'show_key',
-  text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = $2`,
+  text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`,
 };
 /**
  * Locks the organization, so that its limits are still the compared ones when the key is committed.
@@ -38,14 +39,16 @@ const LOCK_ORGANIZATION: Statement = {
 const INSERT: Statement = {
   name: 'insert_key',
   text: `insert into keys as k
-      (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, created_by)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_timestamp($12::double precision / 1000), $13) returning ${KEY_COLUMNS}`,
+      (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd,
+        monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, created_by, playground, note)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14::double precision / 1000), $15, $16, $17) returning ${KEY_COLUMNS}`,
 };
 
 export interface KeyRow {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
+  readonly note: string | null;
   readonly last4: string;
   readonly scopes: Scope[];
   readonly models: string[] | null;
@@ -53,6 +56,8 @@ export interface KeyRow {
   readonly rpm: string | null;
   readonly tpm: string | null;
   readonly daily_budget_nano_usd: string | null;
+  readonly monthly_budget_nano_usd: string | null;
+  readonly lifetime_budget_nano_usd: string | null;
   readonly expires_ms: string | null;
   readonly revoked_ms: string | null;
   readonly revoked: boolean;
@@ -94,8 +99,12 @@ export async function insertKey(
     key.limits.requestsPerMinute ?? null,
     key.limits.tokensPerMinute ?? null,
     key.limits.dailyBudgetNanoUsd ?? null,
+    key.limits.monthlyBudgetNanoUsd ?? null,
+    key.limits.lifetimeBudgetNanoUsd ?? null,
     key.expiresAtMs ?? null,
     by.userId ?? null,
+    key.playground === true,
+    key.note ?? null,
   ]);
   if (!row) throw new Error('an inserted key did not come back');
   const changes = changesBetween({}, { ...keyFields(key), ...origin });
@@ -113,8 +122,13 @@ export async function listKeys(
   return rows.map(keyRecord);
 }
 
-export async function findKey(pool: pg.Pool, organizationId: string, id: string): Promise<KeyRecord | undefined> {
-  const [row] = await run<KeyRow>(pool, SHOW, [id, organizationId]);
+/** Without an organization, the key of any. */
+export async function findKey(
+  pool: pg.Pool,
+  organizationId: string | undefined,
+  id: string,
+): Promise<KeyRecord | undefined> {
+  const [row] = await run<KeyRow>(pool, SHOW, [id, organizationId ?? null]);
   return row && keyRecord(row);
 }
 
@@ -129,8 +143,8 @@ export function limitAbove(ofKey: RateLimits, { limits }: OrganizationRecord): A
   return undefined;
 }
 
-export function keyFields({ name, scopes, models, ipRanges, expiresAtMs, limits }: KeySettings) {
-  return { name, scopes, models, ipRanges, expiresAtMs, ...limits } satisfies AuditFields;
+export function keyFields({ name, note, scopes, models, ipRanges, expiresAtMs, limits }: KeySettings) {
+  return { name, note, scopes, models, ipRanges, expiresAtMs, ...limits } satisfies AuditFields;
 }
 
 export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 'organizationId' | 'name'>) {
@@ -142,6 +156,7 @@ export function keyRecord(row: KeyRow): KeyRecord {
     id: row.id,
     organizationId: row.organization_id,
     name: row.name,
+    ...(row.note === null ? {} : { note: row.note }),
     last4: row.last4,
     scopes: row.scopes,
     ...(row.models === null ? {} : { models: row.models }),
@@ -149,13 +164,17 @@ export function keyRecord(row: KeyRow): KeyRecord {
     ...(row.expires_ms === null ? {} : { expiresAtMs: Number(row.expires_ms) }),
     revoked: row.revoked,
     ...(row.revoked_ms === null ? {} : { revokedAtMs: Number(row.revoked_ms) }),
-    limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
+    limits: withKeyBudgets(
+      limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
+      row.monthly_budget_nano_usd,
+      row.lifetime_budget_nano_usd,
+    ),
     createdAtMs: Number(row.created_ms),
     ...(row.created_by === null ? {} : { createdBy: row.created_by }),
   };
 }
 
-/** Counts that bound how many keys an organization may still create. */
+/** Numbers of keys, without those of playgrounds, that bound how many may still be created. */
 export interface KeyCounts {
   /** Keys that are neither revoked nor expired. */
   readonly usable: number;
@@ -167,9 +186,9 @@ const COUNT: Statement = {
   name: 'key_counts',
   text: `select
       (select count(*)::integer from keys k
-        where k.organization_id = $1 and ${IS_ACTIVE}) as usable,
+        where k.organization_id = $1 and not k.playground and ${IS_ACTIVE}) as usable,
       (select count(*)::integer from keys k
-        where k.organization_id = $1 and k.created_at > now() - interval '1 day') as "madeWithinDay"`,
+        where k.organization_id = $1 and not k.playground and k.created_at > now() - interval '1 day') as "madeWithinDay"`,
 };
 
 export async function countKeys(pool: pg.Pool, organizationId: string): Promise<KeyCounts> {

@@ -3,9 +3,10 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { lockKey, present, revokeHere } from './key-changes.ts';
+import { lockKey, present } from './key-changes.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import { KEY_COLUMNS, type KeyRow, keySubject } from './key-rows.ts';
+import { revokeHere } from './revoke-keys.ts';
 
 /** Owner of keys. */
 export interface KeyOwner {
@@ -16,7 +17,7 @@ export interface KeyOwner {
 /** Locks in one order, so that two such changes cannot deadlock. */
 const ACTIVE_OF: Statement = {
   name: 'active_keys_of',
-  text: `select k.id, k.organization_id as "organizationId" from keys k
+  text: `select k.id, k.playground from keys k
     where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`,
 };
 const HAND_OVER: Statement = {
@@ -35,12 +36,13 @@ export async function revokeKeysOf(
   by: Actor,
 ): Promise<number> {
   const keys = await activeKeysOf(client, organizationId, userId);
-  for (const key of keys) await revokeHere(client, key.id, by, key.organizationId);
+  await revokeHere(client, { ids: keys.map(({ id }) => id) }, by);
   return keys.length;
 }
 
 /**
  * Hands the live keys of `from` in the organization over to `to`, within the caller's transaction.
+ * Revokes the key of their playground, which nobody else can use.
  */
 export async function handOverKeysOf(
   client: pg.PoolClient,
@@ -49,7 +51,11 @@ export async function handOverKeysOf(
   to: KeyOwner,
   by: Actor,
 ): Promise<void> {
-  for (const { id } of await activeKeysOf(client, organizationId, from.userId)) {
+  for (const { id, playground } of await activeKeysOf(client, organizationId, from.userId)) {
+    if (playground) {
+      await revokeHere(client, { ids: [id], organizationId }, by);
+      continue;
+    }
     const before = await lockKey(client, id, organizationId);
     if (!before || before.key.revoked) continue;
     const key = present((await run<KeyRow>(client, HAND_OVER, [id, to.userId]))[0]);
@@ -59,5 +65,5 @@ export async function handOverKeysOf(
 }
 
 function activeKeysOf(client: pg.PoolClient, organizationId: string | undefined, userId: string) {
-  return run<{ id: string; organizationId: string }>(client, ACTIVE_OF, [organizationId ?? null, userId]);
+  return run<{ id: string; playground: boolean }>(client, ACTIVE_OF, [organizationId ?? null, userId]);
 }

@@ -7,7 +7,7 @@ import { IS_ACTIVE } from './key-lookup.ts';
 /** Details of an organization in the operator's list. */
 export interface OrganizationDetails {
   readonly spentTodayNanoUsd: NanoUsd;
-  /** Keys that are neither revoked nor expired. */
+  /** Keys that are neither revoked nor expired, without those of playgrounds. */
   readonly usableKeys: number;
 }
 
@@ -15,7 +15,7 @@ const DETAILS: Statement = {
   name: 'organization_details',
   text: `select o.id, coalesce(s.spent_nano_usd, 0) as spent,
       (select count(*)::integer from keys k
-        where k.organization_id = o.id and ${IS_ACTIVE}) as usable_keys
+        where k.organization_id = o.id and not k.playground and ${IS_ACTIVE}) as usable_keys
     from unnest($1::text[]) as o (id)
     left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`,
 };

@@ -65,17 +65,20 @@ const MOST_NANO_USD = 10n ** 18n;
  * Users and provider costs of charges. PostgreSQL cannot store NUL, and an absurd cost must not
  * prevent the charge. `undefined`: no charge has either.
  */
-export function extrasOf(
-  batch: readonly Settlement[],
-): readonly [users: readonly (string | null)[] | null, costs: readonly (string | null)[]] | undefined {
-  const isPlain = ({ user, providerCostNanoUsd }: Settlement) =>
-    user === undefined && providerCostNanoUsd === undefined;
-  if (batch.every(isPlain)) return undefined;
-  const users = batch.map(({ user }) => user?.replaceAll('\0', '\ufffd') ?? null);
-  const costs = batch.map(({ providerCostNanoUsd: cost }) =>
-    cost === undefined ? null : String(least(cost, MOST_NANO_USD)),
+export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras] | undefined {
+  const users = extras(batch, ({ user }) => user?.replaceAll('\0', '\ufffd'));
+  const costs = extras(batch, ({ providerCostNanoUsd: cost }) =>
+    cost === undefined ? undefined : String(least(cost, MOST_NANO_USD)),
   );
-  return [users.every((user) => user === null) ? null : users, costs];
+  return users === null && costs === null ? undefined : [users, costs];
+}
+
+/** One place for each charge. Null: no charge has one. */
+type Extras = readonly (string | null)[] | null;
+
+function extras(batch: readonly Settlement[], extraOf: (settlement: Settlement) => string | undefined): Extras {
+  const found = batch.map((settlement) => extraOf(settlement) ?? null);
+  return found.every((extra) => extra === null) ? null : found;
 }
 
 function least(a: bigint, b: bigint): bigint {

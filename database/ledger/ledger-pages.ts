@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
-import { THE_OPERATOR } from '../audit/audit.ts';
+import { STRIPE, THE_OPERATOR } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
@@ -110,9 +110,13 @@ export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<Led
   return {
     entries: page
       .map((row) => entryView(row, row.generation_id === null ? undefined : charged.get(row.generation_id)))
-      .map((entry) => (forCustomer && entry.actor !== undefined ? { ...entry, actor: THE_OPERATOR } : entry)),
+      .map((entry) => (forCustomer && isOperator(entry) ? { ...entry, actor: THE_OPERATOR } : entry)),
     ...(rows.length > limit && last !== undefined ? { next: Number(last.sequence) } : {}),
   };
+}
+
+function isOperator({ actor }: LedgerEntryView): boolean {
+  return actor !== undefined && actor !== STRIPE;
 }
 
 /** Finds the number of the first entry at or after a moment. */

@@ -6,6 +6,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { LossReason, OnLoss } from '../costs/losses.ts';
+import { keyAccountOf } from '../keys/key-account.ts';
 import { chargeRecords, extrasOf } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
@@ -77,6 +78,8 @@ type AccountAfter = readonly [
   balanceNanoUsd: string,
   organizationSpentNanoUsd: string,
   keySpentNanoUsd: string,
+  keyMonthSpentNanoUsd?: string | null,
+  keyLifetimeSpentNanoUsd?: string | null,
 ];
 
 /** Commits the whole batch, or rejects and commits nothing. */
@@ -235,10 +238,11 @@ function snapshotsOf({ epoch, accounts }: Charged, batch: readonly Settlement[])
   });
 }
 
-function snapshotOf(ledgerEpoch: string, [, day, sequence, balance, spent, keySpent]: AccountAfter): AccountSnapshot {
+function snapshotOf(ledgerEpoch: string, account: AccountAfter): AccountSnapshot {
+  const [, day, sequence, balance, spent, keySpent, keyMonth, keyLifetime] = account;
   return {
     ledgerEpoch,
     organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(spent) },
-    key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
+    key: keyAccountOf(sequence, day, keySpent, keyMonth, keyLifetime),
   };
 }

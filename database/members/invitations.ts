@@ -33,7 +33,7 @@ export type InviteResult =
   | { readonly kind: 'organization_full' };
 
 export type RenewResult =
-  | { readonly kind: 'renewed'; readonly expiresAtMs: number }
+  | { readonly kind: 'renewed'; readonly email: string; readonly expiresAtMs: number }
   | { readonly kind: 'not_invited' }
   | { readonly kind: 'operators_own' };
 
@@ -60,6 +60,13 @@ const FIND: Statement = {
 const RENEW: Statement = {
   name: 'renew_invitation',
   text: `update invitations set token_hash = $3, expires_at = now() + ${LIVES_FOR} where organization_id = $1 and id = $2 returning ${COLUMNS}`,
+};
+/** Gives an invitation that is open another link, for a mail. */
+const RELINK: Statement = {
+  name: 'relink_invitation',
+  text: `update invitations i set token_hash = $3, expires_at = now() + ${LIVES_FOR} from organizations o
+    where i.organization_id = $1 and i.id = $2 and i.expires_at > now() and o.id = i.organization_id
+    returning o.name as organization, ${milliseconds('i.expires_at')} as "expiresAtMs"`,
 };
 const SET_ROLE: Statement = {
   name: 'set_role_of_invitation',
@@ -116,8 +123,20 @@ export async function renewInvitation(
     const [row] = await run<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
     if (!row) throw new Error('an invitation vanished while its organization was locked');
     await addEvent(client, 'user.invited', organizationId, row, {}, by);
-    return { kind: 'renewed', expiresAtMs: row.expires_ms };
+    return { kind: 'renewed', email: row.email, expiresAtMs: row.expires_ms };
   });
+}
+
+/**
+ * As renewInvitation for a mail that was asked for, without another event. `undefined`: there is no
+ * such invitation, or it has expired.
+ */
+export async function relinkInvitation(
+  pool: pg.Pool,
+  { organizationId, id, tokenHash }: Pick<NewInvitation, 'organizationId' | 'id' | 'tokenHash'>,
+): Promise<{ readonly organization: string; readonly expiresAtMs: number } | undefined> {
+  const [row] = await run<{ organization: string; expiresAtMs: number }>(pool, RELINK, [organizationId, id, tokenHash]);
+  return row;
 }
 
 /** `undefined`: there is no such invitation. */

@@ -3,7 +3,7 @@ import { type Connection, run, type Statement } from '../connection/connection-p
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_ACTIVE } from '../keys/key-lookup.ts';
 import { MAX_MEMBERS } from '../users/membership-rows.ts';
-import type { MemberRole } from '../users/user-rows.ts';
+import { IS_INVITED, type MemberRole } from '../users/user-rows.ts';
 
 export interface MemberRecord {
   readonly userId: string;
@@ -19,12 +19,13 @@ export interface MemberRecord {
   readonly activeKeys: number;
 }
 
-const MEMBERS = `select m.user_id, u.email, m.role, u.password_hash is null as invited, u.disabled_at is not null as disabled,
+const MEMBERS = `select m.user_id, u.email, m.role, ${IS_INVITED} as invited, u.disabled_at is not null as disabled,
     ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms,
     coalesce(made.active_keys, 0) as active_keys
   from memberships m join users u on u.id = m.user_id
   left join (
-    select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and ${IS_ACTIVE} group by k.created_by
+    select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and not k.playground and ${IS_ACTIVE}
+    group by k.created_by
   ) made on made.created_by = m.user_id
   where m.organization_id = $1`;
 /** An invitation shows nothing of an account that its address may have. */

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { removeReceiver } from '../alerts/alert-settings.ts';
 import type { Actor, AuditAction } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -120,6 +121,7 @@ export async function removeMember(
     else await revokeKeysOf(client, organizationId, userId, by);
     const changes = changesBetween({ role: before.role }, {});
     await addEvent(client, 'user.removed', organizationId, before, changes, by);
+    await removeReceiver(client, organizationId, before.email, by);
     return { kind: 'removed' };
   });
 }

@@ -1,21 +1,27 @@
-import type { RateLimits } from '../../core/principal.ts';
+import { present } from '../../core/present.ts';
+import type { KeyLimits, RateLimits } from '../../core/principal.ts';
 
-type LimitChange = { readonly [L in keyof RateLimits]?: RateLimits[L] | null };
+type Change<Limits> = { readonly [L in keyof Limits]?: Limits[L] | null };
 
 /** Absent in the change: as it was. `null`: no longer limited. */
 export function afterChange<T>(before: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? before : (change ?? undefined);
 }
 
-export function changedLimits(before: RateLimits, change: LimitChange): RateLimits {
-  const requestsPerMinute = afterChange(before.requestsPerMinute, change.requestsPerMinute);
-  const tokensPerMinute = afterChange(before.tokensPerMinute, change.tokensPerMinute);
-  const dailyBudgetNanoUsd = afterChange(before.dailyBudgetNanoUsd, change.dailyBudgetNanoUsd);
-  return {
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd }),
-  };
+export function changedLimits(before: RateLimits, change: Change<RateLimits>): RateLimits {
+  return present({
+    requestsPerMinute: afterChange(before.requestsPerMinute, change.requestsPerMinute),
+    tokensPerMinute: afterChange(before.tokensPerMinute, change.tokensPerMinute),
+    dailyBudgetNanoUsd: afterChange(before.dailyBudgetNanoUsd, change.dailyBudgetNanoUsd),
+  });
+}
+
+export function changedKeyLimits(before: KeyLimits, change: Change<KeyLimits>): KeyLimits {
+  const budgets = present({
+    monthlyBudgetNanoUsd: afterChange(before.monthlyBudgetNanoUsd, change.monthlyBudgetNanoUsd),
+    lifetimeBudgetNanoUsd: afterChange(before.lifetimeBudgetNanoUsd, change.lifetimeBudgetNanoUsd),
+  });
+  return { ...changedLimits(before, change), ...budgets };
 }
 
 /** Limits of the columns `rpm`, `tpm` and `daily_budget_nano_usd`, which arrive as text. */
@@ -24,5 +30,15 @@ export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: st
     ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
     ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
     ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
+  };
+}
+
+/** `limits` with the budgets of the columns that only keys have. */
+export function withKeyBudgets(limits: RateLimits, monthly: string | null, lifetime: string | null): KeyLimits {
+  if (monthly === null && lifetime === null) return limits;
+  return {
+    ...limits,
+    ...(monthly === null ? {} : { monthlyBudgetNanoUsd: BigInt(monthly) }),
+    ...(lifetime === null ? {} : { lifetimeBudgetNanoUsd: BigInt(lifetime) }),
   };
 }

@@ -106,7 +106,12 @@ export interface ProviderHealth {
    */
   readonly failures: number;
   /** The last of these failures: one of a bounded set of words, never the provider's own. */
-  readonly lastFailure: { readonly result: string; readonly atMs: number } | null;
+  readonly lastFailure: {
+    readonly result: string;
+    readonly atMs: number;
+    /** Present: it was about the operator's own account at the provider. */
+    readonly account?: 'credentials' | 'funds';
+  } | null;
   /**
    * True while Envoy ejects it after failures in a row. Null if this process does not ask Envoy, or
    * got no reply.

@@ -20,6 +20,7 @@ grant execute on function charge_generations(charge[]), charge_generations(held_
   renew_epoch_after, write_request_log, log_requests(logged_request[]), log_requests(tagged_request[]), count_left_out, record_provider_attempts(provider_attempt[]),
   record_provider_attempts(costed_attempt[]), outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
+grant execute on function key_month_spend, key_lifetime_spend to gateway_process, gateway_dashboard, gateway_operator;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
@@ -42,18 +43,27 @@ grant select, insert, update, delete on known_browsers to gateway_dashboard, gat
 -- An invitation ends where its person becomes a member by another way.
 grant select, insert, update, delete on invitations to gateway_dashboard, gateway_operator;
 grant execute on function invite_pending_users to gateway_dashboard;
+-- The dashboard binds users to an issuer and follows its claim of operators; the command line undoes both.
+grant select, insert, delete on user_identities to gateway_dashboard, gateway_operator;
+grant select, insert, update, delete on used_sign_in_states to gateway_dashboard;
+-- Payments: the dashboard follows Stripe. Money enters by add_credit alone.
+grant select, insert, update on top_ups, top_up_reversals, payment_accounts to gateway_dashboard;
+grant select on top_ups, top_up_reversals, payment_accounts to gateway_operator;
 grant insert, update, delete on untrusted_proxies to gateway_dashboard;
 grant select on untrusted_proxies to gateway_dashboard, gateway_operator, gateway_process;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;
 grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens) on organizations to gateway_dashboard, gateway_operator;
-grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
+grant update (name, note, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
-grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
+grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at, reserved) on users to gateway_dashboard, gateway_operator;
+grant update (is_operator, operator_by_claim) on users to gateway_dashboard, gateway_operator;
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on change_counts to gateway_dashboard;
+-- Only the dashboard sends mail and webhooks, and signs with the secrets of receivers.
+grant select, insert, update, delete on alert_settings, alert_states, outbox, outbox_attempts to gateway_dashboard;
 -- `ledger dead-letters`: the charge goes through the function that the gateway process charges with.
 grant execute on function charge_generations(held_charge[]), charge_generations(held_charge[], text[]), charge_generations(priced_charge[]),
   charge_generations(priced_charge[], text[]), charge_generations(priced_charge[], text[], bigint[]) to gateway_operator;

@@ -1,11 +1,13 @@
 import type pg from 'pg';
-import type { Actor } from '../audit/audit.ts';
+import type { Actor, AuditAction } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
+import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
 
-export type LinkPurpose = 'invitation' | 'reset';
+/** `sign_in`: signs in once, without a password. */
+export type LinkPurpose = 'invitation' | 'reset' | 'sign_in';
 
 export interface NewPasswordLink {
   readonly userId: string;
@@ -28,11 +30,18 @@ export interface PasswordLink {
   readonly expiresAtMs: number;
 }
 
-const LIVES_FOR = "case $2::text when 'invitation' then interval '7 days' else interval '24 hours' end";
+const LIVES_FOR =
+  "case $2::text when 'invitation' then interval '7 days' when 'sign_in' then interval '15 minutes' else interval '24 hours' end";
+
+const ACTION = {
+  invitation: 'user.invited',
+  reset: 'user.reset',
+  sign_in: 'user.sign_in_link',
+} as const satisfies Record<LinkPurpose, AuditAction>;
 
 const LOCK_USER: Statement = {
   name: 'lock_user_of_link',
-  text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
+  text: `select u.email, not ${IS_INVITED} as has_account, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`,
 };
 /** Deletes the user's former links, and expired ones of others. */
@@ -60,39 +69,35 @@ const LOCK_HOLDER: Statement = {
 const TAKE: Statement = {
   name: 'take_password_link',
   text: `delete from password_links l using users u
-    where l.token_hash = $1 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null returning l.user_id, u.email`,
+    where l.token_hash = $1 and (l.purpose = 'sign_in') = $2 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null
+    returning l.user_id, u.email`,
 };
 
 interface LockedUser {
   readonly email: string;
-  readonly has_password: boolean;
+  readonly has_account: boolean;
   readonly disabled: boolean;
 }
 
-/** Creates an operator's link. Its holder becomes that user. */
+/**
+ * Creates an operator's link. Its holder becomes that user. Without an actor it is the link of a
+ * mail, and replaces one that has its event.
+ */
 export async function createPasswordLink(
   pool: pg.Pool,
   { userId, purpose, tokenHash }: NewPasswordLink,
-  by: Actor,
+  by: Actor | undefined,
 ): Promise<CreateLinkResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateLinkResult> => {
     const [user] = await run<LockedUser>(client, LOCK_USER, [userId]);
     if (!user) return { kind: 'unknown_user' };
     if (user.disabled) return { kind: 'disabled' };
-    if (purpose === 'invitation' && user.has_password) return { kind: 'has_password' };
+    if (purpose === 'invitation' && user.has_account) return { kind: 'has_password' };
     await run(client, FORGET, [userId]);
     const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
     if (!row) throw new Error('an inserted link did not come back');
-    await addAuditEvent(
-      client,
-      {
-        action: purpose === 'invitation' ? 'user.invited' : 'user.reset',
-        subjectId: userId,
-        subjectName: user.email,
-        changes: {},
-      },
-      by,
-    );
+    const event = { action: ACTION[purpose], subjectId: userId, subjectName: user.email, changes: {} };
+    if (by !== undefined) await addAuditEvent(client, event, by);
     return { kind: 'created', expiresAtMs: row.expires_ms };
   });
 }
@@ -117,10 +122,19 @@ export async function redeemPasswordLink(
 ): Promise<{ readonly userId: string } | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
     await run(client, LOCK_HOLDER, [tokenHash]);
-    const [row] = await run<{ user_id: string; email: string }>(client, TAKE, [tokenHash]);
+    const [row] = await run<{ user_id: string; email: string }>(client, TAKE, [tokenHash, false]);
     if (!row) return undefined;
     const { user_id: userId, email } = row;
     await storePassword(client, userId, passwordHash, { actor: email, userId, address });
     return { userId };
   });
+}
+
+/** Uses up a link that signs in without a password. `undefined`: as for inspectPasswordLink. */
+export async function redeemSignInLink(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+): Promise<{ readonly userId: string } | undefined> {
+  const [row] = await run<{ user_id: string }>(pool, TAKE, [tokenHash, true]);
+  return row && { userId: row.user_id };
 }

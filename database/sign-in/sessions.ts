@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { present } from '../../core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
@@ -11,12 +12,19 @@ export interface NewSession {
   readonly userId: string;
   /**
    * Hash that the password was verified against. If the password has changed since, no session
-   * begins.
+   * begins. Absent: the user came without a password.
    */
-  readonly passwordHash: string;
+  readonly passwordHash?: string;
+  /** Default: by a password. */
+  readonly beganBy?: SessionStart;
   readonly address: string;
   readonly userAgent?: string;
 }
+
+export type SessionStart =
+  | { readonly by: 'link' }
+  /** The ID token is absent if it is too long to keep. The user proved himself at `provedAtMs`. */
+  | { readonly by: 'issuer'; readonly issuer: string; readonly provedAtMs: number; readonly idToken?: string };
 
 export interface SessionRecord {
   readonly id: string;
@@ -41,7 +49,11 @@ export interface SignedIn {
    * most.
    */
   readonly invitations: readonly Invitation[];
-  /** Since the password was given for this session. */
+  /** How the session began. */
+  readonly beganBy: 'password' | 'link' | 'issuer';
+  /** The issuer at which it began. */
+  readonly issuer?: string;
+  /** Since the password was given for this session, or the user proved himself at the issuer. */
   readonly passwordAgeMs: number;
   /** True if a command line set the password, so another person knows it. */
   readonly passwordHandedOut: boolean;
@@ -86,11 +98,13 @@ const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${millisec
 
 const ENTER: Statement = {
   name: 'note_sign_in',
-  text: 'update users set last_signed_in_at = now() where id = $1 and password_hash = $2 and disabled_at is null returning email',
+  text: 'update users set last_signed_in_at = now() where id = $1 and ($2::text is null or password_hash = $2) and disabled_at is null returning email',
 };
 const INSERT: Statement = {
   name: 'insert_session',
-  text: `insert into sessions (token_hash, id, user_id, expires_at, address, user_agent) values ($1, $2, $3, now() + $6::float8 * interval '1 millisecond', $4, $5)`,
+  text: `insert into sessions (token_hash, id, user_id, expires_at, address, user_agent, began_by, issuer, id_token, password_at)
+    values ($1, $2, $3, now() + $6::float8 * interval '1 millisecond', $4, $5, $7, $8, $9,
+      least(now(), coalesce(to_timestamp($10::float8 / 1000), now())))`,
 };
 const FORGET: Statement = {
   name: 'forget_sessions',
@@ -103,9 +117,11 @@ const FORGET_EXPIRED: Statement = {
   text: `delete from sessions where id in (
       select id from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`,
 };
+/** An issuer that made somebody an operator has no say in a sign-in by password. */
+const IS_OPERATOR = `u.is_operator and not (u.operator_by_claim and s.began_by = 'password')`;
 const FIND: Statement = {
   name: 'find_session',
-  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, u.is_operator, u.password_handed_out,
+  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, ${IS_OPERATOR} as is_operator, u.password_handed_out, s.began_by, s.issuer,
       (extract(epoch from now() - s.password_at) * 1000)::float8 as password_age_ms, ${MEMBERSHIPS}, ${INVITATIONS}
     from sessions s join users u on u.id = s.user_id
     where s.token_hash = $3 and u.disabled_at is null and ${LIVES}`,
@@ -124,7 +140,7 @@ const NOTE_PASSWORD: Statement = {
 };
 const DELETE: Statement = {
   name: 'delete_session',
-  text: 'delete from sessions where user_id = $1 and id = $2 returning id',
+  text: 'delete from sessions where user_id = $1 and id = $2 returning issuer, id_token',
 };
 
 interface SessionRow {
@@ -145,6 +161,8 @@ interface SignedInRow extends SessionRow {
   readonly invitations: Invitation[];
   readonly password_age_ms: number;
   readonly password_handed_out: boolean;
+  readonly began_by: SignedIn['beganBy'];
+  readonly issuer: string | null;
 }
 
 /**
@@ -156,11 +174,18 @@ export async function createSession(
   session: NewSession,
   { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
 ): Promise<boolean> {
-  const { id, tokenHash, userId, passwordHash, address, userAgent } = session;
+  const { id, tokenHash, userId, passwordHash, address, userAgent, beganBy } = session;
+  const atIssuer = beganBy?.by === 'issuer' ? beganBy : undefined;
   return inTransaction(pool, 'begin', async (client) => {
-    const [entered] = await run<{ email: string }>(client, ENTER, [userId, passwordHash]);
+    const [entered] = await run<{ email: string }>(client, ENTER, [userId, passwordHash ?? null]);
     if (!entered) return false;
-    await run(client, INSERT, [tokenHash, id, userId, address, userAgent ?? null, absoluteMs]);
+    const start = [
+      beganBy?.by ?? 'password',
+      atIssuer?.issuer ?? null,
+      atIssuer?.idToken ?? null,
+      atIssuer?.provedAtMs ?? null,
+    ];
+    await run(client, INSERT, [tokenHash, id, userId, address, userAgent ?? null, absoluteMs, ...start]);
     await run(client, FORGET, [idleMs, absoluteMs, userId]);
     await run(client, FORGET_EXPIRED, []);
     await addSessionEvent(client, 'user.signed_in', userId, entered.email, address);
@@ -185,6 +210,8 @@ export async function findSession(
     invitations: row.invitations,
     passwordAgeMs: row.password_age_ms,
     passwordHandedOut: row.password_handed_out,
+    beganBy: row.began_by,
+    ...(row.issuer === null ? {} : { issuer: row.issuer }),
   };
 }
 
@@ -202,18 +229,24 @@ export async function notePassword(pool: pg.Pool, sessionId: string): Promise<vo
   await run(pool, NOTE_PASSWORD, [sessionId]);
 }
 
-/** `false`: the user has no such session. */
+/** A session that ended, as its issuer knows it. */
+export interface EndedSession {
+  readonly issuer?: string;
+  readonly idToken?: string;
+}
+
+/** `undefined`: the user has no such session. */
 export async function deleteSession(
   pool: pg.Pool,
   { id: userId, email }: SignedIn['user'],
   sessionId: string,
   address: string,
-): Promise<boolean> {
+): Promise<EndedSession | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
-    const ended = await run(client, DELETE, [userId, sessionId]);
-    if (ended.length === 0) return false;
+    const [ended] = await run<{ issuer: string | null; id_token: string | null }>(client, DELETE, [userId, sessionId]);
+    if (!ended) return undefined;
     await addSessionEvent(client, 'user.signed_out', userId, email, address);
-    return true;
+    return present({ issuer: ended.issuer ?? undefined, idToken: ended.id_token ?? undefined });
   });
 }
 

@@ -16,7 +16,7 @@ export interface UserRecord {
   readonly id: string;
   readonly email: string;
   readonly isOperator: boolean;
-  /** Has not set a password yet. */
+  /** Has not set a password, nor signed in at an issuer. */
   readonly invited: boolean;
   readonly disabledAtMs?: number;
   readonly createdAtMs: number;
@@ -35,6 +35,10 @@ export interface UserQuery {
   readonly limit: number;
 }
 
+/** True of `users u` who never signed in: no password, and bound to no issuer. */
+export const IS_INVITED =
+  '(u.password_hash is null and not exists (select from user_identities i where i.user_id = u.id))';
+
 /** Memberships of `users u`, as JSON. */
 export const MEMBERSHIPS = `coalesce((
     select json_agg(
@@ -44,7 +48,7 @@ export const MEMBERSHIPS = `coalesce((
     where m.user_id = u.id
   ), '[]') as memberships`;
 
-const SELECT = `select u.id, u.email, u.is_operator, u.password_hash is null as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
+const SELECT = `select u.id, u.email, u.is_operator, ${IS_INVITED} as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
   ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},
   (select o.name from organizations o where o.id = u.came_through) as came_through from users u`;
 const SHOW: Statement = { name: 'show_user', text: `${SELECT} where u.id = $1` };

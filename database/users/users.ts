@@ -5,7 +5,7 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from './membership-rows.ts';
-import { findUser, type MemberRole, type UserRecord } from './user-rows.ts';
+import { findUser, IS_INVITED, type MemberRole, type UserRecord } from './user-rows.ts';
 
 export interface NewUser {
   readonly id: string;
@@ -62,8 +62,8 @@ const CREDENTIALS: Statement = {
 /** Locks operators in the order of ids, so that two who disable each other do not deadlock. */
 const LOCK_OPERATORS: Statement = {
   name: 'lock_operators',
-  text: `select id, disabled_at is null and password_hash is not null as can_work
-    from users where is_operator order by id for no key update`,
+  text: `select u.id, u.disabled_at is null and not ${IS_INVITED} as can_work
+    from users u where u.is_operator order by u.id for no key update`,
 };
 const LOCK: Statement = { name: 'lock_user', text: 'select from users where id = $1 for no key update' };
 const SET_DISABLED: Statement = {
@@ -83,7 +83,10 @@ const FORGET_BROWSERS: Statement = {
   name: 'forget_known_browsers',
   text: 'delete from known_browsers where user_id = $1',
 };
-const END_LINKS: Statement = { name: 'end_password_links', text: 'delete from password_links where user_id = $1' };
+const DELETE_LINKS: Statement = {
+  name: 'delete_password_links',
+  text: 'delete from password_links where user_id = $1',
+};
 
 export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promise<CreateUserResult> {
   const { id, email, isOperator, membership } = user;
@@ -184,10 +187,21 @@ export async function storePassword(
   return true;
 }
 
-async function signOut(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
-  await run(client, END_SESSIONS, [userId, keepSessionId ?? null]);
-  await run(client, END_LINKS, [userId]);
+/** In a transaction of the caller's. Links end as well. */
+export async function signOut(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
+  await endSessions(client, userId, keepSessionId);
+  await deleteLinks(client, userId);
   await run(client, FORGET_BROWSERS, [userId]);
+}
+
+/** In a transaction of the caller's. Browsers stay known. */
+export async function endSessions(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
+  await run(client, END_SESSIONS, [userId, keepSessionId ?? null]);
+}
+
+/** In a transaction of the caller's. */
+export async function deleteLinks(client: pg.PoolClient, userId: string): Promise<void> {
+  await run(client, DELETE_LINKS, [userId]);
 }
 
 async function present(client: pg.PoolClient, id: string): Promise<UserRecord> {

@@ -1,0 +1,131 @@
+import type pg from 'pg';
+import type { NanoUsd } from '../../core/money.ts';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+
+/** Alerts that an organization wants, and its receivers. */
+export interface AlertSettings {
+  /** Absent: no alert about the balance. */
+  readonly balanceBelowNanoUsd?: NanoUsd;
+  readonly keyBudgets: boolean;
+  readonly keyExpiry: boolean;
+  readonly topUps: boolean;
+  readonly emails: readonly string[];
+  readonly webhook?: Webhook;
+}
+
+export interface Webhook {
+  readonly url: string;
+  /** `whsec_` and base64, as receivers give it to their library. */
+  readonly secret: string;
+}
+
+/** Settings of an organization that has saved none. Without a receiver nothing is sent. */
+export const NEW_ALERTS: AlertSettings = { keyBudgets: true, keyExpiry: true, topUps: true, emails: [] };
+
+const FIND: Statement = {
+  name: 'find_alert_settings',
+  text: `select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret
+    from alert_settings s where s.organization_id = $1`,
+};
+const LOCK: Statement = {
+  name: 'lock_organization_of_alerts',
+  text: 'select name from organizations where id = $1 for no key update',
+};
+const SAVE: Statement = {
+  name: 'save_alert_settings',
+  text: `insert into alert_settings (organization_id, balance_below_nano_usd, key_budgets, key_expiry, top_ups, emails, webhook_url, webhook_secret)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (organization_id) do update set balance_below_nano_usd = excluded.balance_below_nano_usd, key_budgets = excluded.key_budgets,
+      key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
+      webhook_secret = excluded.webhook_secret`,
+};
+/** Another threshold is another condition. */
+const FORGET_BALANCE: Statement = {
+  name: 'forget_balance_alert',
+  text: "delete from alert_states where organization_id = $1 and kind = 'balance.low'",
+};
+
+interface Row {
+  readonly balance: string | null;
+  readonly key_budgets: boolean;
+  readonly key_expiry: boolean;
+  readonly top_ups: boolean;
+  readonly emails: readonly string[];
+  readonly webhook_url: string | null;
+  readonly webhook_secret: string | null;
+}
+
+export async function findAlertSettings(on: pg.Pool | pg.PoolClient, organizationId: string): Promise<AlertSettings> {
+  const [row] = await run<Row>(on, FIND, [organizationId]);
+  if (row === undefined) return NEW_ALERTS;
+  const { balance, webhook_url: url, webhook_secret: secret } = row;
+  return {
+    ...(balance === null ? {} : { balanceBelowNanoUsd: BigInt(balance) }),
+    keyBudgets: row.key_budgets,
+    keyExpiry: row.key_expiry,
+    topUps: row.top_ups,
+    emails: row.emails,
+    ...(url === null || secret === null ? {} : { webhook: { url, secret } }),
+  };
+}
+
+/** `change` gets the present settings. `undefined`: there is no such organization. */
+export async function changeAlertSettings(
+  pool: pg.Pool,
+  organizationId: string,
+  change: (before: AlertSettings) => AlertSettings,
+  by: Actor,
+): Promise<AlertSettings | undefined> {
+  return inTransaction(pool, 'begin', (client) => changeHere(client, organizationId, change, by));
+}
+
+/** Sends no more alerts to an address, in the transaction that ends its membership. */
+export async function removeReceiver(
+  client: pg.PoolClient,
+  organizationId: string,
+  email: string,
+  by: Actor,
+): Promise<void> {
+  const { emails } = await findAlertSettings(client, organizationId);
+  if (!emails.includes(email)) return;
+  const without = (before: AlertSettings) => ({ ...before, emails: before.emails.filter((one) => one !== email) });
+  await changeHere(client, organizationId, without, by);
+}
+
+async function changeHere(
+  client: pg.PoolClient,
+  organizationId: string,
+  change: (before: AlertSettings) => AlertSettings,
+  by: Actor,
+): Promise<AlertSettings | undefined> {
+  const [organization] = await run<{ name: string }>(client, LOCK, [organizationId]);
+  if (organization === undefined) return undefined;
+  const before = await findAlertSettings(client, organizationId);
+  const after = change(before);
+  await run(client, SAVE, [
+    organizationId,
+    after.balanceBelowNanoUsd ?? null,
+    after.keyBudgets,
+    after.keyExpiry,
+    after.topUps,
+    after.emails,
+    after.webhook?.url ?? null,
+    after.webhook?.secret ?? null,
+  ]);
+  if (before.balanceBelowNanoUsd !== after.balanceBelowNanoUsd) await run(client, FORGET_BALANCE, [organizationId]);
+  const changes = changesBetween(auditFields(before), auditFields(after));
+  const replaced =
+    before.webhook !== undefined && after.webhook !== undefined && before.webhook.secret !== after.webhook.secret;
+  const subject = { organizationId, subjectId: organizationId, subjectName: organization.name };
+  if (!isEmpty(changes)) await addAuditEvent(client, { action: 'alerts.updated', ...subject, changes }, by);
+  if (replaced) await addAuditEvent(client, { action: 'alerts.secret_replaced', ...subject, changes: {} }, by);
+  return after;
+}
+
+/** An URL may have a token in its path: the audit log has its origin. */
+function auditFields({ webhook, ...settings }: AlertSettings) {
+  return { ...settings, webhook: webhook && new URL(webhook.url).origin };
+}

@@ -1,0 +1,90 @@
+import type pg from 'pg';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { REPORT_FRESH_MS } from '../process-reports/report.ts';
+import { isAlone } from './crossings.ts';
+import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
+
+/**
+ * Conditions for operators. Losses are one condition until an hour has none. A failure for lack of
+ * funds stays in a process's report for five minutes. Differences from the model catalogue are
+ * reported again when they change, at most once a day each: dashboards with different files would
+ * report in turns.
+ */
+const CROSS: Statement = {
+  name: 'cross_operator_alerts',
+  text: `with fresh as materialized (
+      select report from gateway_processes where reported_at > now() - ${REPORT_FRESH_MS} * interval '1 millisecond'
+    ), current as materialized (
+      select 'ledger.losses' as kind, '' as subject, jsonb_build_object('count', count(*), 'nano_usd', sum(amount_nano_usd)::text) as content
+      from losses where created_at > now() - interval '1 hour' having count(*) > 0
+      union all
+      select 'ledger.dead_letters', '', jsonb_build_object('count', count(*))
+      from (select from dead_letters where resolution is null limit 10000) d having count(*) > 0
+      union all
+      select 'spool.waiting', '', jsonb_build_object('charges', sum((report #>> '{spool,charges}')::bigint))
+      from fresh having sum((report #>> '{spool,charges}')::bigint) > 0
+      union all
+      select distinct 'provider.out_of_funds', left(p.key, 300), jsonb_build_object('provider', left(p.key, 300))
+      from fresh cross join jsonb_each(report -> 'providers') p where p.value #>> '{lastFailure,account}' = 'funds'
+      union all
+      select 'models.check', $1::text, jsonb_build_object('count', $2::integer, 'models', $3::text) where $1::text is not null
+    ), ended as (
+      delete from alert_states a where a.organization_id = ''
+        and not exists (select from current c where (c.kind, c.subject) = (a.kind, a.subject))
+        and (a.kind <> 'models.check' or a.since < now() - interval '1 day')
+    ), begun as (
+      insert into alert_states (organization_id, kind, subject) select '', kind, subject from current
+      on conflict do nothing returning kind, subject
+    )
+    select kind, c.content from begun join current c using (kind, subject) order by 1, subject`,
+};
+
+const RECENT_TEST: Statement = {
+  name: 'recent_test_of_operators_alerts',
+  text: `select from outbox where organization_id is null and kind = 'operators.test'
+    and created_at > now() - interval '1 minute' limit 1`,
+};
+
+/** Differences from the model catalogue, as this dashboard's configuration has them. */
+export interface ModelDifferences {
+  /** Equal for the same differences. */
+  readonly fingerprint: string;
+  readonly count: number;
+  /** Names of some models. */
+  readonly models: string;
+}
+
+/** Adds a mail for each condition that begins. Returns the number of those that are to be sent. */
+export async function reportOperatorCrossings(
+  pool: pg.Pool,
+  emails: readonly string[],
+  differences: ModelDifferences | undefined,
+): Promise<number> {
+  return inTransaction(pool, 'begin', async (client) => {
+    if (!(await isAlone(client))) return 0;
+    const crossings = await run<{ kind: string; content: MessageContent }>(client, CROSS, [
+      differences?.fingerprint ?? null,
+      differences?.count ?? null,
+      differences?.models ?? null,
+    ]);
+    const messages = crossings.flatMap((crossing) =>
+      emails.map((receiver): NewMessage => ({ ...crossing, channel: 'mail', receiver })),
+    );
+    return addMessages(client, messages);
+  });
+}
+
+/**
+ * Sends a test to every receiver of operators' alerts, once a minute. Returns the number of
+ * messages.
+ */
+export async function sendOperatorsTest(pool: pg.Pool, emails: readonly string[]): Promise<number> {
+  return inTransaction(pool, 'begin', async (client) => {
+    await lockOutbox(client, '');
+    if ((await run(client, RECENT_TEST, [])).length > 0) return 0;
+    return addMessages(
+      client,
+      emails.map((receiver): NewMessage => ({ channel: 'mail', receiver, kind: 'operators.test', content: {} })),
+    );
+  });
+}

@@ -1,0 +1,47 @@
+import type pg from 'pg';
+import type { NanoUsd } from '../../core/money.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { type AlertSettings, findAlertSettings } from './alert-settings.ts';
+import { messagesTo } from './crossings.ts';
+import { addMessages } from './outbox.ts';
+
+/** Messages of an organization that are not about a condition, but about one event. */
+
+const RECENT_TEST: Statement = {
+  name: 'recent_test_of_alerts',
+  text: `select from outbox where organization_id = $1 and kind = 'test' and created_at > now() - interval '1 minute' limit 1`,
+};
+const LOCK: Statement = {
+  name: 'lock_alert_settings',
+  text: 'select from alert_settings where organization_id = $1 for update',
+};
+
+/**
+ * Reports a top-up that failed, in the transaction that stores the failure. No effect for an
+ * organization that does not want to know.
+ */
+export async function reportFailedTopUp(
+  client: pg.PoolClient,
+  organizationId: string,
+  { amountNanoUsd, automatic }: { readonly amountNanoUsd: NanoUsd; readonly automatic: boolean },
+): Promise<void> {
+  const settings = await findAlertSettings(client, organizationId);
+  if (!settings.topUps) return;
+  const content = { amount_nano_usd: amountNanoUsd.toString(), automatic };
+  await addMessages(client, messagesTo(receiversOf(settings), { organizationId, kind: 'top_up.failed', content }));
+}
+
+/** Sends a test to every receiver, once a minute. Returns the number of messages. */
+export async function sendTest(pool: pg.Pool, organizationId: string): Promise<number> {
+  return inTransaction(pool, 'begin', async (client) => {
+    await run(client, LOCK, [organizationId]);
+    if ((await run(client, RECENT_TEST, [organizationId])).length > 0) return 0;
+    const settings = await findAlertSettings(client, organizationId);
+    const messages = messagesTo(receiversOf(settings), { organizationId, kind: 'test', content: {} });
+    return addMessages(client, messages);
+  });
+}
+
+function receiversOf({ emails, webhook }: AlertSettings) {
+  return { emails, hasWebhook: webhook !== undefined };
+}

@@ -1,0 +1,52 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+import type { Channel } from './outbox.ts';
+
+export interface DeliveryRecord {
+  readonly messageId: string;
+  readonly channel: Channel;
+  /** Address of mail, or the organization of the webhook. */
+  readonly receiver: string;
+  readonly kind: string;
+  readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
+  readonly createdAtMs: number;
+  /** Present while it waits. */
+  readonly nextAttemptAtMs?: number;
+  /** The newest ones, oldest first. */
+  readonly attempts: readonly AttemptRecord[];
+}
+
+export interface AttemptRecord {
+  readonly attempt: number;
+  readonly beganAtMs: number;
+  readonly tookMs: number | null;
+  readonly result: string | null;
+}
+
+const SHOWN = 100;
+const SHOWN_ATTEMPTS = 30;
+
+const LIST: Statement = {
+  name: 'list_outbox',
+  text: `select o.message_id as "messageId", o.channel, o.receiver, o.kind, coalesce(o.outcome, 'waiting') as state,
+      ${milliseconds('o.created_at')} as "createdAtMs",
+      case when o.finished_at is null then ${milliseconds('o.next_attempt_at')} end as "nextAttemptAtMs",
+      coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt, 'beganAtMs', ${milliseconds('a.began_at')}, 'tookMs', a.took_ms,
+        'result', a.result) order by a.attempt)
+        from (select * from outbox_attempts where outbox_id = o.id order by attempt desc limit ${SHOWN_ATTEMPTS}) a), '[]') as attempts
+    from outbox o where o.organization_id is not distinct from $1 order by o.id desc limit ${SHOWN}`,
+};
+
+/** The newest messages of the organization, newest first; without one, those of the operators. */
+export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {
+  const rows = await run<Omit<DeliveryRecord, 'nextAttemptAtMs'> & { readonly nextAttemptAtMs: number | null }>(
+    pool,
+    LIST,
+    [organizationId ?? null],
+  );
+  return rows.map(({ nextAttemptAtMs, ...row }) => ({
+    ...row,
+    ...(nextAttemptAtMs === null ? {} : { nextAttemptAtMs }),
+  }));
+}

@@ -1,0 +1,180 @@
+import type pg from 'pg';
+import { MINUTE_MS } from '../../core/clock.ts';
+import { backOffMs } from '../../core/retry/back-off.ts';
+import { countChange } from '../audit/change-counts.ts';
+import { OUTBOX_LOCK } from '../connection/advisory-locks.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+
+/**
+ * Messages that the dashboard sends: at least once, and to each receiver one after another. A
+ * message is leased to one dashboard at a time, so that several send nothing twice unless one ends
+ * in the middle.
+ */
+export type Channel = 'mail' | 'webhook';
+
+export interface NewMessage {
+  /** Absent: not about one organization. */
+  readonly organizationId?: string;
+  readonly channel: Channel;
+  /** Address of mail, or the organization whose webhook it is. */
+  readonly receiver: string;
+  readonly kind: string;
+  readonly content: MessageContent;
+}
+
+/** Plain JSON without secrets. */
+export type MessageContent = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface LeasedMessage extends NewMessage {
+  readonly id: string;
+  readonly messageId: string;
+  /** Absent: not about one organization. */
+  readonly organizationName?: string;
+  readonly createdAtMs: number;
+  /** Number of this attempt, from 1. */
+  readonly attempt: number;
+  readonly lease: string;
+}
+
+type LeasedRow = Omit<LeasedMessage, 'organizationId' | 'organizationName'> & {
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
+};
+
+/** `cancelled`: there is nothing to send any more. */
+export interface AttemptResult {
+  readonly kind: 'delivered' | 'failed' | 'cancelled';
+  /** Words of ours; never those of a receiver. */
+  readonly text: string;
+  readonly tookMs: number;
+}
+
+/**
+ * Time for which a message belongs to one dashboard. An attempt takes 40 s at most (mail), so the
+ * message is leased again only if that dashboard has ended in the middle.
+ */
+const LEASE = "interval '1 minute'";
+const DAY = "interval '1 day'";
+const GROWTH = { firstMs: 5_000, longestMs: 60 * MINUTE_MS, jitter: 0.3 };
+/** Bounds of one organization, and of the operators. */
+export const MAX_WAITING = 200;
+/** Bounds of mails of one organization to one address, which may be a stranger's. */
+export const MAX_MAILS_A_DAY = 300;
+/** Mails that a person asks for one by one. */
+export const MAX_ASKED_A_DAY = 20;
+const ASKED_FOR: readonly string[] = ['invitation', 'test'];
+const MAX_KEPT = 500;
+const KEPT_FOR = "interval '30 days'";
+
+/** Messages of one organization get their ids in the order of their commits. */
+const LOCK: Statement = { name: 'lock_outbox', text: 'select pg_advisory_xact_lock($1, hashtext($2))' };
+const INSERT: Statement = {
+  name: 'insert_outbox_message',
+  text: `insert into outbox (organization_id, channel, receiver, kind, content, finished_at, outcome)
+    select $1, $2, $3, $4, $5, case when w.full then now() end, case when w.full then 'dropped' end
+    from (select not $6 or count(*) >= ${MAX_WAITING} as full from outbox
+      where organization_id is not distinct from $1 and finished_at is null) w
+    returning outcome is null as taken`,
+};
+const FORGET: Statement = {
+  name: 'forget_outbox_messages',
+  text: `delete from outbox where organization_id is not distinct from $1 and finished_at is not null and (
+      finished_at < now() - ${KEPT_FOR}
+      or id < (select id from outbox where organization_id is not distinct from $1 order by id desc offset ${MAX_KEPT} limit 1))`,
+};
+/**
+ * Fresh messages come first: receivers that fail again and again delay no other. Organizations that
+ * share an address do not wait for each other.
+ */
+const LEASE_DUE: Statement = {
+  name: 'lease_outbox_messages',
+  text: `with due as (
+      select o.id from outbox o
+      where o.finished_at is null and o.next_attempt_at <= now() and coalesce(o.leased_until < now(), true)
+        and not exists (select from outbox e
+          where e.channel = o.channel and e.receiver = o.receiver and e.organization_id is not distinct from o.organization_id
+            and e.id < o.id and e.finished_at is null)
+      order by o.attempts, o.next_attempt_at limit $1 for update skip locked
+    ), leased as (
+      update outbox o set attempts = attempts + 1, lease = gen_random_uuid(), leased_until = now() + ${LEASE}
+      from due where o.id = due.id returning o.*
+    ), noted as (
+      insert into outbox_attempts (outbox_id, attempt) select id, attempts from leased
+    )
+    select id::text, message_id as "messageId", organization_id as "organizationId",
+      (select name from organizations n where n.id = leased.organization_id) as "organizationName", channel, receiver, kind, content,
+      ${milliseconds('created_at')} as "createdAtMs", attempts as attempt, lease from leased`,
+};
+/** No effect for a message that another dashboard has leased since. */
+const END_ATTEMPT: Statement = {
+  name: 'end_outbox_attempt',
+  text: `with held as (select id from outbox where id = $1 and lease = $2 for update), ended as (
+      update outbox o set lease = null, leased_until = null,
+        next_attempt_at = now() + $4::double precision * interval '1 millisecond',
+        finished_at = case when $3 <> 'failed' or now() >= o.created_at + ${DAY} then now() end,
+        outcome = case when $3 = 'delivered' then 'delivered' when $3 = 'cancelled' then 'dropped'
+          when now() >= o.created_at + ${DAY} then 'failed' end
+      from held where o.id = held.id
+    )
+    update outbox_attempts a set took_ms = $5, result = left($6, 300) from held where a.outbox_id = held.id and a.attempt = $7
+    returning a.attempt`,
+};
+
+/** Until the end of the transaction nobody else adds messages of the owner; `''`: of operators. */
+export async function lockOutbox(client: pg.PoolClient, owner: string): Promise<void> {
+  await run(client, LOCK, [OUTBOX_LOCK, owner]);
+}
+
+/**
+ * Adds messages in the transaction of their reason, in their order. Returns the number of those
+ * that were not dropped at once.
+ */
+export async function addMessages(client: pg.PoolClient, messages: readonly NewMessage[]): Promise<number> {
+  const owners = [...new Set(messages.map(({ organizationId = '' }) => organizationId))].sort();
+  for (const owner of owners) await lockOutbox(client, owner);
+  let taken = 0;
+  for (const message of messages) {
+    const { organizationId, channel, receiver, kind, content } = message;
+    const values = [organizationId ?? null, channel, receiver, kind, JSON.stringify(content)];
+    const [row] = await run<{ taken: boolean }>(client, INSERT, [...values, await mayBeSent(client, message)]);
+    if (row?.taken) taken += 1;
+  }
+  for (const owner of owners) await run(client, FORGET, [owner === '' ? null : owner]);
+  return taken;
+}
+
+/** Counts a mail of an organization. False: its address has got enough of them today. */
+async function mayBeSent(client: pg.PoolClient, { organizationId, channel, receiver, kind }: NewMessage) {
+  if (organizationId === undefined || channel !== 'mail') return true;
+  const count = (what: string, perDay: number) =>
+    countChange(client, { subject: `${what} ${organizationId} ${receiver}` }, { perMinute: perDay, perDay });
+  if (ASKED_FOR.includes(kind) && !(await count('asked mails', MAX_ASKED_A_DAY)).allowed) return false;
+  return (await count('mails', MAX_MAILS_A_DAY)).allowed;
+}
+
+/** False: it was dropped, because too many wait, or its address has got enough. */
+export async function addMessage(pool: pg.Pool, message: NewMessage): Promise<boolean> {
+  return inTransaction(pool, 'begin', async (client) => (await addMessages(client, [message])) === 1);
+}
+
+/** Leases the next message of receivers whose time has come. */
+export async function leaseMessages(pool: pg.Pool, atMost: number): Promise<LeasedMessage[]> {
+  const rows = await run<LeasedRow>(pool, LEASE_DUE, [atMost]);
+  return rows.map(({ organizationId, organizationName, ...row }) => ({
+    ...row,
+    ...(organizationId === null ? {} : { organizationId }),
+    ...(organizationName === null ? {} : { organizationName }),
+  }));
+}
+
+/** False: the lease had ended, and the attempt counts as one without a result. */
+export async function endAttempt(
+  pool: pg.Pool,
+  { id, lease, attempt }: Pick<LeasedMessage, 'id' | 'lease' | 'attempt'>,
+  { kind, text, tookMs }: AttemptResult,
+): Promise<boolean> {
+  const delayMs = kind === 'failed' ? backOffMs(attempt, GROWTH) : 0;
+  const rows = await run(pool, END_ATTEMPT, [id, lease, kind, delayMs, Math.round(tookMs), text, attempt]);
+  return rows.length > 0;
+}

@@ -1,0 +1,82 @@
+import type pg from 'pg';
+import { utcDay } from '../../core/clock.ts';
+import type { Columns } from '../../core/csv.ts';
+import { type KeyState, keyStateAt } from '../../core/key-state.ts';
+import { formatUsd, type NanoUsd } from '../../core/money.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { type KeyDetails, keyDetails } from './key-details.ts';
+import type { KeyRecord } from './key-records.ts';
+import { KEY_COLUMNS, type KeyRow, keyRecord } from './key-rows.ts';
+
+/** A key with its use, as the CSV files of keys have it. */
+export interface ListedKey {
+  readonly key: KeyRecord;
+  readonly state: KeyState;
+  readonly details: KeyDetails | undefined;
+}
+
+export interface KeyTableStep {
+  readonly rows: readonly ListedKey[];
+  /** Id of the last row. Absent if there are no more rows. */
+  readonly next?: string;
+}
+
+const PAGE: Statement = {
+  name: 'key_page',
+  text: `select ${KEY_COLUMNS} from keys k
+    where k.organization_id = $1 and not k.playground and ($2::text is null
+      or (k.created_at, k.id) < (select b.created_at, b.id from keys b where b.id = $2 and b.organization_id = $1))
+    order by k.created_at desc, k.id desc limit $3`,
+};
+
+/** Reads one step of the organization's keys without those of playgrounds, newest first. */
+export async function readKeyTable(
+  pool: pg.Pool,
+  {
+    organizationId,
+    before,
+    limit,
+  }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
+  nowMs: number,
+): Promise<KeyTableStep> {
+  const records = (await run<KeyRow>(pool, PAGE, [organizationId, before ?? null, limit])).map(keyRecord);
+  const ids = records.map(({ id }) => id);
+  const details = await keyDetails(pool, organizationId, ids, utcDay(nowMs), 'all_spends');
+  const last = records.length < limit ? undefined : ids.at(-1);
+  const rows = records.map((key) => ({ key, state: keyStateAt(key, nowMs), details: details.get(key.id) }));
+  return { rows, ...(last === undefined ? {} : { next: last }) };
+}
+
+/** Lists are separated by spaces, which no member of them has. An empty cell does not restrict. */
+export const KEY_CSV_COLUMNS: Columns<ListedKey> = [
+  ['key_id', ({ key }) => key.id],
+  ['name', ({ key }) => key.name],
+  ['key', ({ key }) => `sk-gw-…${key.last4}`],
+  ['member', ({ details }) => details?.creator],
+  ['status', ({ state }) => state],
+  ['created', ({ key }) => isoTime(key.createdAtMs)],
+  ['last_used', ({ details }) => isoTime(details?.lastUsedAtMs)],
+  ['last_address', ({ details }) => details?.lastAddress],
+  ['expires', ({ key }) => isoTime(key.expiresAtMs)],
+  ['revoked', ({ key }) => isoTime(key.revokedAtMs)],
+  ['scopes', ({ key }) => key.scopes.join(' ')],
+  ['models', ({ key }) => key.models?.join(' ')],
+  ['addresses', ({ key }) => key.ipRanges?.join(' ')],
+  ['rpm', ({ key }) => key.limits.requestsPerMinute],
+  ['tpm', ({ key }) => key.limits.tokensPerMinute],
+  ['daily_budget_usd', ({ key }) => usd(key.limits.dailyBudgetNanoUsd)],
+  ['monthly_budget_usd', ({ key }) => usd(key.limits.monthlyBudgetNanoUsd)],
+  ['lifetime_budget_usd', ({ key }) => usd(key.limits.lifetimeBudgetNanoUsd)],
+  ['spent_today_usd', ({ details }) => usd(details?.spentTodayNanoUsd)],
+  ['spent_this_month_usd', ({ details }) => usd(details?.spentThisMonthNanoUsd)],
+  ['spent_in_lifetime_usd', ({ details }) => usd(details?.spentInLifetimeNanoUsd)],
+  ['note', ({ key }) => key.note],
+];
+
+function isoTime(atMs: number | undefined): string | undefined {
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}
+
+function usd(nanoUsd: NanoUsd | undefined): string | undefined {
+  return nanoUsd === undefined ? undefined : formatUsd(nanoUsd);
+}

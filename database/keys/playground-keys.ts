@@ -1,0 +1,63 @@
+import type pg from 'pg';
+import type { RateLimits } from '../../core/principal.ts';
+import type { Actor } from '../audit/audit.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { IS_ACTIVE } from './key-lookup.ts';
+import type { KeyRecord, NewKey } from './key-records.ts';
+import { insertKey, lockOrganization } from './key-rows.ts';
+import { revokeHere } from './revoke-keys.ts';
+
+/** A signed-in user as the actor. */
+export type Member = Actor & { readonly userId: string };
+
+/** Two dashboards that make a key for the same user take turns. */
+const LOCK_MAKER: Statement = {
+  name: 'lock_playground_maker',
+  text: 'select from users where id = $1 for no key update',
+};
+const LIVING: Statement = {
+  name: 'living_playground_keys',
+  text: `select k.id from keys k
+    where k.organization_id = $1 and k.created_by = $2 and k.playground and ${IS_ACTIVE} order by k.id`,
+};
+
+/**
+ * Makes the key of a user's playground in an organization. A user has one at most: the living one
+ * is revoked. Limits above the organization's are lowered to them. `undefined`: no such
+ * organization.
+ */
+export async function createPlaygroundKey(
+  pool: pg.Pool,
+  key: Omit<NewKey, 'playground'>,
+  by: Member,
+): Promise<KeyRecord | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    await run(client, LOCK_MAKER, [by.userId]);
+    const organization = await lockOrganization(client, key.organizationId);
+    if (!organization) return undefined;
+    const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
+    await revokeHere(client, { ids: living.map(({ id }) => id) }, by);
+    const limits = lowered(key.limits, organization.limits);
+    return insertKey(client, { ...key, limits, playground: true }, by);
+  });
+}
+
+/** An absent limit of the key stays absent: that of the organization holds in any case. */
+function lowered(ofKey: RateLimits, ofOrganization: RateLimits): RateLimits {
+  return {
+    ...smaller('requestsPerMinute', ofKey, ofOrganization),
+    ...smaller('tokensPerMinute', ofKey, ofOrganization),
+    ...smaller('dailyBudgetNanoUsd', ofKey, ofOrganization),
+  };
+}
+
+function smaller<Limit extends keyof RateLimits>(
+  limit: Limit,
+  ofKey: RateLimits,
+  ofOrganization: RateLimits,
+): RateLimits {
+  const wanted = ofKey[limit];
+  const most = ofOrganization[limit];
+  if (wanted === undefined) return {};
+  return { [limit]: most !== undefined && most < wanted ? most : wanted };
+}

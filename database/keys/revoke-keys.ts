@@ -1,0 +1,78 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvents } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import type { KeyRecord } from './key-records.ts';
+import { KEY_COLUMNS, type KeyRow, keyRecord, keySubject } from './key-rows.ts';
+
+/** Most keys that are revoked in one transaction. An organization has as many usable keys. */
+export const MOST_REVOKED_AT_ONCE = 1_000;
+
+export interface Revocation {
+  readonly ids: readonly string[];
+  /** Keys of other organizations are unknown. Absent: of any organization. */
+  readonly organizationId?: string;
+  /** One key that is not allowed keeps all of them. Absent: every key is allowed. */
+  readonly allows?: (key: KeyRecord) => boolean;
+}
+
+export type RevokeKeysResult =
+  /** All keys in the order of the ids, with those that were revoked before. */
+  | { readonly kind: 'revoked'; readonly keys: readonly KeyRecord[]; readonly newlyRevoked: number }
+  | { readonly kind: 'unknown_key'; readonly id: string }
+  | { readonly kind: 'not_allowed'; readonly key: KeyRecord };
+
+/** Locks in one order, so that two such changes cannot deadlock. */
+const LOCK: Statement = {
+  name: 'lock_keys',
+  text: `select ${KEY_COLUMNS} from keys k
+    where k.id = any ($1) and k.organization_id = coalesce($2, k.organization_id) order by k.id for no key update`,
+};
+const REVOKE: Statement = {
+  name: 'revoke_keys',
+  text: `update keys k set revoked_at = now(), revocation_decided_at = now() where k.id = any ($1) returning ${KEY_COLUMNS}`,
+};
+
+/** Revokes all of the keys or none, with an audit event for each that was not revoked before. */
+export async function revokeKeys(pool: pg.Pool, revocation: Revocation, by: Actor): Promise<RevokeKeysResult> {
+  return inTransaction(pool, 'begin', (client) => revokeHere(client, revocation, by));
+}
+
+/** The same for one key, `undefined` if there is no such key. */
+export async function revokeKey(
+  pool: pg.Pool,
+  id: string,
+  by: Actor,
+  organizationId: string | undefined,
+): Promise<KeyRecord | undefined> {
+  const here = organizationId === undefined ? {} : { organizationId };
+  const result = await revokeKeys(pool, { ids: [id], ...here }, by);
+  return result.kind === 'revoked' ? result.keys[0] : undefined;
+}
+
+/** Revokes keys within the caller's transaction. */
+export async function revokeHere(
+  client: pg.PoolClient,
+  { ids, organizationId, allows = () => true }: Revocation,
+  by: Actor,
+): Promise<RevokeKeysResult> {
+  const locked = (await run<KeyRow>(client, LOCK, [ids, organizationId ?? null])).map(keyRecord);
+  const known = new Map(locked.map((key) => [key.id, key]));
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) return { kind: 'unknown_key', id: unknown };
+  const forbidden = locked.find((key) => !allows(key));
+  if (forbidden) return { kind: 'not_allowed', key: forbidden };
+  const before = locked.filter(({ revoked }) => !revoked);
+  if (before.length > 0) {
+    const rows = await run<KeyRow>(client, REVOKE, [before.map(({ id }) => id)]);
+    for (const row of rows) known.set(row.id, keyRecord(row));
+    const events = before.map((key) => {
+      const revokedAtMs = known.get(key.id)?.revokedAtMs;
+      const changes = changesBetween({ revokedAtMs: key.revokedAtMs }, { revokedAtMs });
+      return { action: 'key.revoked', ...keySubject(key), changes } as const;
+    });
+    await addAuditEvents(client, events, by);
+  }
+  return { kind: 'revoked', keys: ids.flatMap((id) => known.get(id) ?? []), newlyRevoked: before.length };
+}

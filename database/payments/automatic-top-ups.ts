@@ -1,0 +1,99 @@
+import type pg from 'pg';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { failing, failTopUps } from './failing-top-ups.ts';
+
+/**
+ * An automatic top-up that Stripe is to be asked for, again with the same id until it has answered.
+ */
+export interface DueTopUp {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly amountCents: bigint;
+  readonly customerId: string;
+  readonly paymentMethodId: string;
+}
+
+/** The card of `payment_accounts p` may be charged. */
+const MAY_CHARGE = `p.automatic and p.stopped_at is null and p.payment_method_id is not null
+      and not exists (select from organizations o where o.id = p.organization_id and o.suspended_at is not null)`;
+/** Sessions are in UTC. */
+const WITHIN_DAY = `p.amount_cents + coalesce((
+        select sum(t.amount_cents) from top_ups t
+        where t.organization_id = p.organization_id and t.automatic and t.state in ('open', 'paid') and t.created_at >= date_trunc('day', now())
+      ), 0) <= p.daily_cents`;
+/**
+ * Candidates; each is looked at again under its lock. Those that have had their day are none, or
+ * some of them would take all places.
+ */
+const CANDIDATES: Statement = {
+  name: 'automatic_top_up_candidates',
+  text: `select p.organization_id from payment_accounts p join accounts a on a.organization_id = p.organization_id
+    where ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
+      and not exists (select from top_ups t where t.organization_id = p.organization_id and t.automatic and t.state = 'open')
+    limit 100`,
+};
+/** Another process that looks at the same organization is left to it. */
+const LOCK: Statement = {
+  name: 'lock_automatic_top_up',
+  text: `select from payment_accounts where organization_id = $1 for update skip locked`,
+};
+/** In a statement after the lock, so that it sees what was committed before. */
+const BEGIN: Statement = {
+  name: 'begin_automatic_top_up',
+  text: `insert into top_ups (id, organization_id, automatic, amount_cents)
+    select $2, p.organization_id, true, p.amount_cents from payment_accounts p
+    join accounts a on a.organization_id = p.organization_id
+    where p.organization_id = $1 and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
+    on conflict do nothing returning id`,
+};
+/**
+ * Takes those that no process has asked for within the last minute, while their cards may be
+ * charged: since they began a person may have acted, or a payment may have been disputed.
+ */
+const TAKE: Statement = {
+  name: 'take_automatic_top_ups',
+  text: `update top_ups t set asked_at = now() from payment_accounts p
+    where p.organization_id = t.organization_id and t.id in (
+      select t.id from top_ups t join payment_accounts p on p.organization_id = t.organization_id
+      where t.automatic and t.state = 'open' and t.payment_intent_id is null and ${MAY_CHARGE}
+        and (t.asked_at is null or t.asked_at < now() - interval '1 minute')
+      order by t.id limit 20 for update of t skip locked)
+    returning t.id, t.organization_id, t.amount_cents, p.customer_id, p.payment_method_id`,
+};
+/** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
+const GIVE_UP = failing(
+  'give_up_automatic_top_ups',
+  "automatic and payment_intent_id is null and created_at < now() - interval '23 hours'",
+);
+const NO_ANSWER = 'Stripe did not answer for a day.';
+const FAIL = failing('fail_automatic_top_up', 'id = $2');
+
+/**
+ * Begins top-ups of organizations whose balance is below their threshold. Makes ids with `newId`.
+ */
+export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string): Promise<void> {
+  for (const { organization_id: id } of await run<{ organization_id: string }>(pool, CANDIDATES, [])) {
+    await inTransaction(pool, 'begin', async (client) => {
+      const locked = await run(client, LOCK, [id]);
+      if (locked.length > 0) await run(client, BEGIN, [id, newId()]);
+    });
+  }
+}
+
+/** Top-ups that Stripe is to be asked for now. No other process gets them within a minute. */
+export async function takeDueTopUps(pool: pg.Pool): Promise<readonly DueTopUp[]> {
+  await failTopUps(pool, GIVE_UP, [NO_ANSWER]);
+  const rows = await run<Readonly<Record<string, string>>>(pool, TAKE, []);
+  return rows.map((row) => ({
+    id: row.id ?? '',
+    organizationId: row.organization_id ?? '',
+    amountCents: BigInt(row.amount_cents ?? 0),
+    customerId: row.customer_id ?? '',
+    paymentMethodId: row.payment_method_id ?? '',
+  }));
+}
+
+/** Stripe refused to charge the card: nothing more is tried until a person acts. */
+export async function failAutomaticTopUp(pool: pg.Pool, topUpId: string, reason: string): Promise<void> {
+  await failTopUps(pool, FAIL, [reason, topUpId]);
+}

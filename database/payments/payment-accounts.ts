@@ -1,0 +1,193 @@
+import type pg from 'pg';
+import { type NanoUsd, nanoUsdOfCents } from '../../core/money.ts';
+import { type Actor, STRIPE } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+
+/** Customer of Stripe, card and settings of an organization. */
+export interface PaymentAccount {
+  readonly customerId: string;
+  /** Such as `visa 4242`. */
+  readonly card?: string;
+  readonly automatic?: AutomaticTopUp;
+  /** A failed automatic top-up; nothing is tried until a person acts. */
+  readonly stopped?: { readonly atMs: number; readonly reason: string };
+}
+
+export interface AutomaticTopUp {
+  /** Balance below which a top-up begins. */
+  readonly belowNanoUsd: NanoUsd;
+  readonly amountCents: bigint;
+  /** Most for one UTC day. */
+  readonly dailyCents: bigint;
+}
+
+export interface SavedCard {
+  readonly customerId: string;
+  readonly paymentMethodId: string;
+  readonly card: string;
+  /** When it was saved, by Stripe's clock. */
+  readonly savedAtMs: number;
+}
+
+const COLUMNS = `p.customer_id, p.card, p.automatic, p.below_nano_usd, p.amount_cents, p.daily_cents, p.failure,
+  ${milliseconds('p.stopped_at')} as stopped_ms`;
+const FIND: Statement = {
+  name: 'find_payment_account',
+  text: `select ${COLUMNS} from payment_accounts p where p.organization_id = $1`,
+};
+const LOCK: Statement = {
+  name: 'lock_payment_account',
+  text: `select ${COLUMNS}, o.name from payment_accounts p join organizations o on o.id = p.organization_id
+    where p.organization_id = $1 for update of p`,
+};
+const OPEN: Statement = {
+  name: 'open_payment_account',
+  text: 'insert into payment_accounts (organization_id, customer_id) values ($1, $2) on conflict (organization_id) do nothing',
+};
+const CLOSE: Statement = {
+  name: 'close_payment_account',
+  text: 'delete from payment_accounts where organization_id = $1 and customer_id = $2',
+};
+const OWNER: Statement = {
+  name: 'organization_of_customer',
+  text: 'select organization_id as id from payment_accounts where customer_id = $1',
+};
+/** A card that was saved before the present one does not replace it, whenever its event arrives. */
+const SAVE_CARD: Statement = {
+  name: 'save_card',
+  text: `update payment_accounts
+    set payment_method_id = $2, card = $3, card_saved_at = to_timestamp($4::double precision / 1000), stopped_at = null, failure = null
+    where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`,
+};
+/** The time stays, so that a late event of the card does not bring it back. */
+const FORGET_CARD: Statement = {
+  name: 'forget_card',
+  text: `update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()
+    where organization_id = $1`,
+};
+const END_OPEN: Statement = {
+  name: 'end_open_automatic_top_up',
+  text: `update top_ups set state = 'failed', failure = $2
+    where organization_id = $1 and automatic and state = 'open' and payment_intent_id is null`,
+};
+const SET: Statement = {
+  name: 'set_automatic_top_up',
+  text: `update payment_accounts
+    set automatic = $2, below_nano_usd = coalesce($3, below_nano_usd), amount_cents = coalesce($4, amount_cents),
+      daily_cents = coalesce($5, daily_cents), stopped_at = null, failure = null
+    where organization_id = $1`,
+};
+
+interface AccountRow {
+  readonly customer_id: string;
+  readonly card: string | null;
+  readonly automatic: boolean;
+  readonly below_nano_usd: string | null;
+  readonly amount_cents: string | null;
+  readonly daily_cents: string | null;
+  readonly failure: string | null;
+  readonly stopped_ms: number | null;
+}
+
+export async function findPaymentAccount(pool: pg.Pool, organizationId: string): Promise<PaymentAccount | undefined> {
+  const [row] = await run<AccountRow>(pool, FIND, [organizationId]);
+  return row && accountOf(row);
+}
+
+/** Keeps the customer of whichever process was first. */
+export async function openPaymentAccount(
+  pool: pg.Pool,
+  organizationId: string,
+  customerId: string,
+): Promise<PaymentAccount> {
+  await run(pool, OPEN, [organizationId, customerId]);
+  const account = await findPaymentAccount(pool, organizationId);
+  if (!account) throw new Error('a payment account vanished');
+  return account;
+}
+
+/** Forgets a customer that Stripe does not have, with its card and settings. */
+export async function closePaymentAccount(pool: pg.Pool, organizationId: string, customerId: string): Promise<void> {
+  await change(pool, organizationId, { actor: STRIPE }, async (client) => {
+    await run(client, END_OPEN, [organizationId, 'Stripe does not have the card any more.']);
+    await run(client, CLOSE, [organizationId, customerId]);
+  });
+}
+
+export async function saveCard(pool: pg.Pool, { customerId, paymentMethodId, card, savedAtMs }: SavedCard) {
+  const [owner] = await run<{ id: string }>(pool, OWNER, [customerId]);
+  if (!owner) return;
+  const values = [customerId, paymentMethodId, card, savedAtMs];
+  await change(pool, owner.id, { actor: STRIPE }, (client) => run(client, SAVE_CARD, values));
+}
+
+/** Ends automatic top-up, too. */
+export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<void> {
+  await change(pool, organizationId, by, async (client) => {
+    await run(client, FORGET_CARD, [organizationId]);
+    await run(client, END_OPEN, [organizationId, 'The card was removed.']);
+  });
+}
+
+/**
+ * `undefined` ends it. Also lets it go on after a failure. False: there is no saved card to charge.
+ */
+export async function setAutomaticTopUp(
+  pool: pg.Pool,
+  organizationId: string,
+  settings: AutomaticTopUp | undefined,
+  by: Actor,
+): Promise<boolean> {
+  return change(pool, organizationId, by, async (client, { card }) => {
+    if (settings !== undefined && card === undefined) return;
+    const { belowNanoUsd = null, amountCents = null, dailyCents = null } = settings ?? {};
+    await run(client, SET, [organizationId, settings !== undefined, belowNanoUsd, amountCents, dailyCents]);
+    if (settings === undefined) await run(client, END_OPEN, [organizationId, 'Automatic top-up was turned off.']);
+  }).then((after) => settings === undefined || after?.automatic !== undefined);
+}
+
+async function change(
+  pool: pg.Pool,
+  organizationId: string,
+  by: Actor,
+  work: (client: pg.PoolClient, before: PaymentAccount) => Promise<unknown>,
+): Promise<PaymentAccount | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const [row] = await run<AccountRow & { name: string }>(client, LOCK, [organizationId]);
+    if (!row) return undefined;
+    const before = accountOf(row);
+    await work(client, before);
+    const [after] = await run<AccountRow>(client, LOCK, [organizationId]);
+    const changes = changesBetween(fieldsOf(before), after ? fieldsOf(accountOf(after)) : {});
+    const subject = { organizationId, subjectId: organizationId, subjectName: row.name };
+    if (!isEmpty(changes))
+      await addAuditEvent(client, { action: 'organization.automatic_top_up', ...subject, changes }, by);
+    return after && accountOf(after);
+  });
+}
+
+function fieldsOf({ card, automatic, stopped }: PaymentAccount) {
+  return {
+    card,
+    belowNanoUsd: automatic?.belowNanoUsd,
+    amountNanoUsd: automatic && nanoUsdOfCents(automatic.amountCents),
+    dailyNanoUsd: automatic && nanoUsdOfCents(automatic.dailyCents),
+    stoppedAtMs: stopped?.atMs,
+  };
+}
+
+function accountOf(row: AccountRow): PaymentAccount {
+  const { below_nano_usd: below, amount_cents: amount, daily_cents: daily } = row;
+  const isOn = row.automatic && below !== null && amount !== null && daily !== null;
+  return {
+    customerId: row.customer_id,
+    ...(row.card === null ? {} : { card: row.card }),
+    ...(isOn
+      ? { automatic: { belowNanoUsd: BigInt(below), amountCents: BigInt(amount), dailyCents: BigInt(daily) } }
+      : {}),
+    ...(row.stopped_ms === null ? {} : { stopped: { atMs: row.stopped_ms, reason: row.failure ?? 'unknown' } }),
+  };
+}

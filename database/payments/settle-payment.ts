@@ -1,0 +1,162 @@
+import type pg from 'pg';
+import { nanoUsdOfCents } from '../../core/money.ts';
+import { reportFailedTopUp } from '../alerts/organization-messages.ts';
+import { STRIPE } from '../audit/audit.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { isTaken } from '../connection/unavailable.ts';
+import { addCredit } from '../organizations/add-credit.ts';
+import type { PaymentFacts, Reversal, SettledPayment } from './payment-facts.ts';
+
+/**
+ * The only way of paid money into the ledger, and of money that was given back out of it. Facts are
+ * compared with what is booked, and each difference becomes one entry, so that it does not matter
+ * how often or in which order events arrive.
+ */
+
+const BEGIN_READ: Statement = {
+  name: 'begin_read_of_payment',
+  text: 'update top_ups set reads_begun = reads_begun + 1 where id = $1 returning reads_begun as number',
+};
+const LOCK: Statement = {
+  name: 'lock_top_up',
+  text: `select t.organization_id, t.automatic, t.amount_cents, t.state, t.payment_intent_id, t.reads_applied, o.name
+    from top_ups t join organizations o on o.id = t.organization_id where t.id = $1 for update of t`,
+};
+const APPLY: Statement = {
+  name: 'apply_payment',
+  text: `update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then failure else $3 end,
+      payment_intent_id = $4, receipt_url = coalesce($5, receipt_url), reads_applied = $6,
+      paid_at = case when $2 = 'paid' then coalesce(paid_at, now()) end
+    where id = $1`,
+};
+const REFUSE: Statement = {
+  name: 'refuse_payment',
+  text: `update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3 where id = $1`,
+};
+const STOP: Statement = {
+  name: 'stop_automatic_top_up',
+  text: `update payment_accounts set stopped_at = now(), failure = $2
+    where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`,
+};
+/** Otherwise automatic top-up would charge again what was just given back. */
+const STOP_AFTER_REVERSAL: Statement = {
+  name: 'stop_after_reversal',
+  text: `update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
+    where organization_id = $1 and stopped_at is null`,
+};
+const REVERSALS: Statement = {
+  name: 'reversals_of_top_up',
+  text: 'select id, amount_cents, entries from top_up_reversals where top_up_id = $1',
+};
+const KEEP_REVERSAL: Statement = {
+  name: 'keep_reversal',
+  text: `insert into top_up_reversals (id, top_up_id, kind, amount_cents, entries) values ($1, $2, $3, $4, 1)
+    on conflict (id) do update set amount_cents = excluded.amount_cents, entries = top_up_reversals.entries + 1`,
+};
+
+interface TopUpRow {
+  readonly organization_id: string;
+  readonly automatic: boolean;
+  readonly amount_cents: string;
+  readonly state: string;
+  readonly payment_intent_id: string | null;
+  readonly reads_applied: string;
+  readonly name: string;
+}
+
+const BY_STRIPE = { actor: STRIPE };
+
+/** The number of a read of Stripe that begins now. `undefined`: there is no such top-up. */
+export async function beginRead(pool: pg.Pool, topUpId: string): Promise<bigint | undefined> {
+  const [row] = await run<{ number: string }>(pool, BEGIN_READ, [topUpId]);
+  return row && BigInt(row.number);
+}
+
+/** Applies what the read with that number has found. */
+export async function settlePayment(pool: pg.Pool, facts: PaymentFacts, readNumber: bigint): Promise<SettledPayment> {
+  try {
+    return await inTransaction(pool, 'begin', (client) => settle(client, facts, readNumber));
+  } catch (error) {
+    if (!isTaken(error, 'credit_references_pkey')) throw error;
+    const reason = 'The payment was booked for another organization before.';
+    await run(pool, REFUSE, [facts.topUpId, reason, readNumber]);
+    return { kind: 'refused', reason };
+  }
+}
+
+async function settle(client: pg.PoolClient, facts: PaymentFacts, readNumber: bigint): Promise<SettledPayment> {
+  const { topUpId, paymentIntentId, outcome } = facts;
+  const [row] = await run<TopUpRow>(client, LOCK, [topUpId]);
+  if (!row) return { kind: 'unknown' };
+  if (readNumber <= BigInt(row.reads_applied)) return { kind: 'outdated' };
+  const reason = mismatch(row, facts);
+  if (reason !== undefined) {
+    await run(client, REFUSE, [topUpId, reason, readNumber]);
+    return { kind: 'refused', reason };
+  }
+  const failure = outcome.kind === 'failed' ? outcome.reason : null;
+  const receiptUrl = outcome.kind === 'paid' ? outcome.receiptUrl : undefined;
+  await run(client, APPLY, [topUpId, outcome.kind, failure, paymentIntentId, receiptUrl ?? null, readNumber]);
+  // Once: a person may have acted since.
+  if (outcome.kind === 'failed' && row.state !== 'failed') {
+    await run(client, STOP, [topUpId, outcome.reason]);
+    const amountNanoUsd = nanoUsdOfCents(BigInt(row.amount_cents));
+    await reportFailedTopUp(client, row.organization_id, { amountNanoUsd, automatic: row.automatic });
+  }
+  if (outcome.kind !== 'paid') return { kind: 'settled', entries: 0 };
+  const organization = { id: row.organization_id, name: row.name };
+  const paid = await addCredit(
+    client,
+    organization,
+    { amountNanoUsd: nanoUsdOfCents(outcome.amountCents), note: 'Paid by Stripe', reference: paymentIntentId },
+    BY_STRIPE,
+  );
+  const reversed = await bookReversals(client, organization, facts);
+  return { kind: 'settled', entries: (paid.kind === 'applied' ? 1 : 0) + reversed };
+}
+
+/** Why the payment is not that of the top-up. */
+function mismatch(
+  row: TopUpRow,
+  { organizationId, currency, paymentIntentId, outcome }: PaymentFacts,
+): string | undefined {
+  if (organizationId !== row.organization_id) return 'The payment names another organization.';
+  if (row.payment_intent_id !== null && row.payment_intent_id !== paymentIntentId)
+    return 'The top-up has another payment already.';
+  if (currency !== 'usd') return 'The payment is in another currency.';
+  if (outcome.kind === 'paid' && outcome.amountCents !== BigInt(row.amount_cents))
+    return 'The payment is of another amount.';
+  // Stripe never takes a payment back but by a refund or a dispute.
+  return row.state === 'paid' && outcome.kind !== 'paid' ? 'The payment was made, and is no more.' : undefined;
+}
+
+async function bookReversals(
+  client: pg.PoolClient,
+  organization: { readonly id: string; readonly name: string },
+  { topUpId, reversals }: PaymentFacts,
+): Promise<number> {
+  const rows = await run<{ id: string; amount_cents: string; entries: number }>(client, REVERSALS, [topUpId]);
+  const booked = new Map(rows.map((row) => [row.id, row]));
+  let entries = 0;
+  for (const reversal of reversals) {
+    const before = booked.get(reversal.id);
+    const amountNanoUsd = nanoUsdOfCents(BigInt(before?.amount_cents ?? 0) - reversal.amountCents);
+    if (amountNanoUsd === 0n) continue;
+    const reference = before === undefined ? reversal.id : `${reversal.id}#${before.entries + 1}`;
+    await addCredit(
+      client,
+      organization,
+      { amountNanoUsd, note: noteOf(reversal, amountNanoUsd), reference },
+      BY_STRIPE,
+    );
+    await run(client, KEEP_REVERSAL, [reversal.id, topUpId, reversal.kind, reversal.amountCents]);
+    if (amountNanoUsd < 0n) await run(client, STOP_AFTER_REVERSAL, [organization.id]);
+    entries++;
+  }
+  return entries;
+}
+
+function noteOf({ kind }: Reversal, amountNanoUsd: bigint): string {
+  if (kind === 'refund') return amountNanoUsd < 0n ? 'Refunded by Stripe' : 'A refund by Stripe failed';
+  return amountNanoUsd < 0n ? 'Disputed at the bank' : 'A dispute ended in your favour';
+}

@@ -1,0 +1,112 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+
+export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
+
+export interface NewTopUp {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly amountCents: bigint;
+  /** E-mail address of the person who pays. */
+  readonly createdBy: string;
+}
+
+export interface TopUpRecord {
+  readonly id: string;
+  readonly automatic: boolean;
+  readonly amountCents: bigint;
+  readonly state: TopUpState;
+  /** Why it failed or was refused. */
+  readonly failure?: string;
+  /** Given back by refunds and disputes. */
+  readonly returnedCents: bigint;
+  readonly receiptUrl?: string;
+  readonly createdBy?: string;
+  readonly createdAtMs: number;
+}
+
+const INSERT: Statement = {
+  name: 'insert_top_up',
+  text: `insert into top_ups (id, organization_id, automatic, amount_cents, created_by) values ($1, $2, false, $3, $4)`,
+};
+const BIND: Statement = { name: 'bind_session', text: 'update top_ups set session_id = $2 where id = $1' };
+const FAIL: Statement = {
+  name: 'fail_top_up',
+  text: `update top_ups set state = 'failed', failure = $2 where id = $1 and state = 'open'`,
+};
+const EXPIRE: Statement = {
+  name: 'expire_top_up',
+  text: `update top_ups set state = 'expired' where session_id = $1 and state = 'open'`,
+};
+const STATE: Statement = {
+  name: 'state_of_top_up',
+  text: 'select state from top_ups where organization_id = $1 and id = $2',
+};
+const LIST: Statement = {
+  name: 'list_top_ups',
+  text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url, t.created_by, ${milliseconds('t.created_at')} as created_ms,
+      coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
+    from top_ups t where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`,
+};
+
+interface TopUpRow {
+  readonly id: string;
+  readonly automatic: boolean;
+  readonly amount_cents: string;
+  readonly state: TopUpState;
+  readonly failure: string | null;
+  readonly receipt_url: string | null;
+  readonly created_by: string | null;
+  readonly created_ms: number;
+  readonly returned_cents: string;
+}
+
+export async function createTopUp(pool: pg.Pool, { id, organizationId, amountCents, createdBy }: NewTopUp) {
+  await run(pool, INSERT, [id, organizationId, amountCents, createdBy]);
+}
+
+/** Notes the Checkout session in which it is paid. */
+export async function bindSession(pool: pg.Pool, id: string, sessionId: string): Promise<void> {
+  await run(pool, BIND, [id, sessionId]);
+}
+
+/** Ends a top-up for which Stripe began no payment. */
+export async function failTopUp(pool: pg.Pool, id: string, reason: string): Promise<void> {
+  await run(pool, FAIL, [id, reason]);
+}
+
+/** Ends the top-up of a Checkout session in which nobody paid in time. */
+export async function expireSession(pool: pg.Pool, sessionId: string): Promise<void> {
+  await run(pool, EXPIRE, [sessionId]);
+}
+
+export async function stateOfTopUp(
+  pool: pg.Pool,
+  organizationId: string,
+  topUpId: string,
+): Promise<TopUpState | undefined> {
+  return (await run<{ state: TopUpState }>(pool, STATE, [organizationId, topUpId]))[0]?.state;
+}
+
+/** Newest first. */
+export async function listTopUps(
+  pool: pg.Pool,
+  {
+    organizationId,
+    before,
+    limit,
+  }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
+): Promise<readonly TopUpRecord[]> {
+  return (await run<TopUpRow>(pool, LIST, [organizationId, before ?? null, limit])).map((row) => ({
+    id: row.id,
+    automatic: row.automatic,
+    amountCents: BigInt(row.amount_cents),
+    state: row.state,
+    returnedCents: BigInt(row.returned_cents),
+    createdAtMs: row.created_ms,
+    ...(row.failure === null ? {} : { failure: row.failure }),
+    ...(row.receipt_url === null ? {} : { receiptUrl: row.receipt_url }),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+  }));
+}

@@ -1,0 +1,188 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { deleteLinks, endSessions, signOut } from '../users/users.ts';
+
+/** A user of an issuer, as a verified ID token names it. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+export interface IdentitySignIn extends Identity {
+  /** Verified by the issuer, as normalizeEmail gives it. */
+  readonly email: string;
+  /** SHA-256 of the state of this sign-in. */
+  readonly stateHash: Buffer;
+  readonly hasOperatorClaim: boolean;
+  /** False: an account with a password is taken over by the issuer's user of its address. */
+  readonly passwordsSignIn: boolean;
+  /** User of the browser, who gave the password a moment ago. */
+  readonly provedUserId?: string;
+  /** Id of the user, if the sign-in makes one. */
+  readonly newUserId: string;
+  readonly address: string;
+}
+
+export type IdentityResult =
+  | { readonly kind: 'user'; readonly id: string }
+  /** The state has signed in before. */
+  | { readonly kind: 'replayed' }
+  /** No account, no invitation and no claim; or the user is disabled. */
+  | { readonly kind: 'no_account' }
+  /** The address was never verified here, so the account's password decides. */
+  | { readonly kind: 'has_password' }
+  /** The account of the address belongs to another user of the issuer. */
+  | { readonly kind: 'other_identity' };
+
+const USE_STATE: Statement = {
+  name: 'use_sign_in_state',
+  text: `insert into used_sign_in_states (state_hash, expires_at) values ($1, now() + interval '1 day') on conflict do nothing returning state_hash`,
+};
+const FORGET_STATES: Statement = {
+  name: 'forget_sign_in_states',
+  text: `delete from used_sign_in_states where state_hash in (
+      select state_hash from used_sign_in_states where expires_at < now() order by expires_at limit 100 for update skip locked)`,
+};
+const COLUMNS = `u.id, u.email, u.is_operator, u.operator_by_claim, u.disabled_at is not null as disabled,
+  u.password_hash is not null as has_password`;
+const BY_IDENTITY: Statement = {
+  name: 'user_of_identity',
+  text: `select ${COLUMNS} from users u
+    where u.id = (select i.user_id from user_identities i where i.issuer = $1 and i.subject = $2) for no key update`,
+};
+const BY_EMAIL: Statement = {
+  name: 'user_for_identity',
+  text: `select ${COLUMNS} from users u where u.email = $1 for no key update`,
+};
+const IS_INVITED: Statement = {
+  name: 'is_address_invited',
+  text: 'select from invitations where email = $1 and expires_at > now() limit 1',
+};
+const INSERT_USER: Statement = {
+  name: 'insert_user_of_identity',
+  text: 'insert into users (id, email, reserved) values ($1, $2, true) on conflict (email) do nothing returning id',
+};
+const BIND: Statement = {
+  name: 'bind_identity',
+  text: `insert into user_identities (issuer, subject, user_id) values ($1, $2, $3) on conflict do nothing returning user_id`,
+};
+const FORGET_PASSWORD: Statement = {
+  name: 'forget_password',
+  text: 'update users set password_hash = null, password_handed_out = false, reserved = true where id = $1',
+};
+const SET_OPERATOR: Statement = {
+  name: 'set_operator_by_claim',
+  text: 'update users set is_operator = $2, operator_by_claim = $2 where id = $1',
+};
+
+interface FoundUser {
+  readonly id: string;
+  readonly email: string;
+  readonly is_operator: boolean;
+  readonly operator_by_claim: boolean;
+  readonly disabled: boolean;
+  readonly has_password: boolean;
+}
+
+/** Finds the user of an identity, binding or making one at the first sign-in. */
+export async function signInByIdentity(pool: pg.Pool, given: IdentitySignIn): Promise<IdentityResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<IdentityResult> => {
+    if ((await run(client, USE_STATE, [given.stateHash])).length === 0) return { kind: 'replayed' };
+    await run(client, FORGET_STATES, []);
+    const [bound] = await run<FoundUser>(client, BY_IDENTITY, [given.issuer, given.subject]);
+    if (bound?.disabled) return { kind: 'no_account' };
+    const user = bound ?? (await bindByAddress(client, given));
+    if ('kind' in user) return user;
+    await followClaim(client, user, given);
+    return { kind: 'user', id: user.id };
+  });
+}
+
+/**
+ * An account of the verified address becomes the identity's, once. One with a password may have
+ * been made by somebody else, who would keep that password: its password decides, or it goes.
+ */
+async function bindByAddress(
+  client: pg.PoolClient,
+  given: IdentitySignIn,
+): Promise<FoundUser | Exclude<IdentityResult, { kind: 'user' }>> {
+  const { issuer, subject, email, passwordsSignIn, provedUserId } = given;
+  const user = await userOfAddress(client, given);
+  if (!user || user.disabled) return { kind: 'no_account' };
+  if (user.has_password && passwordsSignIn && provedUserId !== user.id) return { kind: 'has_password' };
+  const bound = await run(client, BIND, [issuer, subject, user.id]);
+  if (bound.length === 0) {
+    // Another browser of the same person was first, a moment ago.
+    const [known] = await run<FoundUser>(client, BY_IDENTITY, [issuer, subject]);
+    return known?.id === user.id ? known : { kind: 'other_identity' };
+  }
+  await deleteLinks(client, user.id);
+  if (user.has_password && provedUserId !== user.id) {
+    await run(client, FORGET_PASSWORD, [user.id]);
+    await signOut(client, user.id);
+  }
+  const subjectOf = { subjectId: user.id, subjectName: user.email };
+  const changes = changesBetween({}, { issuer, subject });
+  const by = { actor: email, userId: user.id, address: given.address };
+  await addAuditEvent(client, { action: 'user.identity_bound', ...subjectOf, changes }, by);
+  return user;
+}
+
+/** Makes a user for an invited address, and for an operator. */
+async function userOfAddress(client: pg.PoolClient, given: IdentitySignIn): Promise<FoundUser | undefined> {
+  const { email, newUserId: id, address } = given;
+  const [found] = await run<FoundUser>(client, BY_EMAIL, [email]);
+  if (found) return found;
+  if (!given.hasOperatorClaim && (await run(client, IS_INVITED, [email])).length === 0) return undefined;
+  const made = await run(client, INSERT_USER, [id, email]);
+  if (made.length > 0) {
+    const changes = changesBetween({}, { email, isOperator: false });
+    const by = { actor: email, userId: id, address };
+    await addAuditEvent(client, { action: 'user.created', subjectId: id, subjectName: email, changes }, by);
+  }
+  // Made a moment ago, here or concurrently.
+  const [user] = await run<FoundUser>(client, BY_EMAIL, [email]);
+  return user;
+}
+
+/** An operator by hand stays one; an operator by claim only with the claim. */
+async function followClaim(
+  client: pg.PoolClient,
+  { id, email, is_operator: isOperator, operator_by_claim: byClaim }: FoundUser,
+  { hasOperatorClaim, address }: IdentitySignIn,
+): Promise<void> {
+  if (hasOperatorClaim ? isOperator : !byClaim) return;
+  await run(client, SET_OPERATOR, [id, hasOperatorClaim]);
+  if (!hasOperatorClaim) await endSessions(client, id);
+  const changes = changesBetween({ isOperator }, { isOperator: hasOperatorClaim });
+  const event = { action: 'user.operator_changed', subjectId: id, subjectName: email, changes } as const;
+  await addAuditEvent(client, event, { actor: email, userId: id, address });
+}
+
+const UNBIND: Statement = {
+  name: 'unbind_identities',
+  text: 'delete from user_identities where user_id = $1 returning issuer, subject',
+};
+const RESERVE: Statement = {
+  name: 'reserve_unbound_user',
+  text: `update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim,
+      operator_by_claim = false where id = $1 returning email`,
+};
+
+/** The next verified sign-in with the address binds the account again. Ends all sessions. */
+export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor): Promise<number> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const [user] = await run<{ email: string }>(client, RESERVE, [userId]);
+    const removed = await run<{ issuer: string; subject: string }>(client, UNBIND, [userId]);
+    await signOut(client, userId);
+    for (const identity of removed) {
+      const changes = changesBetween({ ...identity }, {});
+      const about = { subjectId: userId, subjectName: user?.email ?? userId };
+      await addAuditEvent(client, { action: 'user.identity_removed', ...about, changes }, by);
+    }
+    return removed.length;
+  });
+}
