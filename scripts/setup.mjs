@@ -1,6 +1,7 @@
 // Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
 // with --test the Python packages of the tests. With --clients it installs the client libraries
-// that the project `clients` runs, with --openapi Schemathesis, and in CI with --test both. Plain
+// that the project `clients` runs, with --openapi Schemathesis, with --stripe-mock
+// Stripe's stand-in, and in CI with --test all of them. Plain
 // JavaScript without dependencies, because it runs on Node 20 before anything is installed. Prints
 // to standard error only: the output of the command after it stays clean. With --quiet, for
 // commands that serve no page, it prints problems only and builds none.
@@ -13,12 +14,14 @@ import { findNodeProblem, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
 import { ownNode, PYTHON_SETTINGS, runCommand } from './setup/run-command.mjs';
 import { digestOf, hasStamp, writeStamp } from './setup/stamp.mjs';
+import { STRIPE_MOCK_STEP } from './setup/stripe-mock.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');
 const forTests = process.argv.includes('--test');
 const withClients = process.argv.includes('--clients') || (forTests && process.env.CI === 'true');
 const withSchemathesis = process.argv.includes('--openapi') || (forTests && process.env.CI === 'true');
+const withStripeMock = process.argv.includes('--stripe-mock') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders that the page may import from (test/architecture/import-order.ts). */
 const PAGE_SOURCES = ['package-lock.json', 'core', 'dashboard/contract', 'dashboard/web'];
@@ -44,6 +47,7 @@ const STEPS = [
     make: () => installPython('.cache/schemathesis', 'test/openapi/requirements.txt'),
     isLeftOut: !withSchemathesis,
   },
+  { ...STRIPE_MOCK_STEP, isLeftOut: !withStripeMock },
   ...CLIENT_STEPS.map((step) => ({ ...step, isLeftOut: !withClients })),
 ].filter(({ isLeftOut }) => !isLeftOut);
 
@@ -61,8 +65,8 @@ function compilePrograms() {
   const compiled = join(root, '.cache/compiled');
   mkdirSync(compiled, { recursive: true });
   const env = { NODE_COMPILE_CACHE: compiled, GATEWAY_CONFIG: join(compiled, 'none.yaml') };
-  for (const program of ['supervisor/main.ts', 'ext-proc/main.ts', 'dashboard/server/main.ts', 'operator/main.ts'])
-    runCommand(ownNode(root), [program], { cwd: root, env });
+  for (const program of ['supervisor', 'supervisor/startup', 'ext-proc', 'dashboard/server', 'operator'])
+    runCommand(ownNode(root), [`${program}/main.ts`], { cwd: root, env });
   runCommand(ownNode(root), ['demo/provider.ts', '--port', 'none'], { cwd: root, env });
 }
 

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StripeConfig } from '../../core/config/dashboard-config.ts';
+import { newId } from '../../core/ids.ts';
+import { createLog } from '../../core/log/log.ts';
+import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
+import { beginSavingCard, beginTopUp } from '../../dashboard/server/payments/checkout.ts';
+import { readPayment } from '../../dashboard/server/payments/read-payment.ts';
+import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
+import { openPaymentAccount, saveCard, setAutomaticTopUp } from '../../database/payments/payment-accounts.ts';
+import { listTopUps } from '../../database/payments/top-ups.ts';
+import { BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
+
+/**
+ * Every call of the dashboard at stripe-mock, which refuses what Stripe would refuse: an unknown
+ * endpoint, an unknown parameter, or a value of another type.
+ */
+const PROGRAM = join(REPOSITORY, '.cache/stripe-mock/stripe-mock');
+const MISSING = existsSync(PROGRAM)
+  ? undefined
+  : 'no stripe-mock in .cache/stripe-mock: node scripts/setup.mjs --stripe-mock builds it';
+
+const TRY_EVERY_MS = 100;
+const MOST_TRIES = 600;
+
+requirement(MISSING, () => {
+  let mock: ChildProcess;
+  let config: StripeConfig;
+  let store: TestStore;
+  let database: ReturnType<typeof openDatabase>;
+  let organizationId: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    mock = spawn(PROGRAM, ['-http-port', String(port), '-strict-version-check=false'], { stdio: 'ignore' });
+    const apiBase = new URL(`http://127.0.0.1:${port}`);
+    config = {
+      ...{ secretKey: 'sk_test_1', webhookSecret: 'whsec_1', currency: 'usd' as const, apiBase },
+      ...{ presetsUsd: [10], leastUsd: 5, mostUsd: 100 },
+    };
+    await untilAnswering(apiBase);
+    const url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, { info() {}, warn() {}, error() {} });
+    organizationId = newId('org', Date.now());
+    const settings = { id: organizationId, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+    await store.administration.createOrganization(settings, BY);
+  });
+
+  afterAll(async () => {
+    const ended = mock && once(mock, 'exit');
+    mock?.kill();
+    await ended;
+    await database?.end();
+    await store?.close();
+  });
+
+  const work = () => ({
+    ...{ database, organizationId, organizationName: 'Acme', email: 'owner@acme.example' },
+    ...{ origin: 'http://127.0.0.1:8081', nowMs: Date.now() },
+  });
+
+  test('refuses what Stripe does not know', async () => {
+    const unknown = { customer: 'cus_1', tip: 5 } as { customer: string };
+    const stripe = await stripeClient(config);
+    await expect(stripe.checkout.sessions.create(unknown)).rejects.toThrow(/additional properties/);
+  });
+
+  test('a payment begins in Checkout', async () => {
+    const begun = await beginTopUp(config, work(), 10);
+    expect(begun).toMatchObject({ kind: 'begun', url: expect.any(String) });
+    expect(await listTopUps(database, { organizationId, limit: 5 })).toMatchObject([
+      { state: 'open', amountCents: 1000n },
+    ]);
+  });
+
+  test('a card is saved in Checkout, for a customer', async () => {
+    expect(await beginSavingCard(config, work())).toMatchObject({ kind: 'begun' });
+  });
+
+  test('a payment is read with its charge, refunds and disputes', async () => {
+    const stripe = await stripeClient(config);
+    const facts = await readPayment(stripe, 'pi_123');
+    expect(facts).toMatchObject({ paymentIntentId: expect.stringMatching(/^pi_/), currency: 'usd' });
+    expect(facts.reversals.map(({ kind }) => kind).sort()).toEqual(['dispute', 'refund']);
+    const session = await stripe.checkout.sessions.retrieve('cs_123', {
+      expand: ['setup_intent.payment_method'],
+    });
+    expect(session.object).toBe('checkout.session');
+  });
+
+  test('a saved card is charged', async () => {
+    const { customerId } = await openPaymentAccount(database, organizationId, 'cus_123');
+    await saveCard(database, { customerId, paymentMethodId: 'pm_123', card: 'visa 4242', savedAtMs: Date.now() });
+    const settings = { belowNanoUsd: 5_000_000_000n, amountCents: 1000n, dailyCents: 1000n };
+    expect(await setAutomaticTopUp(database, organizationId, settings, BY)).toBe(true);
+    await topUpAutomatically(config, { database, nowMs: () => Date.now(), log: createLog('silent') });
+    const [automatic] = await listTopUps(database, { organizationId, limit: 1 });
+    // The payment that stripe-mock returns is of another top-up; but the call was not refused.
+    expect(automatic).toMatchObject({ automatic: true, state: 'open' });
+    expect(automatic?.failure).toBeUndefined();
+  });
+});
+
+async function untilAnswering(apiBase: URL): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const answers = await fetch(apiBase).then(
+      (response) => response.arrayBuffer().then(() => true),
+      () => false,
+    );
+    if (answers) return;
+    await sleep(TRY_EVERY_MS);
+  }
+  throw new Error('stripe-mock does not answer');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
