@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type {
   GatewayConfig,
   ListenConfig,
@@ -10,12 +11,15 @@ import type {
   Target,
   TracingConfig,
 } from './gateway-config.ts';
+import { mailOf } from './mail.ts';
+import { stripeOf } from './payments.ts';
 import { buildPriceTable, pricesCacheWrites } from './price-table.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
+import { signInOf } from './sign-in.ts';
 import type { TrustedCa } from './trusted-ca.ts';
 import type { Path } from './yaml-tree.ts';
 
@@ -29,7 +33,7 @@ export interface SettingsInput {
 
 export interface BuildInput extends SettingsInput {
   /** `checked`: the configuration contains none of them. */
-  readonly secrets: Exclude<Secrets, 'none'>;
+  readonly secrets: Extract<Secrets, 'gateway' | 'checked'>;
   readonly trustedCa: TrustedCa;
   /** Missing secrets of a provider, and why. */
   missingSecrets(providerName: string): readonly { readonly path: Path; readonly reason: string }[];
@@ -75,7 +79,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
   const extra = Object.entries(file.extra_request_fields);
   const extraRequestFields = extra.length === 0 ? {} : { extraRequestFields: new Map(extra) };
   const config = { ...sharedSettings(input), stores: stores(file), providers, models, ...extraRequestFields };
-  const traced = input.secrets === 'all' ? file.tracing : undefined;
+  const traced = input.secrets === 'gateway' ? file.tracing : undefined;
   return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
 }
 
@@ -104,6 +108,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     dashboard: {
       ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
       ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
+      ...(file.dashboard.playground_url === undefined ? {} : { playgroundUrl: file.dashboard.playground_url }),
       session: {
         idleMs: file.dashboard.session.idle,
         absoluteMs: file.dashboard.session.absolute,
@@ -111,6 +116,18 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
       },
     },
     demo: file.demo,
+  };
+}
+
+export function dashboardSettings(input: SettingsInput): DashboardProcessConfig {
+  const mail = mailOf(input.file);
+  const stripe = stripeOf(input.file);
+  return {
+    ...sharedSettings(input),
+    privateNetworks: input.file.webhooks.private_networks,
+    signIn: signInOf(input.file),
+    ...(mail === undefined ? {} : { mail }),
+    ...(stripe === undefined ? {} : { stripe }),
   };
 }
 
@@ -155,7 +172,7 @@ function usesTls({ base_url, auth }: ProviderEntry): boolean {
 }
 
 function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa }: BuildInput): Provider {
-  const entry = secrets === 'all' ? given : keyless(given);
+  const entry = secrets === 'gateway' ? given : keyless(given);
   const endpoint = {
     baseUrl: entry.base_url,
     ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path } : {}),

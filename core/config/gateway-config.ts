@@ -72,6 +72,8 @@ export interface DashboardConfig {
    * `listen.api`.
    */
   readonly apiUrl?: string;
+  /** Base URL at which the dashboard's server reaches the API. Absent: no playground. */
+  readonly playgroundUrl?: string;
   readonly session: DashboardSessionConfig;
 }
 

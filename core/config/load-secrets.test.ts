@@ -127,3 +127,73 @@ test('all of them are where the calls need them', async () => {
     ...{ kind: 'oauth2', id: 'client-sentinel', secret: 'file-sentinel' },
   });
 });
+
+describe('a section that only the dashboard reads', () => {
+  const MAIL = 'mail: {smtp_url: "smtp://u:${SMTP_PASSWORD}@h", from: "${FROM}@example.com", unknown: 1}\n';
+  const RIGHT = MAIL.replace(', unknown: 1', '');
+  const env = { SMTP_PASSWORD: 'smtp-sentinel', FROM: 'gateway' };
+
+  test.each(['gateway', 'none'] as const)('is ignored by a process with the secrets of %s', async (secrets) => {
+    await write({ 'gateway.yaml': `${MAIL.replace('unknown: 1', 'also: "${file:two}"')}`, two: 'file-sentinel' });
+    const load = secrets === 'none' ? () => loadConfig(path(), {}, { secrets }) : () => loadConfig(path(), {});
+    const before = await load();
+    await write({ two: 'another file-sentinel' });
+    const after = await load();
+    expect([before.ok, after.ok]).toEqual([true, true]);
+    expect(everything(before)).not.toMatch(SENTINEL);
+    expect(before.source.files).toEqual([]);
+    expect(after.source.fingerprint).toBe(before.source.fingerprint);
+  });
+
+  test('is read by the dashboard, which demands its variables', async () => {
+    await write({ 'gateway.yaml': RIGHT });
+    const loaded = await loadConfig(path(), env, { secrets: 'dashboard' });
+    expect(loaded.ok && loaded.config.mail).toEqual({
+      server: { host: 'h', port: 587, tls: false, login: { user: 'u', password: 'smtp-sentinel' } },
+      from: 'gateway@example.com',
+      operators: [],
+    });
+    const missing = await loadConfig(path(), { FROM: 'gateway' }, { secrets: 'dashboard' });
+    expect(missing.ok ? [] : missing.problems.map(({ message }) => message)).toEqual([
+      'mail.smtp_url: the environment variable SMTP_PASSWORD is not set; the dashboard needs it',
+    ]);
+    await write({ 'gateway.yaml': MAIL });
+    const wrong = await loadConfig(path(), env, { secrets: 'dashboard' });
+    expect(wrong.ok ? [] : wrong.problems.map(({ message }) => message)).toEqual([
+      'mail.unknown: is not a known field; accepted here: smtp_url, from, operators',
+    ]);
+  });
+
+  test('is read with the secrets of payments, which have defaults besides', async () => {
+    const text = 'payments: {stripe: {secret_key: "${KEY}", webhook_secret: "${file:two}", minimum: 20}}\n';
+    await write({ 'gateway.yaml': text, two: 'file-sentinel' });
+    const loaded = await loadConfig(path(), { KEY: 'key-sentinel' }, { secrets: 'dashboard' });
+    expect(loaded.ok && loaded.config.stripe).toEqual({
+      ...{ secretKey: 'key-sentinel', webhookSecret: 'file-sentinel', currency: 'usd', leastUsd: 20, mostUsd: 5000 },
+      ...{ presetsUsd: [50, 100], apiBase: new URL('https://api.stripe.com') },
+    });
+    for (const secrets of ['checked', 'none'] as const) {
+      const load = secrets === 'none' ? loadConfig(path(), {}, { secrets }) : loadConfig(path(), {}, { secrets });
+      expect([(await load).ok, everything(await load)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
+    }
+    const gateway = await loadConfig(path(), {});
+    expect([gateway.ok, everything(gateway)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
+  });
+
+  test('is checked whole, of a file only that it is there, and a missing value is a warning', async () => {
+    const inFile = RIGHT.replace('smtp://u:${SMTP_PASSWORD}@h', '${file:two}');
+    await write({ 'gateway.yaml': inFile, two: 'smtp://u:file-sentinel@h' });
+    const there = await loadConfig(path(), env, { secrets: 'checked' });
+    expect([there.ok, everything(there)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
+    await write({ 'gateway.yaml': RIGHT });
+    const missing = await loadConfig(path(), {}, { secrets: 'checked' });
+    expect(missing.ok && missing.warnings.map(({ message }) => message)).toEqual([
+      'models: no model is configured; every completion is model_not_found',
+      'mail.smtp_url: the environment variable SMTP_PASSWORD is not set; the dashboard needs it',
+      'mail.from: the environment variable FROM is not set; the dashboard needs it',
+    ]);
+    await write({ 'gateway.yaml': MAIL });
+    const wrong = await loadConfig(path(), env, { secrets: 'checked' });
+    expect(wrong.ok).toBe(false);
+  });
+});

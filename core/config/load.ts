@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { buildConfig, sharedSettings, tlsPaths } from './build-config.ts';
+import { buildConfig, dashboardSettings, sharedSettings, tlsPaths } from './build-config.ts';
+import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem, type RuleProblem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
@@ -11,13 +12,15 @@ import {
   FileReferences,
   type Lookup,
   type Missing,
+  type ProcessVariables,
+  type References,
   readReferencedFiles,
   references,
 } from './references.ts';
 import { problemsOfEntry, rightParts } from './right-parts.ts';
 import { checkRules } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile } from './schema.ts';
-import { isSecretPlace, type Secrets } from './secret-places.ts';
+import { DASHBOARD_SECTIONS, isOfDashboard, isOnlyChecked, isUnread, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { overrideStores } from './stores-override.ts';
@@ -41,8 +44,7 @@ export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
    * database stays in use.
    */
   readonly storesChanged: boolean;
-  /** Environment variables of values that are not secrets. */
-  readonly sharedVariables: readonly string[];
+  readonly variables: ProcessVariables;
 }
 
 export interface DeclaredModels {
@@ -64,7 +66,11 @@ const MAX_PROBLEMS = 100;
  * reported. Each process declares the secrets that it needs, and has no others in its
  * configuration.
  */
-export function loadConfig(path: string, env: Environment, options?: { readonly secrets: 'all' }): Promise<LoadResult>;
+export function loadConfig(
+  path: string,
+  env: Environment,
+  options?: { readonly secrets: 'gateway' },
+): Promise<LoadResult>;
 export function loadConfig(
   path: string,
   env: Environment,
@@ -73,12 +79,17 @@ export function loadConfig(
 export function loadConfig(
   path: string,
   env: Environment,
+  options: { readonly secrets: 'dashboard' },
+): Promise<LoadResult<DashboardProcessConfig>>;
+export function loadConfig(
+  path: string,
+  env: Environment,
   options: { readonly secrets: 'none' },
 ): Promise<LoadResult<SharedConfig>>;
 export async function loadConfig(
   path: string,
   env: Environment,
-  { secrets }: { readonly secrets: Secrets } = { secrets: 'all' },
+  { secrets }: { readonly secrets: Secrets } = { secrets: 'gateway' },
 ): Promise<LoadResult<SharedConfig>> {
   const folder = dirname(path);
   const files = new FileReferences(folder, secrets);
@@ -106,18 +117,21 @@ export async function loadConfig(
 
   const { tree } = yaml;
   const missing = refs.missing();
-  const isRefused = (one: Missing) => !(isMissingSecret(one) || isElsewhere(one, secrets));
-  const parsed = CONFIG_FILE.safeParse(tree.value);
+  const isRefused = (one: Missing) =>
+    !(isMissingSecret(one) || isElsewhere(one, secrets) || isMissingInDashboard(one, secrets));
+  const value = withoutUnread(tree.value, missing, secrets);
+  const parsed = CONFIG_FILE.safeParse(value);
   const problems = [
     ...referenceProblems(missing.filter(isRefused)),
     ...(parsed.success ? [] : schemaProblems(parsed.error.issues, tree, missing)),
   ];
-  const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(tree.value, missing);
+  const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(value, missing);
   const overridden = overrideStores(parts.stores, env, secrets);
   const tls = parts.listen && tlsPaths(parts.listen, folder);
   // Before the files are checked, so that a change in between leads to another read.
   const withTls = await withTlsFiles({ text, contents, secrets }, source, tls);
-  const tlsProblems = await checkTls(secrets === 'none' ? undefined : tls);
+  const isGateway = secrets === 'gateway' || secrets === 'checked';
+  const tlsProblems = await checkTls(isGateway ? tls : undefined);
   const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
   const ruleProblems = [
     ...overridden.problems,
@@ -125,8 +139,8 @@ export async function loadConfig(
     ...checkRules({
       ...parts,
       stores: overridden.stores,
-      ...(secrets === 'none' ? { workers: undefined } : {}),
-    }).filter(({ path }) => !isLeftOut(path, missing, secrets)),
+      ...(isGateway ? {} : { workers: undefined }),
+    }).filter(({ path }) => !isLeftOut(path, missing, refs, secrets)),
     ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
   problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
@@ -138,8 +152,10 @@ export async function loadConfig(
     declared: { models: file.models, baseUrls: baseUrlsOf(file) },
     source: withTls,
     storesChanged: overridden.changed,
-    sharedVariables: refs.sharedVariables(),
+    variables: refs.variables(),
   };
+  if (secrets === 'dashboard')
+    return { ok: true, config: dashboardSettings({ file, folder }), warnings: [], ...others };
   if (secrets === 'none') return { ok: true, config: sharedSettings({ file, folder }), warnings: [], ...others };
   const { config, warnings } = buildConfig({
     file,
@@ -165,22 +181,40 @@ function baseUrlsOf({ providers }: ConfigFile): ReadonlyMap<string, URL> {
  * anywhere else a missing value is a problem.
  */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
-  return elsewhere && path[0] === 'providers' && isSecretPlace(path, 'checked');
+  return elsewhere && path[0] === 'providers' && isOnlyChecked(path, 'checked');
+}
+
+/** A value that only the dashboard needs is a warning elsewhere: the gateway serves without it. */
+function isMissingInDashboard({ path, elsewhere }: Missing, secrets: Secrets): boolean {
+  return secrets === 'checked' && elsewhere && isOfDashboard(path);
+}
+
+/** Leaves out sections for another process, and those for it that cannot be checked here. */
+function withoutUnread(value: unknown, missing: readonly Missing[], secrets: Secrets): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const isLeft = (section: string) =>
+    isUnread([section], secrets) ||
+    missing.some((one) => one.path[0] === section && isMissingInDashboard(one, secrets));
+  const left = DASHBOARD_SECTIONS.filter(isLeft);
+  return Object.fromEntries(Object.entries(value).filter(([section]) => !left.includes(section)));
 }
 
 /** True if the file has a value there, which is missing or which this process does not load. */
-function isLeftOut(path: Path, missing: readonly Missing[], secrets: Secrets): boolean {
+function isLeftOut(path: Path, missing: readonly Missing[], refs: References, secrets: Secrets): boolean {
   const name = nameOf(path);
-  return (secrets === 'none' && isSecretPlace(path, secrets)) || missing.some((one) => nameOf(one.path) === name);
+  return isUnread(path, secrets) || refs.isOnlyChecked(path) || missing.some((one) => nameOf(one.path) === name);
 }
 
 /** A secret that this user may not read is not a fault of the file. */
 function isElsewhere({ path, forbidden }: Missing, secrets: Secrets): boolean {
-  return secrets === 'checked' && forbidden && isSecretPlace(path, secrets);
+  return forbidden && isOnlyChecked(path, secrets);
 }
 
 function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
-  return missing.map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
+  return missing.map(({ path, reason, line, column, elsewhere }) => {
+    const needed = elsewhere && isOfDashboard(path) ? '; the dashboard needs it' : '';
+    return { line, column, message: `${nameOf(path)}: ${reason}${needed}` };
+  });
 }
 
 /** Skips places with an unresolved reference, which is reported already. */
@@ -238,7 +272,7 @@ async function withTlsFiles(
   tls: ListenConfig['tls'],
 ): Promise<ConfigSource> {
   const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];
-  if (secrets !== 'all') return { ...source, secretFiles: [...source.secretFiles, ...files] };
+  if (secrets !== 'gateway') return { ...source, secretFiles: [...source.secretFiles, ...files] };
   const all = new Map([...contents, ...(await readReferencedFiles(files))]);
   return { ...source, files: [...all.keys()], fingerprint: fingerprint(text, all) };
 }

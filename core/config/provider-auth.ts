@@ -20,14 +20,14 @@ export function authOf({ auth }: ProviderEntry, secrets: Secrets, longestRequest
     const { region, service, access_key_id: accessKeyId, secret_access_key, session_token } = auth.aws;
     const longestBodyBytes = longestRequestBytes * LONGEST_TRANSLATION;
     const way = { auth: { kind: 'aws', region, service, longestBodyBytes } } as const;
-    if (secrets !== 'all' || accessKeyId === undefined || secret_access_key === undefined) return way;
+    if (secrets !== 'gateway' || accessKeyId === undefined || secret_access_key === undefined) return way;
     const token = session_token === undefined ? {} : { sessionToken: session_token };
     return { ...way, credentials: { kind: 'aws', accessKeyId, secretAccessKey: secret_access_key, ...token } };
   }
   if (auth?.oauth2 !== undefined) {
     const { token_url: tokenUrl, client_id: id, client_secret: secret, scopes } = auth.oauth2;
     const way = { auth: { kind: 'oauth2', tokenUrl, scopes } } as const;
-    if (secrets !== 'all' || id === undefined || secret === undefined) return way;
+    if (secrets !== 'gateway' || id === undefined || secret === undefined) return way;
     return { ...way, credentials: { kind: 'oauth2', id, secret } };
   }
   return {};

@@ -1,6 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
 import { readBytes, readTextFile } from './read-text-file.ts';
-import { isSecretPlace, type Secrets } from './secret-places.ts';
+import { isOfDashboard, isOnlyChecked, isSecretElsewhere, isUnread, type Secrets } from './secret-places.ts';
 import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
@@ -27,11 +27,20 @@ export interface References {
   readonly resolve: TextResolver;
   /** Unresolved references. The values that contain them were left out. */
   missing(): readonly Missing[];
+  /** True for a secret in a file that exists: its content is not kept. */
+  isOnlyChecked(path: Path): boolean;
+  variables(): ProcessVariables;
+}
+
+/** Environment variables that the configuration refers to. */
+export interface ProcessVariables {
   /**
-   * Environment variables of values that are not secrets, unless a secret refers to them too. Other
-   * processes may need them.
+   * Variables of its own sections, and of values that are not secrets unless a secret of another
+   * process refers to them too.
    */
-  sharedVariables(): readonly string[];
+  readonly ofDashboard: readonly string[];
+  /** Variables of no section but its own: no other process needs them. */
+  readonly ofDashboardAlone: readonly string[];
 }
 
 export interface Missing extends Position {
@@ -58,7 +67,8 @@ export class FileReferences {
   }
 
   readonly collect: TextResolver = (text, path) => {
-    const paths = this.#secrets !== 'all' && isSecretPlace(path, this.#secrets) ? this.secretPaths : this.paths;
+    const isKept = !(isUnread(path, this.#secrets) || isOnlyChecked(path, this.#secrets));
+    const paths = isKept ? this.paths : this.secretPaths;
     for (const [, inner] of text.matchAll(REFERENCE)) {
       if (inner?.startsWith(FILE_PREFIX) && paths.size < MAX_FILES) paths.add(this.absolute(inner));
     }
@@ -114,34 +124,37 @@ export interface ReferenceSources {
 
 export function references({ env, files, contents, checked, secrets }: ReferenceSources): References {
   const missing = new Map<string, Missing>();
+  const onlyChecked = new Set<string>();
+  const ofDashboard = new Set<string>();
   const ofSecrets = new Set<string>();
   const ofOthers = new Set<string>();
 
   function lookUp(inner: string, path: Path): Lookup {
-    const isSecret = isSecretPlace(path, secrets);
     if (inner.startsWith(FILE_PREFIX)) {
       const name = inner.slice(FILE_PREFIX.length);
-      const from = isSecret && secrets === 'checked' ? checked : contents;
+      const from = isOnlyChecked(path, secrets) ? checked : contents;
       const found = asSecret(from.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
       if ('reason' in found) return { ...found, reason: `the file ${name} cannot be read: ${found.reason}` };
       return found.text === '' ? { reason: `the file ${name} is empty` } : found;
     }
     const [, name = '', fallback] = VARIABLE.exec(inner) ?? [];
-    (isSecretPlace(path, 'none') ? ofSecrets : ofOthers).add(name);
+    (isOfDashboard(path) ? ofDashboard : isSecretElsewhere(path) ? ofSecrets : ofOthers).add(name);
     const value = env[name] || fallback;
     return value === undefined ? { reason: `the environment variable ${name} is not set` } : { text: value };
   }
 
   function resolve(text: string, path: Path, position: Position): string | undefined {
-    if (secrets === 'none' && isSecretPlace(path, secrets)) return undefined;
+    if (isUnread(path, secrets)) return undefined;
     if (!text.includes('${')) return text;
     const found: Missing[] = [];
+    let hasFile = false;
     const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
       if (whole === '$${') return '${';
       if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || VARIABLE.test(inner))) {
         found.push({ path, ...position, reason: MALFORMED, elsewhere: false, forbidden: false });
         return '';
       }
+      hasFile ||= inner.startsWith(FILE_PREFIX);
       const value = lookUp(inner, path);
       if ('text' in value) return value.text;
       const { reason, forbidden = false } = value;
@@ -149,7 +162,12 @@ export function references({ env, files, contents, checked, secrets }: Reference
       return '';
     });
     const worst = found.find(({ elsewhere }) => !elsewhere) ?? found[0];
-    if (worst === undefined) return result;
+    if (worst === undefined) {
+      // The placeholder of a file has not the form that such a section demands.
+      if (!(hasFile && isOfDashboard(path) && isOnlyChecked(path, secrets))) return result;
+      onlyChecked.add(JSON.stringify(path));
+      return undefined;
+    }
     missing.set(JSON.stringify(path), worst);
     return undefined;
   }
@@ -157,6 +175,10 @@ export function references({ env, files, contents, checked, secrets }: Reference
   return {
     resolve,
     missing: () => [...missing.values()],
-    sharedVariables: () => [...ofOthers].filter((name) => !ofSecrets.has(name)),
+    isOnlyChecked: (path) => onlyChecked.has(JSON.stringify(path)),
+    variables: () => ({
+      ofDashboard: [...new Set([...[...ofOthers].filter((name) => !ofSecrets.has(name)), ...ofDashboard])],
+      ofDashboardAlone: [...ofDashboard].filter((name) => !(ofSecrets.has(name) || ofOthers.has(name))),
+    }),
   };
 }

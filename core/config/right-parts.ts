@@ -11,6 +11,9 @@ export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
   readonly stores: ConfigFile['stores'] | undefined;
   readonly workers: ConfigFile['workers'] | undefined;
+  readonly mail?: ConfigFile['mail'];
+  readonly sign_in?: ConfigFile['sign_in'];
+  readonly payments?: ConfigFile['payments'];
   readonly extra_request_fields: ConfigFile['extra_request_fields'] | undefined;
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly models: Readonly<Record<string, ModelEntry>>;
@@ -26,11 +29,14 @@ export function rightParts(value: unknown, missing: readonly Missing[]): RightPa
   const incomplete = new Set(missing.map(({ path }) => path[0]));
   const part = <Part>(name: string, schema: z.ZodType<Part>): Part | undefined =>
     incomplete.has(name) ? undefined : schema.safeParse(file[name]).data;
-  const { listen, stores, workers, extra_request_fields } = CONFIG_FILE.shape;
+  const { listen, stores, workers, mail, sign_in, payments, extra_request_fields } = CONFIG_FILE.shape;
   return {
     listen: part('listen', listen),
     stores: part('stores', stores),
     workers: part('workers', workers),
+    mail: part('mail', mail),
+    sign_in: part('sign_in', sign_in),
+    payments: part('payments', payments),
     extra_request_fields: part('extra_request_fields', extra_request_fields),
     providers: rightEntries(file.providers, PROVIDER),
     models: rightEntries(file.models, MODEL),

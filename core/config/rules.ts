@@ -1,5 +1,7 @@
 import { checkExtraFields } from './extra-fields.ts';
+import { checkMail } from './mail.ts';
 import { formatAddress, overlap } from './network-names.ts';
+import { checkPayments } from './payments.ts';
 import { checkPriceTable } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
@@ -7,6 +9,7 @@ import { checkCallFields } from './provider-fields.ts';
 import { checkShaping } from './request-shaping.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
+import { checkSignIn } from './sign-in.ts';
 import type { Path } from './yaml-tree.ts';
 
 /** Rules between fields that are each valid by themselves. */
@@ -15,6 +18,9 @@ export function checkRules(file: RightParts): RuleProblem[] {
   return [
     ...checkPorts(file),
     ...checkWorkers(file),
+    ...checkMail(file.mail),
+    ...checkSignIn(file.sign_in),
+    ...checkPayments(file.payments),
     ...Object.entries(file.providers).flatMap(([name, provider]) => [
       ...checkProvider(['providers', name], provider),
       ...checkExtraFields(['providers', name], provider, declared),

@@ -1,13 +1,16 @@
 import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
+import { mail, webhooks } from './mail.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
+import { payments } from './payments.ts';
 import { priceTable } from './price-table.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parseShare } from './quantities.ts';
 import { requestShaping } from './request-shaping.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
+import { signIn } from './sign-in.ts';
 
 /**
  * The configuration file, field by field, with defaults and bounds. Strict: an unknown field is a
@@ -191,12 +194,17 @@ export const CONFIG_FILE = section({
   dashboard: section({
     url: publicUrl.optional(),
     api_url: publicUrl.optional(),
+    playground_url: publicUrl.optional(),
     session: section({
       idle: duration(SECOND_MS, 366 * DAY_MS).prefault('7d'),
       absolute: duration(SECOND_MS, 366 * DAY_MS).prefault('30d'),
       fresh_password: duration(SECOND_MS, DAY_MS).prefault('10m'),
     }).prefault({}),
   }).prefault({}),
+  mail: mail.optional(),
+  webhooks: webhooks.prefault({}),
+  sign_in: signIn.optional(),
+  payments: payments.optional(),
   tracing: tracing.optional(),
   demo: flag.prefault(false),
   extra_request_fields: extraRequestFields.prefault({}),

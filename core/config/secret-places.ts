@@ -1,10 +1,11 @@
 import type { Path } from './yaml-tree.ts';
 
 /**
- * How a process loads secrets. `all`: the gateway process, which sends them. `checked`: a missing
- * one is reported, and none is kept. `none`: neither read nor followed.
+ * Process that loads the configuration, by the secrets that it has. `gateway`: those that it sends
+ * to providers and the collector. `dashboard`: those of its own sections. `checked` (supervisor,
+ * check-config): a missing one is reported, and none is kept. `none`: neither read nor followed.
  */
-export type Secrets = 'all' | 'checked' | 'none';
+export type Secrets = 'gateway' | 'dashboard' | 'checked' | 'none';
 
 const SENT: readonly (readonly string[])[] = [
   ['providers', '*', 'api_key'],
@@ -17,14 +18,46 @@ const SENT: readonly (readonly string[])[] = [
   ['providers', '*', 'auth', 'oauth2', 'client_secret'],
   ['tracing', 'headers', '*'],
 ];
-const REDIS = ['stores', 'redis'];
+const REDIS = [['stores', 'redis']];
+/**
+ * Optional in the schema and demanded by a rule (rules.ts), because a process that only checks
+ * files keeps no content.
+ */
+const OF_DASHBOARD = [
+  ['mail', 'smtp_url'],
+  ['sign_in', 'oidc', 'client_secret'],
+  ['payments', 'stripe', 'secret_key'],
+  ['payments', 'stripe', 'webhook_secret'],
+];
 
 /**
- * Values that a process does not get with that setting. Every process needs the database, the
- * dashboard needs no Redis.
+ * Sections for the dashboard alone. Another process resolves no reference in them, ignores them,
+ * and needs none of their variables.
  */
-export function isSecretPlace(path: Path, secrets: Secrets): boolean {
-  const places = secrets === 'none' ? [...SENT, REDIS] : SENT;
+export const DASHBOARD_SECTIONS: readonly string[] = ['mail', 'webhooks', 'sign_in', 'payments'];
+
+export function isOfDashboard(path: Path): boolean {
+  return DASHBOARD_SECTIONS.includes(String(path[0]));
+}
+
+/** Values that are neither read nor followed. The dashboard needs no Redis. */
+export function isUnread(path: Path, secrets: Secrets): boolean {
+  if (secrets === 'checked') return false;
+  if (secrets !== 'dashboard' && isOfDashboard(path)) return true;
+  return secrets !== 'gateway' && isAmong([...SENT, ...REDIS], path);
+}
+
+/** Secrets whose presence is checked, and whose content is not kept. */
+export function isOnlyChecked(path: Path, secrets: Secrets): boolean {
+  return secrets === 'checked' && isAmong([...SENT, ...OF_DASHBOARD], path);
+}
+
+/** A secret that another process than the dashboard has. */
+export function isSecretElsewhere(path: Path): boolean {
+  return isAmong([...SENT, ...REDIS], path);
+}
+
+function isAmong(places: readonly (readonly string[])[], path: Path): boolean {
   return places.some(
     (place) => place.length === path.length && place.every((part, at) => part === '*' || part === path[at]),
   );

@@ -17,6 +17,6 @@ test.each([
 ])('%s, where the supervisor started with %s: changed %s', async (text, atStart, changed) => {
   const env = { DATABASE_URL: 'postgres://socket/d', [POSTGRES_OF_FILE]: atStart };
   await folder.loaded(text, env);
-  const loaded = await loadConfig(join(folder.path, 'gateway.yaml'), env, { secrets: 'all' });
+  const loaded = await loadConfig(join(folder.path, 'gateway.yaml'), env, { secrets: 'gateway' });
   expect(loaded).toMatchObject({ storesChanged: changed, config: { stores: { postgres: { kind: 'url' } } } });
 });

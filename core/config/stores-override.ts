@@ -1,7 +1,7 @@
 import type { RuleProblem } from './problem.ts';
 import type { RightParts } from './right-parts.ts';
 import { type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
-import type { Secrets } from './secret-places.ts';
+import { isUnread, type Secrets } from './secret-places.ts';
 
 /**
  * Set by the supervisor to `stores.postgres` of the file, if that decided about the database.
@@ -24,7 +24,7 @@ export function overrideStores(
   secrets: Secrets,
 ): OverriddenStores {
   const problems: RuleProblem[] = [];
-  const redisUrl = secrets === 'none' ? undefined : env.REDIS_URL;
+  const redisUrl = isUnread(['stores', 'redis'], secrets) ? undefined : env.REDIS_URL;
   if (env.DATABASE_URL && !POSTGRES_URL.test(env.DATABASE_URL)) {
     problems.push({
       path: ['stores', 'postgres'],

@@ -25,12 +25,13 @@ test('each container reaches what it needs and nothing else', () => {
   expect(Object.fromEntries(Object.keys(networks).map((network) => [network, onNetwork(network)]))).toEqual({
     edge: ['gateway', 'envoy'],
     people: ['dashboard'],
+    playground: ['envoy', 'dashboard'],
     demo: ['gateway', 'envoy', 'demo-provider'],
     database: ['gateway', 'dashboard', 'postgres'],
     limits: ['gateway', 'redis'],
   });
   const internal = Object.keys(networks).filter((network) => networks[network]?.internal === true);
-  expect(internal).toEqual(['demo', 'database', 'limits']);
+  expect(internal).toEqual(['playground', 'demo', 'database', 'limits']);
 });
 
 test('everything is published on loopback unless an address is chosen', () => {

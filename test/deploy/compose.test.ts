@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { GATEWAY_STATUS } from '../../dashboard/contract/playground.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import { requirement } from '../harness/requirement.ts';
+import { createBrowser } from '../integration/dashboard/dashboard-browser.ts';
 import { type Compose, missingCompose, prepareCompose } from './compose.ts';
 import { startPod } from './pod.ts';
 
@@ -12,6 +14,7 @@ import { startPod } from './pod.ts';
  */
 const BUILD_AND_START_MS = 300_000;
 const SLOW_TEST_MS = 60_000;
+const REPORTED_WITHIN_MS = 20_000;
 const STREAMS = 20;
 /** Together less than `limits.read_rpm` for one key. */
 const LOAD_CLIENTS = 4;
@@ -45,6 +48,17 @@ requirement(missingCompose(), () => {
     expect(isWhole(await client.chat({ model: 'demo-chat', stream: true }))).toBe(true);
     const page = await fetch(`${compose.dashboardOrigin}/`);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  });
+
+  test('a member plays from the dashboard, which reaches Envoy', async () => {
+    const person = ['--email', 'player@example.com', '--org', organizationId];
+    const { email, password } = await compose.operate<{ email: string; password: string }>('user', 'create', ...person);
+    const browser = createBrowser(compose.dashboardOrigin);
+    expect((await browser.send('POST', '/api/session', { email, password })).status).toBe(200);
+    const input = { model: 'demo-chat', messages: [{ role: 'user', content: 'Hello' }], maxTokens: 50 };
+    const play = await browser.send('POST', `/api/organizations/${organizationId}/playground`, input);
+    expect([play.status, play.headers[GATEWAY_STATUS]]).toEqual([200, '200']);
+    expect(play.text).toContain('data: [DONE]');
   });
 
   test.each(['gateway', 'envoy'])(
@@ -126,9 +140,15 @@ requirement(missingCompose(), () => {
       const dashboard = () => fetch(`${compose.dashboardOrigin}/live`).then(({ status }) => status, String);
       await expect.poll(dashboard, { timeout: 20_000 }).toBe(200);
       const asOperator = [...files, 'run', '--rm', '-T', 'operator'];
-      const examined = JSON.parse(await compose.run(...asOperator, 'doctor', '--json'));
       const sawTheProcess = expect.objectContaining({ check: 'gateway versions', verdict: 'ok' });
-      expect(examined).toMatchObject({ ok: true, findings: expect.arrayContaining([sawTheProcess]) });
+      // The process reports every two seconds, so its last report may be from before Envoy served.
+      await vi.waitFor(
+        async () => {
+          const examined = JSON.parse(await compose.run(...asOperator, 'doctor', '--json'));
+          expect(examined).toMatchObject({ ok: true, findings: expect.arrayContaining([sawTheProcess]) });
+        },
+        { timeout: REPORTED_WITHIN_MS, interval: 500 },
+      );
       expect(await compose.operate('doctor')).toMatchObject({ ok: true });
       await expect(compose.run(...asOperator, 'migrate')).rejects.toThrow(
         /gateway_operator_login does not own the tables/,

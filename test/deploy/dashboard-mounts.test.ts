@@ -9,23 +9,33 @@ import { REPOSITORY } from '../harness/deployment.ts';
  * browsers speak to.
  */
 interface Service {
-  readonly environment?: Readonly<Record<string, string>>;
+  /** Null: that of the shell, if there is one. */
+  readonly environment?: Readonly<Record<string, string | null>>;
   readonly volumes?: readonly string[];
 }
 
 const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
 const { services } = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+/** Secrets of `mail`, `sign_in` and `payments`. */
+const OWN = ['OIDC_CLIENT_SECRET', 'SMTP_URL', 'STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET'];
 const sourcesOf = (name: string) => services[name]?.volumes?.map((volume) => volume.split(':')[0]);
 
-test('compose: the dashboard has the folder of the configuration alone, and no environment of others', () => {
-  expect(sourcesOf('dashboard')).toEqual(['./deploy/compose/config']);
+test('compose: the dashboard has the folders of the configuration and of its secrets alone, and no environment of others', () => {
+  expect(sourcesOf('dashboard')).toEqual(['./deploy/compose/config', './deploy/compose/dashboard-secrets']);
   expect(Object.keys(services.dashboard?.environment ?? {}).sort()).toEqual([
     'DATABASE_URL',
     'GATEWAY_CONFIG',
     'LOG_LEVEL',
+    ...OWN,
   ]);
+  for (const name of OWN) {
+    expect(services.dashboard?.environment?.[name]).toBe(null);
+    for (const other of Object.keys(services).filter((service) => service !== 'dashboard'))
+      expect([other, Object.keys(services[other]?.environment ?? {}).includes(name)]).toEqual([other, false]);
+  }
   const having = (folder: string) => Object.keys(services).filter((name) => sourcesOf(name)?.includes(folder));
   expect(having('./deploy/compose/secrets')).toEqual(['gateway']);
+  expect(having('./deploy/compose/dashboard-secrets')).toEqual(['dashboard']);
   expect(having('./deploy/compose/tls')).toEqual(['gateway', 'envoy']);
   expect(Object.values(services).flatMap(({ volumes = [] }) => volumes)).not.toContainEqual(
     expect.stringMatching(/^\.\/deploy\/compose:/),
@@ -39,8 +49,13 @@ test('compose: paths in the configuration count from where the image has the lin
   expect(services.gateway?.environment?.GATEWAY_CONFIG).toBe('/config/gateway.yaml');
 });
 
-test('Kubernetes: the dashboard mounts no Secret, and is given the address of its database alone', () => {
+test('Kubernetes: the dashboard mounts its own Secret and no other pod does, and is given the address of its database alone', () => {
   const text = read('deploy/kubernetes/base/dashboard.yaml');
-  expect(text.match(/secret\w*:/gi)).toEqual(['secretKeyRef:']);
+  expect(text.match(/secret(?:KeyRef|Name): *\S+ \S+/g)).toEqual([
+    'secretKeyRef: {name: dashboard-store,',
+    'secretName: dashboard-secrets, optional:',
+  ]);
+  for (const other of ['gateway', 'migrate'])
+    expect(read(`deploy/kubernetes/base/${other}.yaml`)).not.toContain('dashboard-secrets');
   expect(text).toContain('secretKeyRef: {name: dashboard-store, key: DATABASE_URL}');
 });

@@ -17,13 +17,13 @@ import { type Container, containersOf, podsOf } from './pods.ts';
  */
 const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
 const base = renderKustomization(FOLDER);
-const optional = ['autoscaling-in-flight', 'service-monitor'].flatMap((name) =>
+const optional = ['autoscaling-in-flight', 'service-monitor', 'dashboard-internet'].flatMap((name) =>
   renderKustomization(join(FOLDER, name)),
 );
 const everything = [...base, ...optional];
 const pods = podsOf(base);
 /** Made by the operator (docs/kubernetes.md), never by us. */
-const SECRETS = ['gateway-stores', 'dashboard-store', 'owner-store', 'provider-keys'];
+const SECRETS = ['gateway-stores', 'dashboard-store', 'dashboard-secrets', 'owner-store', 'provider-keys'];
 const ENVOY_ENDS_S = 10;
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
@@ -198,6 +198,7 @@ describe('the pod of gateway and Envoy', () => {
     const from = (name: string) => [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }];
     expect(open('gateway')).toEqual([
       [[8080], from('ingress-nginx')],
+      [[8080], [{ podSelector: { matchLabels: { 'app.kubernetes.io/name': 'dashboard' } } }]],
       [[9464], from('monitoring')],
     ]);
     expect(open('dashboard')).toEqual([[[8081], from('ingress-nginx')]]);
@@ -206,6 +207,22 @@ describe('the pod of gateway and Envoy', () => {
       policyTypes: ['Ingress', 'Egress'],
     });
     expect(pods.filter(({ name }) => name === 'gateway').flatMap(portsOf)).toEqual([9464, 8080]);
+  });
+
+  test('lets the dashboard out to the Internet only where that is asked for, and never to private or metadata addresses', () => {
+    const ports = (manifest: Manifest) =>
+      (manifest.spec as { egress: { ports: { port: number }[] }[] }).egress.map((rule) =>
+        rule.ports.map(({ port }) => port),
+      );
+    expect(ports(one('NetworkPolicy', 'dashboard'))).toEqual([[8080], [5432]]);
+    const [policy] = renderKustomization(join(FOLDER, 'dashboard-internet'));
+    if (policy === undefined) throw new Error('there is no policy');
+    expect(ports(policy)).toEqual([[443, 465, 587]]);
+    const { egress } = policy.spec as { egress: { to: { ipBlock: { except: string[] } }[] }[] };
+    expect(egress[0]?.to[0]?.ipBlock.except).toEqual(
+      expect.arrayContaining(['10.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']),
+    );
+    expect(egress[0]?.to[1]?.ipBlock.except).toEqual(expect.arrayContaining(['fc00::/7', 'fe80::/10']));
   });
 
   test('has a configuration in which only the secret is missing', async () => {

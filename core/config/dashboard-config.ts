@@ -1,0 +1,55 @@
+import type { SharedConfig } from './gateway-config.ts';
+
+/** The configuration of the dashboard process, with the sections that only it reads. */
+export interface DashboardProcessConfig extends SharedConfig {
+  /** Absent: links are shown, and nothing is mailed. */
+  readonly mail?: MailConfig;
+  /** Ranges that customers' webhooks may reach although they are not on the Internet. */
+  readonly privateNetworks: readonly string[];
+  readonly signIn: SignInConfig;
+  /** Absent: credit is the operator's to add. */
+  readonly stripe?: StripeConfig;
+}
+
+/** Ways to sign in to the dashboard. */
+export interface SignInConfig {
+  readonly password: boolean;
+  readonly oidc?: OidcConfig;
+}
+
+/** The dashboard as a client of an OpenID Connect issuer. */
+export interface OidcConfig {
+  /** As configured: an issuer is compared character by character. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly scopes: readonly string[];
+  /** A user is an operator while this claim has this value, or a list with it. */
+  readonly operatorClaim?: { readonly name: string; readonly value: string };
+}
+
+export interface StripeConfig {
+  readonly secretKey: string;
+  readonly webhookSecret: string;
+  readonly currency: 'usd';
+  readonly presetsUsd: readonly number[];
+  readonly leastUsd: number;
+  readonly mostUsd: number;
+  readonly apiBase: URL;
+}
+
+export interface MailConfig {
+  readonly server: SmtpServer;
+  /** `NAME <ADDRESS>` or `ADDRESS` */
+  readonly from: string;
+  /** Receivers of the operators' alerts. */
+  readonly operators: readonly string[];
+}
+
+export interface SmtpServer {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte. Otherwise STARTTLS, if the server offers it. */
+  readonly tls: boolean;
+  readonly login?: { readonly user: string; readonly password: string };
+}
