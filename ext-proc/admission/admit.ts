@@ -1,10 +1,10 @@
-import type { Clock, UtcDay } from '../../core/clock.ts';
+import { type Clock, DAY_MS, type UtcDay } from '../../core/clock.ts';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
-import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
+import type { AdmissionRequest, FundsRule, LimitStore, Refused } from '../limits/limit-store.ts';
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
@@ -40,7 +40,7 @@ export interface Admission extends ChatWithModel {
 /**
  * The store asks for another account snapshot at most twice: after midnight, and for an account
  * that it does not trust. A ceiling that is too expensive is replaced by a count once. A default
- * output limit that the balance does not pay for is lowered once.
+ * output limit that the funds do not pay for is lowered once.
  */
 const MOST_CALLS = 5;
 
@@ -86,11 +86,15 @@ export async function admit(deps: AdmissionDeps, given: AdmissionInput): Promise
 }
 
 /**
- * The request with a default output limit that the balance pays for, which may be within a daily
- * budget too. A budget alone lowers none.
+ * The request with a default output limit that the funds pay for, which may be within a daily
+ * budget too. A daily budget alone lowers none.
  */
 function lowered(input: AdmissionInput, { rule, availableNanoUsd }: Refused): ChatWithModel | undefined {
-  return rule === 'balance' || rule === 'daily_budget' ? withAffordableDefault(input, availableNanoUsd) : undefined;
+  return isFunds(rule) || rule === 'daily_budget' ? withAffordableDefault(input, availableNanoUsd) : undefined;
+}
+
+function isFunds(rule: Refused['rule']): rule is FundsRule {
+  return rule in FUNDS;
 }
 
 function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: number): AdmissionRequest {
@@ -113,26 +117,42 @@ function admissionRequest(input: AdmissionInput, principal: Principal, nowMs: nu
 }
 
 /**
- * True if a count may turn the refusal into an admission, where the balance decides also with the
+ * True if a count may turn the refusal into an admission, where the funds decide also with the
  * shortest output. Without this check a caller without money could keep the tokenizer busy.
  */
 function mayFit({ rule, availableNanoUsd }: Refused, input: AdmissionInput): boolean {
-  if (rule !== 'balance' && rule !== 'daily_budget') return false;
+  if (!isFunds(rule) && rule !== 'daily_budget') return false;
   const { heldOutputTokens, leastOutputTokens } = input.choice;
   const mayBeLowered = input.chat.maxTokens === undefined && holdNanoUsdOf(input) > availableNanoUsd;
-  const isShort = rule === 'balance' || mayBeLowered;
+  const isShort = isFunds(rule) || mayBeLowered;
   const likely = likelyNanoUsd(input, isShort ? leastOutputTokens : heldOutputTokens);
   if (isShort && likely > availableNanoUsd) return false;
-  return rule === 'balance' || likely <= budgetLeft(input.principal);
+  return isFunds(rule) || likely <= dailyBudgetLeft(input.principal);
 }
 
 /** Smaller rest of the two daily budgets, as PostgreSQL had them, without holds. */
-function budgetLeft({ organization, key, account }: Principal): NanoUsd {
+function dailyBudgetLeft({ organization, key, account }: Principal): NanoUsd {
   const left = [
     [organization.limits.dailyBudgetNanoUsd, account.organization.spentNanoUsd] as const,
     [key.limits.dailyBudgetNanoUsd, account.key.spentNanoUsd] as const,
   ].map(([budget, spent]) => (budget === undefined ? Number.POSITIVE_INFINITY : Number(budget - spent)));
   return BigInt(Math.min(...left, Number.MAX_SAFE_INTEGER));
+}
+
+const FUNDS: Readonly<Record<FundsRule, string>> = {
+  monthly_budget: 'monthly budget of this API key',
+  lifetime_budget: 'lifetime budget of this API key',
+  balance: 'balance',
+};
+
+/**
+ * Facts about a budget, which a top-up does not raise. Rounded to the day, because the clock of
+ * Redis may differ.
+ */
+function limitFacts({ rule, resetsAtMs }: Refused): Readonly<Record<string, string>> {
+  const midnightMs = Math.round(resetsAtMs / DAY_MS) * DAY_MS;
+  if (rule === 'monthly_budget') return { limit: rule, resets_at: new Date(midnightMs).toISOString() };
+  return rule === 'lifetime_budget' ? { limit: rule } : {};
 }
 
 function refusalFor(refused: Refused, request: AdmissionRequest, input: AdmissionInput): Refusal {
@@ -157,17 +177,24 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
         {},
         { headers: { ...headers, 'x-should-retry': 'false' }, retryAfterSeconds },
       );
+    case 'monthly_budget':
+    case 'lifetime_budget':
     case 'balance':
       return refuse(
         'insufficient_credits',
-        { estimated_usd: formatUsd(request.holdNanoUsd), available_usd: formatUsd(refused.availableNanoUsd) },
+        {
+          funds: FUNDS[refused.rule],
+          estimated_usd: formatUsd(request.holdNanoUsd),
+          available_usd: formatUsd(refused.availableNanoUsd),
+        },
         {
           headers,
           metadata: {
             available_usd: usdNumber(refused.availableNanoUsd),
             estimated_usd: usdNumber(request.holdNanoUsd),
             affordable_output_tokens: affordableOutputTokens(input, refused.availableNanoUsd),
-            ...(topUpUrl === undefined ? {} : { top_up_url: topUpUrl }),
+            ...limitFacts(refused),
+            ...(topUpUrl === undefined || refused.rule !== 'balance' ? {} : { top_up_url: topUpUrl }),
           },
         },
       );

@@ -143,6 +143,19 @@ describe('a default output limit', () => {
     expect(limitOf(result)).toBe(expected);
   });
 
+  it.each([
+    ['monthly_budget', { monthlyBudgetNanoUsd: 32_000n }],
+    ['lifetime_budget', { lifetimeBudgetNanoUsd: 32_000n }],
+  ])('is lowered to what is left of a %s', async (limit, limits) => {
+    const spent = { monthSpentNanoUsd: 12_000n, lifetimeSpentNanoUsd: 12_000n };
+    const base = principalWith({ limits });
+    const principal = { ...base, account: { ...base.account, key: { ...base.account.key, ...spent } } };
+    const given = { balanceNanoUsd: 0n, model: free, more: { principal, readAgain: async () => principal } };
+    expect(limitOf(await admission(given))).toBe(2000);
+    const refusal = await refusedWith({ ...given, fields: { max_tokens: 2001 } });
+    expect(refusal).toMatchObject({ available_usd: 0.00002, affordable_output_tokens: 2000, limit });
+  });
+
   it('that the client gave is never lowered', async () => {
     const fields = { max_tokens: 4000 };
     expect(await refusedWith({ balanceNanoUsd: 39_999n, model: free, fields })).toMatchObject({

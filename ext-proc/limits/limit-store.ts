@@ -1,6 +1,6 @@
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
-import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
+import type { AccountSnapshot, KeyLimits, RateLimits } from '../../core/principal.ts';
 
 /** Time for the charge of a request that ended at `timeouts.total`. */
 const CHARGED_WITHIN_MS = 60_000;
@@ -52,13 +52,14 @@ export interface AdmissionRequest {
   readonly nowMs: number;
   readonly concurrency: number;
   readonly organizationLimits: RateLimits;
-  readonly keyLimits: RateLimits;
+  readonly keyLimits: KeyLimits;
   /** Estimated input plus completions x requested output. */
   readonly tokens: number;
   /** Worst case of the request (docs/design.md, "Invariants", 1). */
   readonly holdNanoUsd: NanoUsd;
   /** `timeouts.total` as it is for this request. */
   readonly totalTimeoutMs: number;
+  /** With the spend of the month and of the lifetime if `keyLimits` has such a budget. */
   readonly snapshot: AccountSnapshot;
 }
 
@@ -102,13 +103,19 @@ export interface Admitted {
   readonly windows: Windows;
 }
 
+/**
+ * Funds that a hold must fit into. Only the scarcest is compared with it, and a refusal names that
+ * one; of equally scarce ones the first in this list.
+ */
+export type FundsRule = 'monthly_budget' | 'lifetime_budget' | 'balance';
+
 export interface Refused {
   readonly kind: 'refused';
-  /** In the documented order: concurrency, requests, tokens, daily budget, balance. */
-  readonly rule: 'concurrency' | 'requests' | 'tokens' | 'daily_budget' | 'balance';
+  /** In the documented order: concurrency, requests, tokens, daily budget, funds. */
+  readonly rule: 'concurrency' | 'requests' | 'tokens' | 'daily_budget' | FundsRule;
   /** End of the failing window, Unix milliseconds. */
   readonly resetsAtMs: number;
-  /** Balance less holds, for `insufficient_credits`. */
+  /** Rest of the scarcest funds, holds deducted. */
   readonly availableNanoUsd: NanoUsd;
   readonly windows: Windows;
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { budgetsContract } from './limit-budgets.contract.ts';
 import { holdsContract } from './limit-holds.contract.ts';
 import { quarantineContract } from './limit-quarantine.contract.ts';
 import { rulesContract } from './limit-rules.contract.ts';
@@ -17,6 +18,7 @@ export function limitStoreContract(name: string, open: OpenLimitStore): void {
     });
     afterEach(() => store.close());
     rulesContract(() => store);
+    budgetsContract(() => store);
     holdsContract(() => store);
     quarantineContract(() => store);
   });

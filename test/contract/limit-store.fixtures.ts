@@ -1,4 +1,5 @@
 import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import { present } from '../../core/present.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 
@@ -19,6 +20,8 @@ export interface SnapshotParts {
   readonly day?: number;
   readonly spent?: bigint;
   readonly keySpent?: bigint;
+  readonly monthSpent?: bigint;
+  readonly lifetimeSpent?: bigint;
 }
 
 export function snapshotOf({
@@ -28,11 +31,16 @@ export function snapshotOf({
   day = DAY,
   spent = 0n,
   keySpent = 0n,
+  monthSpent,
+  lifetimeSpent,
 }: SnapshotParts): AccountSnapshot {
   return {
     ledgerEpoch: epoch,
     organization: { sequence, balanceNanoUsd: balance, day, spentNanoUsd: spent },
-    key: { sequence, day, spentNanoUsd: keySpent },
+    key: {
+      ...{ sequence, day, spentNanoUsd: keySpent },
+      ...present({ monthSpentNanoUsd: monthSpent, lifetimeSpentNanoUsd: lifetimeSpent }),
+    },
   };
 }
 

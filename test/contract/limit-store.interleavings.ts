@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { MINUTE_MS, utcDay } from '../../core/clock.ts';
+import { firstOfMonth, MINUTE_MS, utcDay } from '../../core/clock.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { type AdmissionRequest, type LimitStore, quarantineMs } from '../../ext-proc/limits/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
@@ -25,7 +25,10 @@ export const move = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('abandon'), pick: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew'), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('credit'), nanoUsd: fc.bigInt(1n, 300n) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('idle'), minutes: fc.constantFrom(0.5, 2, 30, 14 * 60) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('idle'), minutes: fc.constantFrom(0.5, 2, 30, 14 * 60, 8 * 24 * 60) }),
+  },
 );
 export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
@@ -46,11 +49,12 @@ interface Hold {
  */
 export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
 const BUDGET = 700n;
+const KEY_LIMITS = { monthlyBudgetNanoUsd: 900n, lifetimeBudgetNanoUsd: 1_300n };
 const OPENING = 1_000n;
 
 /**
  * Plays the moves and checks at every admission what was promised: docs/design.md, "Invariants", 3,
- * and the same for the daily budget.
+ * and the same for the budgets of the day, the month and the lifetime.
  */
 export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
   const ledger = createLedgerModel(OPENING);
@@ -74,6 +78,11 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
     expect(balanceNanoUsd - sumOf(uncharged)).toBeGreaterThanOrEqual(0n);
     expect(spentNanoUsd + sumOf(uncharged.filter(({ day }) => day === result.day))).toBeLessThanOrEqual(BUDGET);
+    const { monthSpentNanoUsd = 0n, lifetimeSpentNanoUsd = 0n } = ledger.read(organizationId, keyId, result.day).key;
+    const ofKey = uncharged.filter((hold) => hold.request.keyId === keyId);
+    const inMonth = ofKey.filter(({ day }) => firstOfMonth(day) === firstOfMonth(result.day));
+    expect(monthSpentNanoUsd + sumOf(inMonth)).toBeLessThanOrEqual(KEY_LIMITS.monthlyBudgetNanoUsd);
+    expect(lifetimeSpentNanoUsd + sumOf(ofKey)).toBeLessThanOrEqual(KEY_LIMITS.lifetimeBudgetNanoUsd);
   }
 
   function commit(hold: Hold, share: number): void {
@@ -146,7 +155,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
 const TEMPLATE = {
   concurrency: 64,
   organizationLimits: { dailyBudgetNanoUsd: BUDGET },
-  keyLimits: {},
+  keyLimits: KEY_LIMITS,
   tokens: 1,
   holdNanoUsd: 0n,
   totalTimeoutMs: 120_000,

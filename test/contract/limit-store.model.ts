@@ -1,8 +1,9 @@
-import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, utcDay } from '../../core/clock.ts';
 import type { RateLimits } from '../../core/principal.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
+  type FundsRule,
   type Hold,
   type HoldRelease,
   quarantineMs,
@@ -23,6 +24,28 @@ interface Admission {
 /** The rules of docs/interface.md, computed for each question from the list of all admissions. */
 export function createLimitModel(leaseMs: number) {
   const admissions: Admission[] = [];
+
+  /** The name and the rest of the funds with the least left. */
+  function scarcestFunds(
+    { keyLimits, snapshot, nowMs }: AdmissionRequest,
+    heldOfKey: readonly Admission[],
+    held: readonly Admission[],
+  ): readonly [FundsRule, bigint] {
+    const month = firstOfMonth(utcDay(nowMs));
+    const heldInMonth = heldOfKey.filter(({ request }) => firstOfMonth(request.day) === month);
+    const left = (budget: bigint | undefined, spent = 0n, holds: readonly Admission[]) =>
+      budget === undefined ? [] : [budget - spent - sumOf(holds)];
+    const all = [
+      ...left(keyLimits.monthlyBudgetNanoUsd, snapshot.key.monthSpentNanoUsd, heldInMonth).map(
+        (rest) => ['monthly_budget', rest] as const,
+      ),
+      ...left(keyLimits.lifetimeBudgetNanoUsd, snapshot.key.lifetimeSpentNanoUsd, heldOfKey).map(
+        (rest) => ['lifetime_budget', rest] as const,
+      ),
+      ['balance', snapshot.organization.balanceNanoUsd - sumOf(held)] as const,
+    ];
+    return all.reduce((least, one) => (one[1] < least[1] ? one : least));
+  }
 
   const isLive = (admission: Admission, nowMs: number) =>
     !admission.released && nowMs < admission.renewedAtMs + leaseMs;
@@ -65,7 +88,7 @@ export function createLimitModel(leaseMs: number) {
       ...windowOf('tokens', (limits) => limits.tokensPerMinute, minuteEnd, subjects()),
     });
     const before = subjects();
-    const available = snapshot.organization.balanceNanoUsd - sumOf(before[1].held);
+    const [funds, available] = scarcestFunds(request, before[0].held, before[1].held);
     const rules: readonly (readonly [Refused['rule'], boolean, number])[] = [
       ['concurrency', before[1].live.length >= request.concurrency, nowMs],
       [
@@ -86,7 +109,7 @@ export function createLimitModel(leaseMs: number) {
         }),
         (utcDay(nowMs) + 1) * DAY_MS,
       ],
-      ['balance', available < holdNanoUsd, nowMs],
+      [funds, available < holdNanoUsd, funds === 'monthly_budget' ? firstOfNextMonth(utcDay(nowMs)) * DAY_MS : nowMs],
     ];
     const failing = rules.find(([, fails]) => fails);
     if (failing) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { RateLimits } from '../../core/principal.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import type { KeyLimits, RateLimits } from '../../core/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
@@ -54,14 +54,17 @@ export function limitStoreProperties(name: string, open: OpenForProperties): voi
   });
 }
 
-const limits: fc.Arbitrary<RateLimits> = fc.record(
-  {
-    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
-    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
-    dailyBudgetNanoUsd: fc.bigInt({ min: 0n, max: 600n }),
-  },
-  { requiredKeys: [] },
-);
+const LIMITS = {
+  requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+  tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+  dailyBudgetNanoUsd: fc.bigInt({ min: 0n, max: 600n }),
+};
+const limits: fc.Arbitrary<RateLimits> = fc.record(LIMITS, { requiredKeys: [] });
+const LONGER = {
+  monthlyBudgetNanoUsd: fc.bigInt({ min: 0n, max: 800n }),
+  lifetimeBudgetNanoUsd: fc.bigInt({ min: 0n, max: 1_000n }),
+};
+const keyLimits: fc.Arbitrary<KeyLimits> = fc.record({ ...LIMITS, ...LONGER }, { requiredKeys: [] });
 
 const step = fc.oneof(
   {
@@ -72,7 +75,7 @@ const step = fc.oneof(
       keyId: fc.constantFrom(...KEYS),
       concurrency: fc.integer({ min: 1, max: 5 }),
       organizationLimits: limits,
-      keyLimits: limits,
+      keyLimits,
       tokens: fc.integer({ min: 0, max: 80 }),
       holdNanoUsd: fc.bigInt({ min: 0n, max: 300n }),
     }),
@@ -94,7 +97,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('advance' as const),
-      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, 74_999, 90_000, 16 * 60 * MINUTE_MS),
+      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, 74_999, 90_000, 16 * 60 * MINUTE_MS, 11 * DAY_MS),
     }),
   },
   {

@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
+import { firstOfMonth } from '../../core/clock.ts';
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
 import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/limits/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
+import { keyLimits } from './money-machine.budgets.ts';
 import type { Ask } from './money-machine.process.ts';
 
 /** A process, as far as the model looks at it. */
@@ -62,7 +64,7 @@ export class MoneyModel {
     this.#asks.set(ask.generationId, ask);
   }
 
-  /** Invariant 3, and the same for the daily budget, at the moment of every admission. */
+  /** Invariant 3, and the same for the budgets, at the moment of every admission. */
   admitted(request: AdmissionRequest, { day }: Admitted, owner: Owner, nowMs: number): void {
     const { holdId, organizationId, keyId } = request;
     const known = this.#obligations.get(holdId);
@@ -84,6 +86,14 @@ export class MoneyModel {
     const today = open.filter((obligation) => obligation.day === day);
     const spentToday = spentNanoUsd + sumOf(today) - this.#lateNanoUsd;
     expect(spentToday, 'spend and holds of the day').toBeLessThanOrEqual(this.#budgetNanoUsd);
+    const { monthSpentNanoUsd = 0n, lifetimeSpentNanoUsd = 0n } = this.#ledger.read(organizationId, keyId, day).key;
+    const ofKey = open.filter((obligation) => obligation.request.keyId === keyId);
+    const inMonth = ofKey.filter((obligation) => firstOfMonth(obligation.day) === firstOfMonth(day));
+    const { monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } = keyLimits(this.#budgetNanoUsd);
+    const spentInMonth = monthSpentNanoUsd + sumOf(inMonth) - this.#lateNanoUsd;
+    expect(spentInMonth, 'spend and holds of the month').toBeLessThanOrEqual(monthlyBudgetNanoUsd);
+    const spentEver = lifetimeSpentNanoUsd + sumOf(ofKey) - this.#lateNanoUsd;
+    expect(spentEver, 'spend and holds of the lifetime').toBeLessThanOrEqual(lifetimeBudgetNanoUsd);
   }
 
   /** Invariant 1: what a provider is asked for was admitted. It may produce more. */

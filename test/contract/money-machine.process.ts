@@ -14,8 +14,8 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { doneWith } from '../fixtures/chat-request.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
 import { noJournal, noRecentCharges } from '../fixtures/no-journal.ts';
-import { principalWith } from '../fixtures/principal.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
+import { callerWith } from './money-machine.budgets.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
 import { Waits } from './money-machine.waits.ts';
 
@@ -179,8 +179,7 @@ export class GatewayProcess implements Runner {
       this.#answered(
         scheduler.call(this, 'read', async () => {
           const account = await read(organizationId, keyId, day);
-          const limits = { dailyBudgetNanoUsd: budgetNanoUsd };
-          return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
+          return { ...callerWith(keyId, organizationId, budgetNanoUsd), account };
         }),
       );
     const principal = await readPrincipal(utcDay(clock.nowMs()));

@@ -9,6 +9,7 @@ import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-st
 import { addCustomer, addKey, BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
+import { keyLimits } from './money-machine.budgets.ts';
 import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { beginning, move } from './money-machine.moves.ts';
 import { World } from './money-machine.world.ts';
@@ -149,7 +150,11 @@ async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'back
   for (let i = 0; i < 2; i++) {
     const customer = await addCustomer(store, OPENING);
     const second = await addKey(store, customer.organizationId);
-    for (const { keyId, hash } of [customer, second]) hashes.set(keyId, hash);
+    for (const { keyId, hash } of [customer, second]) {
+      hashes.set(keyId, hash);
+      // Any amount brings the spend; the played process brings the budgets.
+      await store.administration.updateKey(customer.organizationId, keyId, keyLimits(1n), BY);
+    }
     customers.push({ organizationId: customer.organizationId, keyIds: [customer.keyId, second.keyId] });
   }
   const read: Backing['read'] = async (_organizationId, keyId, day) => {

@@ -1,6 +1,5 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
@@ -13,7 +12,7 @@ import { type Ask, GatewayProcess, type Observer } from './money-machine.process
 import { Scheduler, settled } from './money-machine.scheduler.ts';
 import { type Reach, watchedStore } from './money-machine.store.ts';
 
-const MIDNIGHT = 20_779 * DAY_MS;
+const MIDNIGHT = Date.parse('2026-12-01');
 const LOOK_EVERY_MS = 1_000;
 const MOST_FINAL_ROUNDS = 400;
 /** As long as the default of `timeouts.total` makes it. */

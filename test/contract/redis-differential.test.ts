@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
+import type { AccountSnapshot, KeyLimits, RateLimits } from '../../core/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/memory-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
@@ -22,12 +22,14 @@ const holdId = fc.nat(HOLDS - 1).map((n) => `hold-${n}`);
 const organizationId = fc.constantFrom('org-1', 'org-2');
 const keyId = fc.constantFrom('key-a', 'key-b');
 const nano = fc.oneof(fc.bigInt({ min: 0n, max: 500n }), fc.constantFrom(0n, 2n ** 52n, 2n ** 53n - 1n));
-const limits: fc.Arbitrary<RateLimits> = fc.record(
-  {
-    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
-    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
-    dailyBudgetNanoUsd: nano,
-  },
+const LIMITS = {
+  requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+  tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+  dailyBudgetNanoUsd: nano,
+};
+const limits: fc.Arbitrary<RateLimits> = fc.record(LIMITS, { requiredKeys: [] });
+const keyLimits: fc.Arbitrary<KeyLimits> = fc.record(
+  { ...LIMITS, monthlyBudgetNanoUsd: nano, lifetimeBudgetNanoUsd: nano },
   { requiredKeys: [] },
 );
 /** Days and moments are relative to the time of the call. */
@@ -40,6 +42,8 @@ const snapshot = fc.record({
   balance: fc.oneof(fc.bigInt({ min: -200n, max: 1_500n }), fc.constantFrom(2n ** 53n - 1n, -(2n ** 53n))),
   spent: nano,
   keySpent: nano,
+  monthSpent: nano,
+  lifetimeSpent: nano,
 });
 type Snapshot = typeof snapshot extends fc.Arbitrary<infer T> ? T : never;
 
@@ -51,7 +55,7 @@ const command = fc.oneof(
       ...{ holdId, organizationId, keyId, snapshot },
       concurrency: fc.integer({ min: 1, max: 5 }),
       organizationLimits: limits,
-      keyLimits: limits,
+      keyLimits,
       tokens: fc.integer({ min: 0, max: 80 }),
       holdNanoUsd: nano,
     }),
@@ -84,6 +88,9 @@ const command = fc.oneof(
         9 * 60 * MINUTE_MS,
         DAY_MS,
         3 * DAY_MS,
+        // Most of them a turn of the month.
+        10 * DAY_MS,
+        31 * DAY_MS,
       ),
     }),
   },
@@ -104,7 +111,13 @@ function snapshotAt(given: Snapshot, nowMs: number): AccountSnapshot {
       day: today + given.day,
       spentNanoUsd: given.spent,
     },
-    key: { sequence: given.keySequence, day: today + given.keyDay, spentNanoUsd: given.keySpent },
+    key: {
+      sequence: given.keySequence,
+      day: today + given.keyDay,
+      spentNanoUsd: given.keySpent,
+      monthSpentNanoUsd: given.monthSpent,
+      lifetimeSpentNanoUsd: given.lifetimeSpent,
+    },
   };
 }
 
@@ -165,12 +178,20 @@ function questions(commands: readonly Command[]): Ask[] {
   return commands.flatMap(of);
 }
 
-/** Beyond exact doubles only one of the two reports a negative amount to the nano-dollar. */
+/**
+ * Beyond exact doubles only one of the two reports a negative amount to the nano-dollar, and which
+ * of two such amounts is less.
+ */
 function comparable(answer: unknown): unknown {
   const lowest = -(2n ** 53n);
-  const { availableNanoUsd } = (answer ?? {}) as { availableNanoUsd?: bigint };
-  if (availableNanoUsd === undefined || availableNanoUsd >= lowest) return answer;
-  return { ...(answer as object), availableNanoUsd: lowest };
+  const { availableNanoUsd, rule } = (answer ?? {}) as { availableNanoUsd?: bigint; rule?: string };
+  if (availableNanoUsd === undefined || availableNanoUsd > lowest) return answer;
+  const isOfFunds = rule === 'monthly_budget' || rule === 'lifetime_budget' || rule === 'balance';
+  return {
+    ...(answer as object),
+    availableNanoUsd: lowest,
+    ...(isOfFunds ? { rule: 'funds', resetsAtMs: 0 } : {}),
+  };
 }
 
 requirement(missingRedis, () => {

@@ -1,11 +1,21 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { KeyLimits } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Hold } from '../../ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
-import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, requestOf, TOTAL_MS } from './limit-store.fixtures.ts';
+import {
+  admitFresh,
+  DAY,
+  LEASE_MS,
+  NOON_ISH,
+  QUARANTINE_MS,
+  requestOf,
+  snapshotOf,
+  TOTAL_MS,
+} from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 
 /** Keys of one organization are deleted or evicted while everything else stays. */
@@ -86,6 +96,39 @@ requirement(missingRedis, () => {
     expect(await tryToTake('later', 301n, 2 * LEASE_MS + 1)).toBe('balance');
     expect(await store.heldNanoUsd('org-1', at(QUARANTINE_MS - 1))).toBe(700n);
     expect(await store.heldNanoUsd('org-1', at(QUARANTINE_MS))).toBe(0n);
+  });
+
+  test.each([...new Set(LOSSES)])('the longer budgets of a key count each hold once. Lost: %s', async (kinds) => {
+    const mine = (holdNanoUsd: bigint, ms: number, keyLimits: KeyLimits) => ({
+      ...{ holdNanoUsd, nowMs: at(ms), keyLimits },
+      snapshot: snapshotOf({ balance: 5_000n, monthSpent: 0n, lifetimeSpent: 0n }),
+    });
+    const longer = { monthlyBudgetNanoUsd: 1_100n, lifetimeBudgetNanoUsd: 1_000n };
+    // A hold of yesterday, in whose sum a mistake would last.
+    const yesterdays = { ...live, day: DAY - 1 };
+    const gone = { ...live, holdId: 'gone', day: DAY - 2, holdNanoUsd: 100n };
+    await store.renew([yesterdays, gone], at(0));
+    expect(await admitFresh(store, mine(200n, 0, longer))).toMatchObject({ kind: 'admitted' });
+    await lose(kinds.split(' '));
+    await admitFresh(store, mine(1n, 1, longer)).catch(() => 'closed');
+    await store.renew([yesterdays], at(8_000));
+    const ends = QUARANTINE_MS + 2 * LEASE_MS;
+    for (let ms = 16_000; ms < ends; ms += 8_000) await store.renew([yesterdays], at(ms));
+    expect(await admitFresh(store, mine(301n, ends, longer))).toMatchObject({
+      rule: 'lifetime_budget',
+      availableNanoUsd: 300n,
+    });
+    await store.release({ ...live, nowMs: at(ends), tokensUsed: 0 });
+    expect(await admitFresh(store, mine(1_000n, ends, longer))).toMatchObject({ kind: 'admitted' });
+  });
+
+  test('the longer budgets of a key count its holds when the hash of the key is lost', async () => {
+    const keyLimits = { lifetimeBudgetNanoUsd: 1_000n };
+    const mine = { keyLimits, snapshot: snapshotOf({ balance: 5_000n, lifetimeSpent: 0n }) };
+    expect(await admitFresh(store, { ...mine, holdNanoUsd: 700n })).toMatchObject({ kind: 'admitted' });
+    const [name = ''] = await redis.admin.keys('*:key:key-1');
+    await redis.admin.del(name);
+    expect(await admitFresh(store, { ...mine, holdNanoUsd: 301n })).toMatchObject({ availableNanoUsd: 300n });
   });
 
   test('other organizations go on meanwhile, of the same shard too', async () => {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
@@ -34,6 +34,8 @@ const limits = fc.record(
   },
   { requiredKeys: [] },
 );
+/** Only keys have these budgets. */
+const longerBudgets = fc.record({ monthlyBudgetNanoUsd: nano, lifetimeBudgetNanoUsd: nano }, { requiredKeys: [] });
 const ask = fc.record({
   kind: fc.constantFrom('admit', 'admit', 'release'),
   hold: fc.nat(15),
@@ -41,7 +43,7 @@ const ask = fc.record({
   organization: fc.constantFrom(0, 0, 0, 1, 2, 3, 4, 5),
   concurrency: fc.integer({ min: 1, max: 5 }),
   organizationLimits: limits,
-  keyLimits: limits,
+  keyLimits: fc.tuple(limits, longerBudgets).map(([minuteAndDay, longer]) => ({ ...minuteAndDay, ...longer })),
   tokens: fc.nat(80),
   holdNanoUsd: nano,
   epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
@@ -66,7 +68,8 @@ function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown
   const holdId = `hold-${asked.hold} of ${subject.keyId}`;
   const { epoch, sequence, balance, spent } = asked;
   const day = utcDay(nowMs) + asked.days;
-  const snapshot = snapshotOf({ epoch, sequence, balance, day, spent, keySpent: spent });
+  const longerSpend = { monthSpent: spent, lifetimeSpent: spent + 1n };
+  const snapshot = snapshotOf({ epoch, sequence, balance, day, spent, keySpent: spent, ...longerSpend });
   if (asked.kind === 'release')
     return store.release({ ...subject, holdId, nowMs, tokensUsed: asked.tokens, ...(spent > 9n ? { snapshot } : {}) });
   const { concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd } = asked;
@@ -105,6 +108,23 @@ requirement(missingRedis, () => {
       { numRuns: propertyRuns(150) },
     ),
   );
+
+  test("a hold of yesterday that ends in a call is in no budget of the call's later admissions", async () => {
+    const store = await openEmptyStore(redis, { leaseMs: DAY_MS });
+    const keyLimits = { lifetimeBudgetNanoUsd: 100n };
+    const hold = { holdId: 'of yesterday', holdNanoUsd: 60n, keyLimits };
+    const spent = { monthSpent: 0n, lifetimeSpent: 0n };
+    await admitFresh(store, { ...hold, snapshot: snapshotOf(spent) });
+    const nowMs = NOON_ISH + 15 * 60 * MINUTE_MS;
+    const today = { keyLimits, nowMs, snapshot: snapshotOf({ ...spent, day: utcDay(nowMs) }) };
+    const [before, , after] = await Promise.all([
+      store.admit(requestOf({ ...today, holdNanoUsd: 30n })),
+      store.release(releaseOf('of yesterday', { nowMs })),
+      store.admit(requestOf({ ...today, holdNanoUsd: 60n })),
+    ]);
+    expect([before, after]).toMatchObject([{ kind: 'admitted' }, { kind: 'admitted' }]);
+    await store.close();
+  });
 
   test('64 of four organizations are one call', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });

@@ -1,6 +1,6 @@
-import type { UtcDay } from '../../../core/clock.ts';
+import { firstOfMonth, type UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import type { AccountSnapshot } from '../../../core/principal.ts';
+import type { AccountSnapshot, KeyAccount } from '../../../core/principal.ts';
 import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 
 /**
@@ -30,13 +30,16 @@ export interface KeyState {
   /** Hold ids of callers that were asked to read again since trust was last withdrawn. */
   readonly askedToRead: Set<string>;
   readonly spent: Map<UtcDay, Spent>;
+  /** By the first day of the month. Empty for a key without a monthly budget. */
+  readonly monthSpent: Map<UtcDay, Spent>;
+  lifetimeSpent: Spent | undefined;
   holds: number;
   readonly heldByDay: Map<UtcDay, NanoUsd>;
   readonly window: MinuteWindow;
   usedAtMs: number;
 }
 
-interface Spent {
+export interface Spent {
   readonly sequence: number;
   readonly nanoUsd: NanoUsd;
 }
@@ -63,6 +66,8 @@ export function newKey(): KeyState {
     trusted: false,
     askedToRead: new Set(),
     spent: new Map(),
+    monthSpent: new Map(),
+    lifetimeSpent: undefined,
     holds: 0,
     heldByDay: new Map(),
     window: emptyWindow(),
@@ -108,7 +113,7 @@ export function addTo(byDay: Map<UtcDay, NanoUsd>, day: UtcDay, nanoUsd: NanoUsd
   else byDay.set(day, sum);
 }
 
-/** Deletes the spend of days that no admission needs any more. */
+/** Deletes the spend of days, or of months, that no admission needs any more. */
 export function deleteDaysBefore(spent: Map<UtcDay, Spent>, day: UtcDay): void {
   for (const known of spent.keys()) if (known < day) spent.delete(known);
 }
@@ -119,18 +124,29 @@ function remember(organization: OrganizationState, key: KeyState | undefined, sn
     organization.sequence = account.sequence;
     organization.balanceNanoUsd = account.balanceNanoUsd;
   }
-  rememberSpent(organization.spent, account);
-  if (key) rememberSpent(key.spent, snapshot.key);
+  rememberSpent(organization.spent, account.day, account.sequence, account.spentNanoUsd);
+  if (key) rememberKeySpent(key, snapshot.key);
 }
 
-/** Keeps the newest spend of each day: a charge of yesterday's hold says nothing about today. */
-function rememberSpent(
-  spent: Map<UtcDay, Spent>,
-  account: { readonly sequence: number; readonly day: UtcDay; readonly spentNanoUsd: NanoUsd },
-): void {
-  const known = spent.get(account.day);
-  if (known && known.sequence > account.sequence) return;
-  spent.set(account.day, { sequence: account.sequence, nanoUsd: account.spentNanoUsd });
+function rememberKeySpent(key: KeyState, account: KeyAccount): void {
+  const { sequence, day, monthSpentNanoUsd, lifetimeSpentNanoUsd } = account;
+  rememberSpent(key.spent, day, sequence, account.spentNanoUsd);
+  if (monthSpentNanoUsd !== undefined) rememberSpent(key.monthSpent, firstOfMonth(day), sequence, monthSpentNanoUsd);
+  if (lifetimeSpentNanoUsd !== undefined) {
+    key.lifetimeSpent = newerSpent(key.lifetimeSpent, sequence, lifetimeSpentNanoUsd);
+  }
+}
+
+/**
+ * Keeps the newest spend of each day or month: a charge of yesterday's hold says nothing about
+ * today.
+ */
+function rememberSpent(spent: Map<UtcDay, Spent>, first: UtcDay, sequence: number, nanoUsd: NanoUsd): void {
+  spent.set(first, newerSpent(spent.get(first), sequence, nanoUsd));
+}
+
+function newerSpent(known: Spent | undefined, sequence: number, nanoUsd: NanoUsd): Spent {
+  return known && known.sequence > sequence ? known : { sequence, nanoUsd };
 }
 
 /** Withdraws trust: every caller has to read again, also callers that were asked before. */
@@ -146,5 +162,7 @@ function beginEpoch(organization: OrganizationState, epoch: string): void {
   for (const key of organization.keys.values()) {
     key.trusted = false;
     key.spent.clear();
+    key.monthSpent.clear();
+    key.lifetimeSpent = undefined;
   }
 }

@@ -1,8 +1,8 @@
-import { DAY_MS, type UtcDay } from '../../../core/clock.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, type UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import type { AdmissionRequest, Refused, Windows } from '../limit-store.ts';
+import type { AdmissionRequest, FundsRule, Refused, Windows } from '../limit-store.ts';
 import { type WindowUse, windowsLeft } from '../windows-left.ts';
-import type { KeyState, OrganizationState } from './account-state.ts';
+import type { KeyState, OrganizationState, Spent } from './account-state.ts';
 import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
 /**
@@ -14,6 +14,7 @@ export function failingRule(
   day: UtcDay,
   organization: OrganizationState,
   key: KeyState,
+  funds: Funds,
 ): Pick<Refused, 'rule' | 'resetsAtMs'> | undefined {
   const { organizationLimits: ofOrganization, keyLimits: ofKey, tokens, holdNanoUsd, nowMs } = request;
   if (organization.slots >= request.concurrency) return { rule: 'concurrency', resetsAtMs: nowMs };
@@ -35,10 +36,47 @@ export function failingRule(
   ) {
     return { rule: 'daily_budget', resetsAtMs: (day + 1) * DAY_MS };
   }
-  if (organization.balanceNanoUsd - organization.heldNanoUsd < holdNanoUsd) {
-    return { rule: 'balance', resetsAtMs: nowMs };
+  if (funds.availableNanoUsd >= holdNanoUsd) return undefined;
+  const { rule } = funds;
+  return { rule, resetsAtMs: rule === 'monthly_budget' ? firstOfNextMonth(day) * DAY_MS : nowMs };
+}
+
+export interface Funds {
+  readonly rule: FundsRule;
+  readonly availableNanoUsd: NanoUsd;
+}
+
+/** Finds the funds with the least left. */
+export function scarcestFunds(
+  { keyLimits: { monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } }: Pick<AdmissionRequest, 'keyLimits'>,
+  day: UtcDay,
+  organization: OrganizationState,
+  key: KeyState,
+): Funds {
+  let scarcest: Funds = { rule: 'balance', availableNanoUsd: organization.balanceNanoUsd - organization.heldNanoUsd };
+  if (lifetimeBudgetNanoUsd !== undefined) {
+    const left = budgetLeft(lifetimeBudgetNanoUsd, key.lifetimeSpent, heldWithin(key, -Infinity, Infinity));
+    if (left <= scarcest.availableNanoUsd) scarcest = { rule: 'lifetime_budget', availableNanoUsd: left };
   }
-  return undefined;
+  if (monthlyBudgetNanoUsd !== undefined) {
+    const first = firstOfMonth(day);
+    const held = heldWithin(key, first, firstOfNextMonth(day));
+    const left = budgetLeft(monthlyBudgetNanoUsd, key.monthSpent.get(first), held);
+    if (left <= scarcest.availableNanoUsd) scarcest = { rule: 'monthly_budget', availableNanoUsd: left };
+  }
+  return scarcest;
+}
+
+function budgetLeft(budgetNanoUsd: NanoUsd, spent: Spent | undefined, heldNanoUsd: NanoUsd): NanoUsd {
+  if (spent === undefined) throw new Error('an account snapshot lacks the spend of a budget');
+  return budgetNanoUsd - spent.nanoUsd - heldNanoUsd;
+}
+
+/** Sums the holds of the days from `first` until before `end`. */
+function heldWithin({ heldByDay }: KeyState, first: UtcDay, end: UtcDay): NanoUsd {
+  let sum = 0n;
+  for (const [day, nanoUsd] of heldByDay) if (day >= first && day < end) sum += nanoUsd;
+  return sum;
 }
 
 export function windowsOf(request: AdmissionRequest, organization: OrganizationState, key: KeyState): Windows {

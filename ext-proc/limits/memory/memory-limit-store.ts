@@ -1,4 +1,4 @@
-import { MINUTE_MS, utcDay } from '../../../core/clock.ts';
+import { firstOfMonth, MINUTE_MS, utcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
 import type {
   AdmissionRequest,
@@ -20,7 +20,7 @@ import {
   type OrganizationState,
   trustSnapshot,
 } from './account-state.ts';
-import { failingRule, windowsOf } from './admission-rules.ts';
+import { failingRule, scarcestFunds, windowsOf } from './admission-rules.ts';
 import { createHoldTable } from './hold-table.ts';
 import {
   addRequest,
@@ -73,9 +73,10 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
     if (!trustSnapshot(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
-    const failing = failingRule(request, day, organization, key);
+    const funds = scarcestFunds(request, day, organization, key);
+    const failing = failingRule(request, day, organization, key, funds);
     if (failing) {
-      const availableNanoUsd = organization.balanceNanoUsd - organization.heldNanoUsd;
+      const { availableNanoUsd } = funds;
       return { kind: 'refused', ...failing, availableNanoUsd, windows: windowsOf(request, organization, key) };
     }
     addRequest(organization.window, request.tokens);
@@ -147,6 +148,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
       for (const [keyId, key] of organization.keys) {
         if (isIdle(key)) organization.keys.delete(keyId);
         deleteDaysBefore(key.spent, yesterday);
+        deleteDaysBefore(key.monthSpent, firstOfMonth(yesterday));
       }
     }
     for (const windows of [reads, refused]) {

@@ -1,7 +1,8 @@
 -- Decides which account snapshots count (docs/life-of-a-request.md, "An account in the limit
 -- store").
 -- A snapshot in the arguments is: ledger epoch; the organization's sequence, day, balance, spent;
--- the key's sequence, day, spent.
+-- the key's sequence, day, spent, and for a key with longer budgets the first day of the month,
+-- spent in the month and in the lifetime ('' for none of both, '' for one that is absent).
 
 -- Returns the spend of a day with the newest sequence, as it is stored.
 local function newer_spent(stored, trust_counter, sequence, amount)
@@ -27,15 +28,29 @@ local function learn_spent(call, org, hash, sequence, day, amount)
   end
 end
 
+-- Takes in the spend of a key's month and lifetime.
+local function learn_longer(org, key, sequence, first, month, lifetime)
+  for field, amount in pairs({ ['month:' .. first] = month, lifetime = lifetime }) do
+    if amount ~= '' then
+      local stored = key.longer[field] or redis.call('HGET', key.name, field)
+      key.longer[field] = newer_spent(stored, org.trust_counter, sequence, amount)
+      key.learns_longer = key.learns_longer or key.longer[field] ~= stored
+    end
+  end
+end
+
 -- Takes in the snapshot that begins at this argument. An older one than the stored changes nothing.
 local function learn(call, org, key, first)
-  local _, sequence, day, balance, spent, key_sequence, key_day, key_spent = unpack(call.args, first, first + 7)
+  local _, sequence, day, balance, spent, key_sequence, key_day, key_spent, longer = unpack(call.args, first, first + 8)
   if sequence ~= org.sequence and tonumber(sequence) >= tonumber(org.sequence) or balance ~= org.balance and sequence == org.sequence then
     org.sequence, org.balance, org.learns = sequence, balance, true
   end
   learn_spent(call, org, org, sequence, day, spent)
   if key.is_known then
     learn_spent(call, org, key, key_sequence, key_day, key_spent)
+    if longer ~= '' then
+      learn_longer(org, key, key_sequence, text(longer[1]), longer[2], longer[3])
+    end
   end
 end
 

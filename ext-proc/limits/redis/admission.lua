@@ -34,14 +34,83 @@ local function is_over_budget(limit, hash, amount)
   return limit ~= '' and tonumber(string.match(hash.spent, '|(%d+)$')) + hash.held_today + amount > tonumber(limit)
 end
 
+-- Counts the holds of a key again: after a recovery its sums may be too high.
+local function count_holds(call, org, key, fields)
+  save_freed(org)
+  local sums, records = {}, redis.call('HVALS', org.holds)
+  for _, hold_id in ipairs(org.taken) do
+    records[#records + 1] = org.records[hold_id] or nil
+  end
+  for _, record in ipairs(records) do
+    local key_id, day, _, _, amount = parse_hold(record)
+    if key_id == key.id then
+      sums[day] = (sums[day] or 0) + amount
+    end
+  end
+  key.held_today, key.counts, sums[call.TODAY] = sums[call.TODAY] or 0, true, nil
+  for field in pairs(fields) do
+    if string.find(field, '^held:') and field ~= call.HELD_TODAY then
+      redis.call('HDEL', key.name, field)
+      fields[field] = nil
+    end
+  end
+  for day, sum in pairs(sums) do
+    fields['held:' .. day] = text(sum)
+    redis.call('HSET', key.name, 'held:' .. day, text(sum))
+  end
+  redis.call('HSET', key.name, 'counted', org.trust_counter)
+end
+
+-- Returns what a key holds of other days than today: of the month, and altogether. Requests of one
+-- moment read it once.
+local function held_on_other_days(call, org, key, first, next_first)
+  local fields, stored, held_in_month, held = {}, redis.call('HGETALL', key.name), 0, 0
+  for i = 1, #stored, 2 do
+    fields[stored[i]] = stored[i + 1]
+  end
+  if fields.counted ~= org.trust_counter then
+    count_holds(call, org, key, fields)
+  end
+  for field, amount in pairs(fields) do
+    local kind, day = string.match(field, '^(%l+):(%d+)$')
+    day = tonumber(day)
+    if kind == 'held' and day ~= call.today then
+      held = held + amount
+      held_in_month = day >= first and day < next_first and held_in_month + amount or held_in_month
+    elseif kind == 'month' and day < first - 31 then
+      redis.call('HDEL', key.name, field)
+    end
+  end
+  return { in_month = held_in_month, all = held, under = org.trust_counter }
+end
+
+-- Returns the name and the rest of the scarcest of a key's longer budgets and the balance.
+local function scarcest_funds(call, org, key, longer, available)
+  local first, next_first, monthly, lifetime = unpack(longer)
+  if not key.other_days or key.other_days.under ~= org.trust_counter then
+    key.other_days = held_on_other_days(call, org, key, first, next_first)
+  end
+  local scarcest, held_in_month, held = 'balance', key.held_today + key.other_days.in_month, key.held_today + key.other_days.all
+  for _, budget in ipairs({ { 'lifetime_budget', lifetime, 'lifetime', held }, { 'monthly_budget', monthly, 'month:' .. text(first), held_in_month } }) do
+    local name, limit, field, held_within = unpack(budget)
+    if limit ~= '' then
+      local left = limit - string.match(key.longer[field] or redis.call('HGET', key.name, field), '|(%d+)$') - held_within
+      if left <= available then
+        scarcest, available = name, left
+      end
+    end
+  end
+  return scarcest, available
+end
+
 local function reply_with(verdict, day, org, key)
   return { verdict, day, org.minute, '', org.requests, org.tokens, key.requests, key.tokens }
 end
 
 local function admit(call, org, hold_id)
   local at = call.next
-  call.next = at + 19
-  local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(call.args, at, at + 10)
+  call.next = at + 21
+  local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget, longer = unpack(call.args, at, at + 11)
   if not org.shard.admits or org.opens > org.shard.now then
     return { org.shard.fenced_off and 'fenced_off' or 'closed' }
   end
@@ -65,15 +134,18 @@ local function admit(call, org, hold_id)
     local _, day = parse_hold(record)
     return reply_with('admitted', tonumber(day), org, key)
   end
-  if not trusts(org, key, call.args[at + 11], hold_id) then
+  if not trusts(org, key, call.args[at + 12], hold_id) then
     return { 'read_again', call.today }
   end
-  learn(call, org, key, at + 11)
-  if call.args[at + 13] ~= call.TODAY or call.args[at + 17] ~= call.TODAY then
+  learn(call, org, key, at + 12)
+  if call.args[at + 14] ~= call.TODAY or call.args[at + 18] ~= call.TODAY then
     return { 'read_again', call.today }
   end
 
-  local sum, available, failing = tonumber(amount), tonumber(org.balance) - org.held, nil
+  local sum, funds, available, failing = tonumber(amount), 'balance', tonumber(org.balance) - org.held, nil
+  if longer ~= '' then
+    funds, available = scarcest_funds(call, org, key, longer, available)
+  end
   if org.live >= concurrency then
     failing = 'concurrency'
   elseif is_over(rpm, org.requests, 1) or is_over(key_rpm, key.requests, 1) then
@@ -83,7 +155,7 @@ local function admit(call, org, hold_id)
   elseif is_over_budget(budget, org, sum) or is_over_budget(key_budget, key, sum) then
     failing = 'daily_budget'
   elseif available < sum then
-    failing = 'balance'
+    failing = funds
   end
   if failing then
     local refused = reply_with(failing, call.today, org, key)

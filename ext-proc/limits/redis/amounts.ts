@@ -7,8 +7,9 @@ import type { NanoUsd } from '../../../core/money.ts';
  * - Balance: each admitted hold fitted into a balance of at most L. So the sum of holds is exact,
  *   and a hold of L + 1 is never admitted. `balance - held` is exact, or it is below -2^53 and its
  *   sign is right, which is all that the comparison needs.
- * - Budget: `spent + held + hold` adds numbers that are not negative. It is exact up to L, and
- *   otherwise more than L, so the request is refused.
+ * - Monthly and lifetime budget: `budget - spent` is exact, and the rest as for the balance.
+ * - Daily budget: `spent + held + hold` adds numbers that are not negative. It is exact up to L,
+ *   and otherwise more than L, so the request is refused.
  */
 const LARGEST_EXACT = 2n ** 53n - 1n;
 const BEYOND = LARGEST_EXACT + 1n;

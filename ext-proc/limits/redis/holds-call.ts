@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../core/batching/joined-calls.ts';
-import { DAY_MS, MINUTE_MS } from '../../../core/clock.ts';
-import type { AccountSnapshot, RateLimits } from '../../../core/principal.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, type UtcDay } from '../../../core/clock.ts';
+import type { AccountSnapshot, KeyAccount, KeyLimits, RateLimits } from '../../../core/principal.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
 import {
@@ -23,6 +23,8 @@ export type HoldRequest =
 /** `undefined`: the release is done. */
 export type HoldResult = AdmissionResult | undefined;
 
+type Argument = string | number | readonly (string | number)[];
+
 /** One call of holds-n.lua. */
 export interface HoldsCall {
   readonly keys: readonly string[];
@@ -39,7 +41,7 @@ interface OrderedRequest {
 
 export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFences, 'of'>): HoldsCall {
   const keys: string[] = [];
-  const args: (string | number)[] = [];
+  const args: Argument[] = [];
   const inOrder: OrderedRequest[] = [];
   const ordered = requests.map((request, position): OrderedRequest => ({ request, position }));
   let hasAdmissions = false;
@@ -63,15 +65,16 @@ export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFe
   return { keys, hasAdmissions, json: JSON.stringify(args), inOrder };
 }
 
-function addAdmission(args: (string | number)[], request: AdmissionRequest): void {
+function addAdmission(args: Argument[], request: AdmissionRequest): void {
   args.push('admit', request.keyId, request.tokens, takenAmount(request.holdNanoUsd), request.concurrency);
   args.push(quarantineMs(request));
   addLimits(args, request.organizationLimits);
   addLimits(args, request.keyLimits);
+  args.push(longerBudgets(request.keyLimits, request.snapshot.key.day));
   addSnapshot(args, request.snapshot);
 }
 
-function addRelease(args: (string | number)[], release: HoldRelease): void {
+function addRelease(args: Argument[], release: HoldRelease): void {
   const { keyId, tokensUsed, snapshot, mayBeCharged } = release;
   if (snapshot === undefined) args.push(mayBeCharged ? 'release_unknown' : 'release', keyId, tokensUsed, '');
   else {
@@ -80,17 +83,35 @@ function addRelease(args: (string | number)[], release: HoldRelease): void {
   }
 }
 
-function addLimits(args: (string | number)[], limits: RateLimits): void {
+function addLimits(args: Argument[], limits: RateLimits): void {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
   const budget = dailyBudgetNanoUsd === undefined ? '' : availableAmount(dailyBudgetNanoUsd);
   args.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
 }
 
-function addSnapshot(args: (string | number)[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
+/** `firstOfMonth` of the month, of the next one, monthly budget, lifetime budget. */
+function longerBudgets({ monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }: KeyLimits, day: UtcDay): Argument {
+  if (monthlyBudgetNanoUsd === undefined && lifetimeBudgetNanoUsd === undefined) return '';
+  const [monthly, lifetime] = [monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd].map((budget) =>
+    budget === undefined ? '' : availableAmount(budget),
+  );
+  return [firstOfMonth(day), firstOfNextMonth(day), monthly ?? '', lifetime ?? ''];
+}
+
+/** First day of the month, spend of the month, of the lifetime. */
+function longerSpend({ day, monthSpentNanoUsd, lifetimeSpentNanoUsd }: KeyAccount): Argument {
+  if (monthSpentNanoUsd === undefined && lifetimeSpentNanoUsd === undefined) return '';
+  const [month, lifetime] = [monthSpentNanoUsd, lifetimeSpentNanoUsd].map((spent) =>
+    spent === undefined ? '' : takenAmount(spent),
+  );
+  return [firstOfMonth(day), month ?? '', lifetime ?? ''];
+}
+
+function addSnapshot(args: Argument[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
   const balance = availableAmount(organization.balanceNanoUsd);
   const spent = takenAmount(organization.spentNanoUsd);
   args.push(ledgerEpoch, `${organization.sequence}`, `${organization.day}`, balance, spent);
-  args.push(`${key.sequence}`, `${key.day}`, takenAmount(key.spentNanoUsd));
+  args.push(`${key.sequence}`, `${key.day}`, takenAmount(key.spentNanoUsd), longerSpend(key));
 }
 
 /** Reply of the script, as the header of holds-n.lua describes it. */
@@ -147,6 +168,7 @@ type Verdict = 'done' | 'closed' | 'fenced_off' | 'failed' | 'read_again' | Deci
 const LENGTHS: Readonly<Record<Verdict, number>> = {
   ...{ done: 1, closed: 1, fenced_off: 1, failed: 2, read_again: 2 },
   ...{ admitted: 8, concurrency: 8, requests: 8, tokens: 8, daily_budget: 8, balance: 8 },
+  ...{ monthly_budget: 8, lifetime_budget: 8 },
 };
 
 function admissionResult(
@@ -169,19 +191,21 @@ function admissionResult(
     { requests: number(5), tokens: number(6), resetsAtMs: minuteEndsMs },
   );
   if (verdict === 'admitted') return { kind: 'admitted', day, windows };
-  const dayEndsMs = (day + 1) * DAY_MS + aheadMs;
-  const resetsAtMs = resetOf(verdict, request.nowMs, minuteEndsMs, dayEndsMs);
+  const resetsAtMs = resetOf(verdict, request.nowMs, minuteEndsMs, day, aheadMs);
   return { kind: 'refused', rule: verdict, resetsAtMs, availableNanoUsd: BigInt(reply[at + 3] as string), windows };
 }
 
-function resetOf(rule: Refused['rule'], nowMs: number, minuteEndsMs: number, dayEndsMs: number): number {
+function resetOf(rule: Refused['rule'], nowMs: number, minuteEndsMs: number, day: UtcDay, aheadMs: number): number {
   switch (rule) {
     case 'requests':
     case 'tokens':
       return minuteEndsMs;
     case 'daily_budget':
-      return dayEndsMs;
+      return (day + 1) * DAY_MS + aheadMs;
+    case 'monthly_budget':
+      return firstOfNextMonth(day) * DAY_MS + aheadMs;
     case 'concurrency':
+    case 'lifetime_budget':
     case 'balance':
       return nowMs;
   }

@@ -10,16 +10,18 @@
 --         n of its requests, position of the next organization in the array, newest fence of its
 --         shard that the caller knows, n hold ids, n requests. A request is one of
 --           admit, key id, tokens, amount, concurrency, ms of quarantine from now,
---             the organization's rpm, tpm, daily budget, the key's, snapshot
+--             the organization's rpm, tpm, daily budget, the key's, longer budgets of the key (''
+--             or an array: first day of this month and of the next, monthly budget, lifetime
+--             budget), snapshot
 --           release, key id, tokens used, snapshot
 --           release_unknown, key id, tokens used, '': it is unknown whether it was charged
 --         Tokens, concurrency, quarantine, rpm and tpm are numbers, the rest is text. An absent
 --         limit or snapshot is ''.
 -- Returns  now, then for each request one of
 --   done | closed | fenced_off | failed, error | read_again, day
---   admitted | concurrency | requests | tokens | daily_budget | balance, each with day, minute,
---     available amount as text ('' when admitted), requests and tokens of the organization's
---     window, requests and tokens of the key's
+--   admitted | concurrency | requests | tokens | daily_budget | monthly_budget | lifetime_budget |
+--     balance, each with day, minute, available amount as text ('' when admitted), requests and
+--     tokens of the organization's window, requests and tokens of the key's
 -- Amounts are at most 2^53 in magnitude (amounts.ts), where doubles are exact.
 
 local now, of_server = clock(ARGV[1])

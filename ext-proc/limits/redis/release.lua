@@ -7,6 +7,7 @@ local function free_on(call, org, hash, day, amount)
   else
     save_freed(org)
     add_to_day(hash.name, day, negative(amount))
+    hash.other_days = nil
   end
 end
 
@@ -33,7 +34,7 @@ end
 local function release(call, org, hold_id, may_be_charged)
   local key_id, tokens_used, epoch = unpack(call.args, call.next, call.next + 2)
   local snapshot_at = call.next + 2
-  call.next = snapshot_at + (epoch == '' and 1 or 8)
+  call.next = snapshot_at + (epoch == '' and 1 or 9)
   if not org.is_known then
     return { 'done' }
   end

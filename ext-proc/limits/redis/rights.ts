@@ -12,6 +12,8 @@ const CALLS: readonly (readonly string[])[] = [
   ['PEXPIRE', KEY, '1'],
   ['HGET', KEY, 'field'],
   ['HMGET', KEY, 'field'],
+  ['HGETALL', KEY],
+  ['HVALS', KEY],
   ['HSET', KEY, 'field', '1'],
   ['HDEL', KEY, 'field'],
   ['HEXISTS', KEY, 'field'],

@@ -27,7 +27,9 @@
 --     ends         no quarantine ends before this ms; absent without quarantine
 --     opens        ms at which it admits again after a recovery
 --   key:ID      hash, state of an API key: incarnation, trusted (the counter under which it is),
---               held:DAY, spent:DAY, day, minute, requests, tokens
+--               held:DAY, spent:DAY, day, minute, requests, tokens; with longer budgets also
+--     month:FIRST, lifetime   spend as spent:DAY, of the month that begins with this day
+--     counted      the counter under which its held:DAY were counted from holds:ID
 --   holds:ID    hash, hold id -> until/span|key id|day|minute|tokens|amount. No living request of
 --               the hold is older than `until`, which is `span` ms after the admission. A leading q
 --               marks quarantine
@@ -230,7 +232,8 @@ end
 
 -- Rebuilds an organization whose hash, holds or leases were lost. Holds that are left go into
 -- quarantine until their processes renew them. Nothing is admitted for one lease, in which lost
--- live holds are registered again. The day sums of its keys may be too high afterwards.
+-- live holds are registered again. The day sums of its keys may be too high afterwards,
+-- until an admission counts them again (scarcest_funds) or they are of a day that is over.
 local function recover(shard, incarnation, org, holds, leases, quarantine, shard_now, lease_ms, ttl_ms)
   local left, sum = {}, 0
   for _, zset in ipairs({ leases, quarantine }) do

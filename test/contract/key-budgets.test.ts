@@ -1,0 +1,112 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { utcDay } from '../../core/clock.ts';
+import type { KeyChange } from '../../database/keys/key-records.ts';
+import { chargeRecords } from '../../database/ledger/charge-records.ts';
+import {
+  addCustomer,
+  addKey,
+  BY,
+  createDatabase,
+  openStore,
+  settlementOf,
+  type TestStore,
+  waitsForLock,
+} from '../harness/database.ts';
+
+const day = (text: string) => utcDay(Date.parse(text));
+
+describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
+  let url: string;
+  let store: TestStore;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+  });
+  afterAll(() => store.close());
+
+  type Customer = Awaited<ReturnType<typeof addCustomer>>;
+  const setBudgets = ({ organizationId, keyId }: Customer, change: KeyChange) =>
+    store.administration.updateKey(organizationId, keyId, change, BY);
+  const charge = async (customer: Customer, date: string, costNanoUsd: bigint) =>
+    (await store.ledger.settle(settlementOf(customer, { day: day(date), costNanoUsd }))).key;
+  const readKey = async ({ hash }: Customer, date: string) =>
+    (await store.keys.findByHash(hash, day(date)))?.account.key;
+
+  it('know what a key spent before they were set, by the UTC month of the day that is asked for', async () => {
+    const customer = await addCustomer(store);
+    const other = { ...customer, ...(await addKey(store, customer.organizationId)) };
+    for (const [date, cost] of [
+      ['2026-01-31', 1n],
+      ['2026-02-01', 20n],
+      ['2026-02-28', 300n],
+      ['2026-03-01', 4_000n],
+    ] as const) {
+      await charge(customer, date, cost);
+      await charge(other, date, 7n);
+    }
+    expect(await readKey(customer, '2026-02-10')).toEqual({ sequence: 9, day: day('2026-02-10'), spentNanoUsd: 0n });
+    await setBudgets(customer, { monthlyBudgetNanoUsd: 5n });
+    expect(await readKey(customer, '2026-02-28')).toEqual({
+      ...{ sequence: 9, day: day('2026-02-28'), spentNanoUsd: 300n },
+      monthSpentNanoUsd: 320n,
+    });
+    await setBudgets(customer, { lifetimeBudgetNanoUsd: 6n });
+    expect((await store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({
+      monthlyBudgetNanoUsd: 5n,
+      lifetimeBudgetNanoUsd: 6n,
+    });
+    for (const [date, monthSpentNanoUsd] of [
+      ['2026-01-01', 1n],
+      ['2026-02-01', 320n],
+      ['2026-03-31', 4_000n],
+      ['2026-04-01', 0n],
+    ] as const) {
+      expect(await readKey(customer, date)).toMatchObject({ monthSpentNanoUsd, lifetimeSpentNanoUsd: 4_321n });
+    }
+    await setBudgets(customer, { monthlyBudgetNanoUsd: null });
+    expect(await readKey(customer, '2026-02-28')).not.toHaveProperty('monthSpentNanoUsd');
+  });
+
+  it('come back with each charge of their key, and with no other', async () => {
+    const customer = await addCustomer(store);
+    const other = { ...customer, ...(await addKey(store, customer.organizationId)) };
+    await setBudgets(customer, { monthlyBudgetNanoUsd: 5n, lifetimeBudgetNanoUsd: 6n });
+    const late = charge(customer, '2026-01-31', 1n);
+    const batch = await Promise.all([late, charge(customer, '2026-02-01', 20n), charge(other, '2026-02-01', 7n)]);
+    expect(batch[2]).toMatchObject({ spentNanoUsd: 7n });
+    expect(batch[2]).not.toHaveProperty('monthSpentNanoUsd');
+    expect(await charge(customer, '2026-02-02', 300n)).toMatchObject({
+      spentNanoUsd: 300n,
+      monthSpentNanoUsd: 320n,
+      lifetimeSpentNanoUsd: 321n,
+    });
+    // A repetition of a charge brings the state of now.
+    const repeated = settlementOf(customer, { day: day('2026-02-02'), costNanoUsd: 50n });
+    for (let i = 0; i < 2; i++) {
+      expect((await store.ledger.settle(repeated)).key).toMatchObject({
+        monthSpentNanoUsd: 370n,
+        lifetimeSpentNanoUsd: 371n,
+      });
+    }
+  });
+
+  it('are set after the charges of the organization that did not see them', async () => {
+    const customer = await addCustomer(store);
+    const settlement = settlementOf(customer, { day: day('2026-02-01'), costNanoUsd: 20n });
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query('begin');
+    const { rows } = await client.query('select charge_generations($1::priced_charge[]) as charged', [
+      chargeRecords([settlement]),
+    ]);
+    expect(rows[0]?.charged.accounts[0]).toHaveLength(6);
+    const set = setBudgets(customer, { lifetimeBudgetNanoUsd: 6n });
+    await expect.poll(() => waitsForLock(url), { timeout: 20_000 }).toBe(true);
+    expect((await store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({});
+    await client.query('commit');
+    expect(await set).toMatchObject({ kind: 'updated' });
+    expect(await readKey(customer, '2026-02-01')).toMatchObject({ sequence: 2, lifetimeSpentNanoUsd: 20n });
+  });
+});
