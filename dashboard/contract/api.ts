@@ -1,3 +1,4 @@
+import type { AlertsApi } from './alerts.ts';
 import type { CostsApi } from './costs.ts';
 import type { KeysApi } from './keys.ts';
 import type { MoneyApi } from './money.ts';
@@ -6,6 +7,7 @@ import type { OrganizationApi } from './organization.ts';
 import type { PeopleApi } from './people.ts';
 import type { RequestLogApi } from './request-log.ts';
 import type { SessionApi } from './session.ts';
+import type { TopUpsApi } from './top-ups.ts';
 
 /**
  * The page's requests to its server: method and path, input, response. Both sides are checked
@@ -18,6 +20,8 @@ export interface Api
     RequestLogApi,
     MoneyApi,
     PeopleApi,
+    AlertsApi,
+    TopUpsApi,
     OperatorApi,
     CostsApi {}
 
@@ -40,7 +44,7 @@ export interface ProblemView {
   readonly message: string;
   /** Messages by field of the body or query. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Present with `too_many_attempts`, `too_many_requests` and `unavailable`. */
+  /** Present with `too_many_attempts`, `too_many_requests` and those that are unavailable. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -49,6 +53,16 @@ export type ProblemCode =
   | 'not_signed_in'
   | 'wrong_password'
   | 'password_needed'
+  /** Passwords are off; accounts have none to prove, set or reset. */
+  | 'passwords_off'
+  | 'issuer_unavailable'
+  | 'issuer_refused'
+  | 'identity_refused'
+  | 'email_unverified'
+  | 'sign_in_expired'
+  | 'no_account'
+  | 'account_has_password'
+  | 'other_identity'
   | 'too_many_attempts'
   | 'too_many_requests'
   | 'not_allowed'
@@ -64,5 +78,5 @@ export type ProblemCode =
  * Tables with a CSV export, by GET with the filter of the page:
  * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` for operators.
  */
-export type CsvTable = 'requests' | 'ledger' | 'usage';
+export type CsvTable = 'requests' | 'ledger' | 'usage' | 'keys';
 export type OperatorCsvTable = 'costs';

@@ -8,6 +8,7 @@ export type KeyStateName = 'usable' | 'revoking' | 'expired' | 'revoked';
 /** Settings of a key. Absent: not restricted. */
 export interface KeyRestrictions {
   readonly name: string;
+  readonly note?: string;
   readonly scopes: readonly ScopeName[];
   readonly models?: readonly string[];
   readonly ipRanges?: readonly string[];
@@ -15,6 +16,10 @@ export interface KeyRestrictions {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
   readonly dailyBudgetNanoUsd?: string;
+  /** Budget of each UTC month. */
+  readonly monthlyBudgetNanoUsd?: string;
+  /** Budget of everything that the key ever spends. */
+  readonly lifetimeBudgetNanoUsd?: string;
 }
 
 export interface KeyView extends KeyRestrictions {
@@ -31,6 +36,10 @@ export interface KeyView extends KeyRestrictions {
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: string;
+  /** Present if the key has a monthly budget. */
+  readonly spentThisMonthNanoUsd?: string;
+  /** Present if the key has a lifetime budget. */
+  readonly spentInLifetimeNanoUsd?: string;
   /** True if the caller may edit, replace and revoke it. */
   readonly mine: boolean;
 }
@@ -44,6 +53,7 @@ export interface CreatedKeyView {
 /** Absent: unchanged. `null`: no longer restricted. */
 export interface KeyChange {
   readonly name?: string;
+  readonly note?: string | null;
   readonly scopes?: readonly ScopeName[];
   readonly models?: readonly string[] | null;
   readonly ipRanges?: readonly string[] | null;
@@ -51,6 +61,8 @@ export interface KeyChange {
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;
   readonly dailyBudgetNanoUsd?: string | null;
+  readonly monthlyBudgetNanoUsd?: string | null;
+  readonly lifetimeBudgetNanoUsd?: string | null;
 }
 
 export interface KeysApi {
@@ -60,12 +72,18 @@ export interface KeysApi {
   'GET /api/organizations/:organization/keys/:key': { query: Empty; response: KeyView };
   'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; response: KeyView };
   'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; response: KeyView };
+  /** Revokes all of these keys or none. */
+  'POST /api/organizations/:organization/keys/revocation': {
+    body: { keys: readonly string[] };
+    /** Number of keys that were not revoked before. */
+    response: { revoked: number };
+  };
   /**
-   * Creates a key with the same settings. The old one is revoked after so many hours, at most 720;
-   * 0 is now.
+   * Creates a key with the same settings, but for the expiry if one is given. The old key is
+   * revoked after so many hours, at most 720; 0 is now.
    */
   'POST /api/organizations/:organization/keys/:key/replacement': {
-    body: { revokeOldAfterHours: number };
+    body: { revokeOldAfterHours: number; expiresAtMs?: number | null };
     response: CreatedKeyView;
   };
 }

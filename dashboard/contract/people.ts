@@ -14,9 +14,10 @@ export interface MemberView {
   readonly activeKeys: number;
 }
 
-/** A link that sets a password or accepts an invitation once. The caller hands it to the person. */
+/** A link that sets a password or accepts an invitation once. */
 export interface LinkView {
-  readonly url: string;
+  /** The caller hands it to the person. Absent: it goes by mail. */
+  readonly url?: string;
   readonly expiresAtMs: number;
 }
 

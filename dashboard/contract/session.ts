@@ -1,4 +1,5 @@
 import type { Empty } from './empty.ts';
+import type { PlaygroundView } from './playground.ts';
 
 /**
  * Role in an organization. Operators may do everything everywhere; owners manage their
@@ -13,6 +14,11 @@ export interface SessionView {
   /** Base URL of the API as clients reach it, for snippets. Ends in `/v1`. */
   readonly apiUrl: string;
   readonly topUpUrl?: string;
+  readonly signedInBy: 'password' | 'link' | 'issuer';
+  /** Owners pay on the credits page. */
+  readonly takesPayments?: true;
+  /** Absent: there is none. */
+  readonly playground?: PlaygroundView;
   /**
    * For operators: an address that sent X-Forwarded-For within the last hour and is not in
    * `trusted_proxies`.
@@ -22,6 +28,12 @@ export interface SessionView {
   readonly choosePassword?: true;
   /** Pending invitations of this address. Each is accepted by its own link. Absent: none. */
   readonly invitations?: readonly PendingInvitation[];
+}
+
+export interface SignInMethodsView {
+  readonly password: boolean;
+  /** Host of the OpenID Connect issuer. */
+  readonly issuer?: string;
 }
 
 export interface PendingInvitation {
@@ -39,7 +51,8 @@ export interface OrganizationChoice {
 
 export interface PasswordLinkView {
   readonly email: string;
-  readonly purpose: 'invitation' | 'reset';
+  /** `sign_in` needs no password. */
+  readonly purpose: 'invitation' | 'reset' | 'sign_in';
   readonly expiresAtMs: number;
   /** The organization of an owner's invitation. Absent if an operator made the user. */
   readonly organization?: string;
@@ -59,7 +72,15 @@ export interface DeviceView {
 export interface SessionApi {
   'GET /api/session': { query: Empty; response: SessionView };
   'POST /api/session': { body: { email: string; password: string }; response: SessionView };
-  'DELETE /api/session': { body: Empty; response: Empty };
+  /** With an address for the browser if the issuer should end its session as well. */
+  'DELETE /api/session': { body: Empty; response: { signOutUrl?: string } };
+  'GET /api/sign-in': { query: Empty; response: SignInMethodsView };
+  /** Begins a sign-in at the issuer, which asks for the password there if `again`. */
+  'POST /api/oidc/authorization': { body: { again?: true }; response: { url: string } };
+  /** Ends it with the query by which the issuer sent the browser back. */
+  'POST /api/oidc/session': { body: { query: string }; response: SessionView };
+  /** Signs in by a link of the command line. */
+  'POST /api/sign-in-links/use': { body: { token: string }; response: SessionView };
   'POST /api/password-links/inspection': { body: { token: string }; response: PasswordLinkView };
   /**
    * Redeems the link and signs in. A reset sets the password. An invitation creates an account with

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createLog, type Log } from '../../core/log/log.ts';
@@ -36,7 +36,10 @@ const ROUTES = [
 beforeAll(async () => {
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), PAGE);
-  writeFileSync(join(folder, 'assets', 'main-abc123.js'), SCRIPT);
+  const script = join(folder, 'assets', 'main-abc123.js');
+  writeFileSync(script, SCRIPT);
+  writeFileSync(`${script}.br`, brotliCompressSync(SCRIPT));
+  writeFileSync(`${script}.gz`, gzipSync(SCRIPT));
   writeFileSync(join(folder, 'notes.txt'), 'no part of a page');
   const app = createApp(ROUTES, DEPS, await loadStaticFiles(folder), createLog('silent'));
   listener = await listenOn(app, { host: '127.0.0.1', port: 0 });
@@ -118,6 +121,7 @@ describe('the page', () => {
     ['/favicon.ico'],
     ['/notes.txt'],
     ['/assets/'],
+    ['/assets/main-abc123.js.br'],
     ['/assets/..%2f..%2fpackage.json'],
     ['/..%2fpackage.json'],
   ])('has no file %s', async (path) => {
@@ -134,6 +138,11 @@ describe('the page', () => {
     expect(response.encoding).toBe(encoding);
     expect(response.vary).toBe('accept-encoding');
     expect(decode(response.body).toString()).toBe(SCRIPT);
+  });
+
+  it('comes as it is where compression does not make it smaller', async () => {
+    const response = await rawBody('/', 'gzip, br');
+    expect([response.encoding, response.body.toString()]).toEqual([null, PAGE]);
   });
 
   /** `fetch` would decode the body. */

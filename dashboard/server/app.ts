@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
@@ -11,7 +11,9 @@ import type { Deps, Route } from './http/route.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import type { StaticFiles } from './http/static-files.ts';
 import { serveFile } from './http/static-files.ts';
+import { MAX_EVENT_BYTES } from './payments/webhook.ts';
 import { serveRoute } from './serve-route.ts';
+import { serveStripeWebhook } from './serve-webhook.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 
@@ -27,13 +29,8 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     for (const [name, value] of Object.entries(securityHeaders(isHttps))) context.res.headers.set(name, value);
     if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
-  app.use(
-    '/api/*',
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (context) => sendProblem(context, problem('too_large', 'The request is too large.')),
-    }),
-  );
+  app.use('/api/*', limitBody(MAX_BODY_BYTES));
+  app.post('/webhooks/stripe', limitBody(MAX_EVENT_BYTES), (context) => serveStripeWebhook(context, deps, log));
   for (const route of routes) {
     app.on(route.method, route.path, (context) => serveRoute(context, route, deps, log));
   }
@@ -61,6 +58,13 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     return sendProblem(context, problem('internal', 'Something failed on our side. It has been logged.'));
   });
   return app;
+}
+
+function limitBody(maxSize: number): MiddlewareHandler {
+  return bodyLimit({
+    maxSize,
+    onError: (context) => sendProblem(context, problem('too_large', 'The request is too large.')),
+  });
 }
 
 function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {

@@ -1,12 +1,13 @@
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { SharedConfig } from '../../core/config/gateway-config.ts';
+import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
 import { type LoadedConfig, loadConfig } from '../../core/config/load.ts';
 import { formatProblem } from '../../core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
 import { createLog, type Log } from '../../core/log/log.ts';
 import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
 import { modelDifferences } from '../../core/model-catalogue/model-differences.ts';
+import { collectStartGarbage } from '../../core/start-garbage.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
 import { CHANGE_LIMITS } from '../../database/audit/change-counts.ts';
@@ -14,14 +15,18 @@ import { TransactionPooler } from '../../database/connection/transaction-pooler.
 import { invitePendingUsers } from '../../database/members/invitations.ts';
 import { recordProxy } from '../../database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '../../database/schema/migrate.ts';
+import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
-import { settingsOf } from './http/settings.ts';
+import { risksOf, settingsOf } from './http/settings.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
+import { createIssuers } from './oidc/issuers.ts';
+import { watchPayments } from './payments/watch-payments.ts';
+import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
 import { DashboardTurns } from './turns/dashboard-turns.ts';
-import { openDatabase, openEntry } from './turns/stores.ts';
+import { openBackground, openDatabase, openEntry } from './turns/stores.ts';
 
 /**
  * The dashboard process: configuration, database, page, listener, in this order; then `{type:
@@ -34,8 +39,8 @@ const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
-/** Loads no secrets: the dashboard calls no provider and no collector, and keeps no limits. */
-const load = () => loadConfig(configPath, process.env, { secrets: 'none' });
+/** Loads no others: the dashboard calls no provider and no collector, and keeps no limits. */
+const load = () => loadConfig(configPath, process.env, { secrets: 'dashboard' });
 
 async function main(): Promise<void> {
   const loaded = await load();
@@ -54,7 +59,7 @@ async function main(): Promise<void> {
 }
 
 async function serve(
-  loaded: LoadedConfig<SharedConfig>,
+  loaded: LoadedConfig<DashboardProcessConfig>,
   databaseUrl: string,
   stores: OpenAdministration,
   log: Log,
@@ -67,23 +72,29 @@ async function serve(
   const config = followConfig(loaded, log);
   const catalogue = await shippedCatalogue();
   const deps = {
+    log,
     database,
     entry,
     turns: new DashboardTurns(),
     changeLimits: CHANGE_LIMITS,
     administration: stores.administration,
+    playground: new Playground(),
     settings: () => settingsOf(config.current()),
     compareWithCatalogue: () => ({
       asOf: catalogue.as_of,
       differences: modelDifferences(config.declared(), catalogue, Date.now()),
     }),
     nowMs: () => Date.now(),
+    issuers: createIssuers(log, () => Date.now()),
     untrustedProxies: watchProxies(
       log,
       () => Date.now(),
       (address) => recordProxy(database, address),
     ),
   };
+  const background = openBackground(databaseUrl, log);
+  const alerts = sendAlerts(background, deps, log);
+  const payments = watchPayments({ database: background, nowMs: deps.nowMs, log }, () => config.current().stripe);
   const app = createApp(ROUTES, deps, await loadStaticFiles(PAGE_FOLDER), log);
   const listener = await listenOn(app, loaded.config.listen.dashboard).catch((error: Error) =>
     explainNotListening(loaded.config, error),
@@ -92,17 +103,18 @@ async function serve(
   log.info({ pid: process.pid }, 'the dashboard listens');
   process.send?.({ type: 'listening' });
   onceAskedToEnd(log, async () => {
-    await listener.close();
+    await Promise.all([listener.close(), alerts.close(), payments.close()]);
     config.close();
-    await Promise.all([database.end(), entry.end(), stores.close()]);
+    await Promise.all([database.end(), entry.end(), background.end(), stores.close()]);
   });
   // Written now and not at exit, which a killed process does not reach. The next start takes half
   // the CPU.
   flushCompileCache();
+  await collectStartGarbage();
 }
 
-function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatch<SharedConfig> {
-  warnOfNamelessProxy(initial.config, log);
+function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): ConfigWatch<DashboardProcessConfig> {
+  for (const text of risksOf(initial.config)) log.warn(text);
   const config = watchConfig({
     path: configPath,
     load,
@@ -113,19 +125,11 @@ function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatc
     },
     onChange() {
       log.info('configuration reloaded');
-      warnOfNamelessProxy(config.current(), log);
+      for (const text of risksOf(config.current())) log.warn(text);
     },
   });
   process.on('SIGHUP', () => void config.reload());
   return config;
-}
-
-/** TLS ends in front of this process, which does not speak it. */
-function warnOfNamelessProxy({ dashboard, trustedProxies }: SharedConfig, log: Log): void {
-  if (dashboard.url?.startsWith('https:') !== true || trustedProxies.length > 0) return;
-  log.warn(
-    'dashboard.url is https and trusted_proxies is empty: name the proxy in front, or all callers have its address',
-  );
 }
 
 function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
@@ -162,7 +166,7 @@ function explainUnavailable(error: unknown): undefined {
   process.exit(1);
 }
 
-function explainNotListening({ listen }: SharedConfig, error: Error): undefined {
+function explainNotListening({ listen }: DashboardProcessConfig, error: Error): undefined {
   refuseToStart(`The dashboard cannot listen on ${listen.dashboard.host}:${listen.dashboard.port}: ${error.message}`);
 }
 

@@ -1,4 +1,5 @@
 import type { Route } from './http/route.ts';
+import { ALERT_ROUTES } from './routes/alerts-routes.ts';
 import { AUDIT_ROUTES } from './routes/audit-routes.ts';
 import { COSTS_ROUTES } from './routes/costs-routes.ts';
 import { CSV_ROUTES } from './routes/csv-routes.ts';
@@ -8,21 +9,28 @@ import { MONEY_ROUTES } from './routes/money-routes.ts';
 import { OPERATION_ROUTES } from './routes/operations-routes.ts';
 import { ORGANIZATION_ROUTES } from './routes/organizations-routes.ts';
 import { OVERVIEW_ROUTES } from './routes/overview-routes.ts';
+import { PLAYGROUND_ROUTES } from './routes/playground-routes.ts';
 import { REQUEST_ROUTES } from './routes/requests-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
+import { SIGN_IN_ROUTES } from './routes/sign-in-routes.ts';
+import { TOP_UP_ROUTES } from './routes/top-up-routes.ts';
 import { USER_ROUTES } from './routes/users-routes.ts';
 
 /** Every route of the page's API. Each names its access, which app.ts checks. */
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
+  ...SIGN_IN_ROUTES,
   ...KEY_ROUTES,
   ...MEMBER_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,
   ...OVERVIEW_ROUTES,
   ...REQUEST_ROUTES,
+  ...PLAYGROUND_ROUTES,
   ...MONEY_ROUTES,
+  ...TOP_UP_ROUTES,
   ...OPERATION_ROUTES,
+  ...ALERT_ROUTES,
   ...AUDIT_ROUTES,
   ...CSV_ROUTES,
   ...COSTS_ROUTES,

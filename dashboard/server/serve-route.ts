@@ -5,8 +5,9 @@ import { authorize, type Granted } from './authorize.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
+import { relay } from './http/relayed.ts';
 import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
-import type { Deps, Route } from './http/route.ts';
+import type { Deps, Relay, Route } from './http/route.ts';
 import { limitChanges } from './limit-changes.ts';
 import { findSignedIn } from './sign-in/session.ts';
 import { storesInTurn } from './turns/stores-in-turn.ts';
@@ -17,6 +18,7 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   user: 'usr',
   device: 'ses',
   request: 'log',
+  topUp: 'top',
 };
 
 /**
@@ -27,6 +29,7 @@ export async function serveRoute(context: AppContext, route: Route, deps: Deps, 
   const outcome = await decide(context, route, deps);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
+  if (route.kind === 'relay') return relay(context, outcome as Relay, log);
   return context.json(outcome);
 }
 
@@ -52,10 +55,11 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   const input = readInput(context, route, sent);
   if (isProblem(input)) return input;
   if (needsPassword(route, granted, input.value, deps)) return passwordNeeded();
-  const tooMany = await limitChanges(deps, route, granted);
+  const countChange = () => limitChanges(deps, route, granted);
+  const tooMany = route.countsItself ? undefined : await countChange();
   if (tooMany) return tooMany;
   const own = { ...deps, ...storesFor(deps, route, granted) };
-  return route.serve({ deps: own, params, caller, cookies, ...granted, input: input.value });
+  return route.serve({ deps: own, params, caller, cookies, countChange, ...granted, input: input.value });
 }
 
 function needsPassword(

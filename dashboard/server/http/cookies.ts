@@ -2,7 +2,8 @@ import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 
 /**
- * Cookies of the session and of the known browser: received values, and setters for the response.
+ * Cookies of the session, the known browser and a sign-in at the issuer: received values, and
+ * setters for the response.
  */
 export interface Cookies {
   readonly token: string | undefined;
@@ -10,6 +11,10 @@ export interface Cookies {
   setToken(token: string, maxAgeSeconds: number): void;
   setBrowserToken(token: string, maxAgeSeconds: number): void;
   clearToken(): void;
+  /** The sign-in at the issuer that this browser has begun. */
+  readonly flow: string | undefined;
+  setFlow(flow: string, maxAgeSeconds: number): void;
+  clearFlow(): void;
 }
 
 /**
@@ -19,12 +24,14 @@ export interface Cookies {
  */
 const NAME = 'gateway_session';
 const BROWSER_NAME = 'gateway_browser';
+const FLOW_NAME = 'gateway_oidc';
 const SECURE_PREFIX = '__Host-';
 
 export function sessionCookie(context: Context, isHttps: boolean): Cookies {
   const prefix = isHttps ? SECURE_PREFIX : '';
   const name = `${prefix}${NAME}`;
   const browserName = `${prefix}${BROWSER_NAME}`;
+  const flowName = `${prefix}${FLOW_NAME}`;
   const options = { httpOnly: true, sameSite: 'Lax', secure: isHttps, path: '/' } as const;
   return {
     token: getCookie(context, name),
@@ -32,6 +39,10 @@ export function sessionCookie(context: Context, isHttps: boolean): Cookies {
     browserToken: getCookie(context, browserName),
     setBrowserToken: (token, maxAgeSeconds) =>
       setCookie(context, browserName, token, { ...options, maxAge: maxAgeSeconds }),
+    flow: getCookie(context, flowName),
+    // Only the page that the issuer sends the browser back to needs it.
+    setFlow: (flow, maxAge) => setCookie(context, flowName, flow, { ...options, sameSite: 'Strict', maxAge }),
+    clearFlow: () => setCookie(context, flowName, '', { ...options, maxAge: 0 }),
     clearToken: () => setCookie(context, name, '', { ...options, maxAge: 0 }),
   };
 }

@@ -14,16 +14,25 @@ const STATUS = {
   wrong_password: 403,
   // The user is signed in, but gave the password too long ago.
   password_needed: 403,
+  passwords_off: 403,
+  issuer_refused: 403,
+  identity_refused: 403,
+  email_unverified: 403,
+  no_account: 403,
   not_allowed: 403,
   cross_site: 403,
   not_found: 404,
   conflict: 409,
+  account_has_password: 409,
+  other_identity: 409,
   link_used_or_expired: 410,
+  sign_in_expired: 410,
   too_large: 413,
   too_many_attempts: 429,
   too_many_requests: 429,
   internal: 500,
   unavailable: 503,
+  issuer_unavailable: 503,
 } as const satisfies Record<ProblemCode, number>;
 
 export function problem(

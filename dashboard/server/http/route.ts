@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Log } from '../../../core/log/log.ts';
 import type { Administration } from '../../../database/administration/administration.ts';
 import type { Actor } from '../../../database/audit/audit.ts';
 import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
@@ -6,6 +7,9 @@ import type { SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '../../contract/api.ts';
 import type { CatalogueComparison } from '../../contract/operator.ts';
 import type { Role } from '../../contract/session.ts';
+import type { Issuers } from '../oidc/issuers.ts';
+import type { GatewayResponse } from '../playground/ask-gateway.ts';
+import type { Playground } from '../playground/playground.ts';
 import type { DashboardTurns } from '../turns/dashboard-turns.ts';
 import type { Database } from '../turns/stores.ts';
 import type { Caller } from './caller.ts';
@@ -22,6 +26,7 @@ import type { UntrustedProxies } from './untrusted-proxies.ts';
 export type Access = 'anyone' | 'user' | Role;
 
 export interface Deps {
+  readonly log: Log;
   /** Statements of a route take turns with those of other routes (stores-in-turn.ts). */
   readonly database: Database;
   /**
@@ -35,6 +40,8 @@ export interface Deps {
   readonly compareWithCatalogue: () => CatalogueComparison;
   readonly nowMs: () => number;
   readonly untrustedProxies: UntrustedProxies;
+  readonly issuers: Issuers;
+  readonly playground: Playground;
 }
 
 export type Input<E extends Endpoint> = Api[E] extends { body: unknown } ? Body<E> : Query<E>;
@@ -44,6 +51,8 @@ interface AnyCall {
   readonly params: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly cookies: Cookies;
+  /** For routes that count what they change. A problem: the user has changed too much. */
+  countChange(): Promise<Problem | undefined>;
 }
 
 /** A call of a route that needs a session. */
@@ -91,8 +100,10 @@ export interface Route {
   readonly access: Access;
   readonly needsFreshPassword?: NeedsFreshPassword<unknown>;
   readonly input: z.ZodType;
-  readonly kind: 'json' | 'csv';
+  readonly kind: 'json' | 'csv' | 'relay';
   readonly endsAccess?: true;
+  /** Changes nothing by itself. What it does change it counts with `countChange`. */
+  readonly countsItself?: true;
   serve(call: UncheckedCall): Promise<object | AsyncIterable<string>>;
 }
 
@@ -129,6 +140,28 @@ export function csvRoute<I>(
   const { access, input } = definition;
   const serve = (call: UncheckedCall) => definition.lines(call as unknown as OrganizationCall & { readonly input: I });
   return { method: 'GET', path, access, input, kind: 'csv', serve };
+}
+
+/** A request to the gateway that is made when all checks are passed. */
+export interface Relay {
+  /** `left` ends the request. Rejects if the gateway cannot be reached. */
+  open(left: AbortSignal): Promise<GatewayResponse>;
+  /** Called when the response has ended, whatever happened, at least once. */
+  end(): void;
+}
+
+/** A response of the gateway, passed on as it arrives. */
+export function relayRoute<I>(
+  path: string,
+  definition: {
+    readonly access: Access;
+    readonly input: z.ZodType<I>;
+    relay(call: OrganizationCall & { readonly input: I }): Promise<Relay | Problem>;
+  },
+): Route {
+  const { access, input } = definition;
+  const serve = (call: UncheckedCall) => definition.relay(call as unknown as OrganizationCall & { readonly input: I });
+  return { method: 'POST', path, access, input, kind: 'relay', countsItself: true, serve };
 }
 
 /** The signed-in user as the actor of audit events. */

@@ -1,4 +1,10 @@
-import type { Address, DashboardSessionConfig, SharedConfig } from '../../../core/config/gateway-config.ts';
+import type {
+  DashboardProcessConfig,
+  MailConfig,
+  SignInConfig,
+  StripeConfig,
+} from '../../../core/config/dashboard-config.ts';
+import type { Address, DashboardSessionConfig } from '../../../core/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard uses. */
 export interface Settings {
@@ -6,19 +12,51 @@ export interface Settings {
   readonly apiSpeaksTls: boolean;
   readonly trustedProxies: readonly string[];
   readonly session: DashboardSessionConfig;
+  readonly signIn: SignInConfig;
   readonly url?: URL;
   readonly apiUrl?: string;
+  /** Absent: there is no playground. */
+  readonly playgroundUrl?: string;
   readonly topUpUrl?: string;
+  /** Absent: nothing is mailed, and links are shown. */
+  readonly mail?: MailConfig;
+  readonly privateNetworks: readonly string[];
+  readonly stripe?: StripeConfig;
 }
 
-export function settingsOf({ listen, trustedProxies, dashboard, topUpUrl }: SharedConfig): Settings {
+export function settingsOf(config: DashboardProcessConfig): Settings {
+  const { listen, trustedProxies, dashboard, topUpUrl, signIn, mail, privateNetworks, stripe } = config;
   return {
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,
     trustedProxies,
     session: dashboard.session,
+    signIn,
     ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
     ...(dashboard.apiUrl === undefined ? {} : { apiUrl: dashboard.apiUrl.replace(/\/+$/, '') }),
+    privateNetworks,
+    ...(dashboard.playgroundUrl === undefined ? {} : { playgroundUrl: dashboard.playgroundUrl.replace(/\/+$/, '') }),
     ...(topUpUrl === undefined ? {} : { topUpUrl }),
+    ...(mail === undefined ? {} : { mail }),
+    ...(stripe === undefined ? {} : { stripe }),
   };
+}
+
+/** Warnings about values that are valid, and a mistake in most places. */
+export function risksOf({ dashboard, trustedProxies, mail, stripe }: DashboardProcessConfig): readonly string[] {
+  // TLS ends in front of this process, which does not speak it.
+  const isNamelessProxy = dashboard.url?.startsWith('https:') === true && trustedProxies.length === 0;
+  return [
+    ...(isNamelessProxy
+      ? [
+          'dashboard.url is https and trusted_proxies is empty: name the proxy in front, or all callers have its address',
+        ]
+      : []),
+    ...(mail !== undefined && dashboard.url === undefined
+      ? ['mail is configured without dashboard.url: the host of a link in a mail is that of the request for it']
+      : []),
+    ...(stripe !== undefined && /^[sr]k_test_/.test(stripe.secretKey)
+      ? ['payments.stripe.secret_key is one of test mode: cards that cost nothing buy credit']
+      : []),
+  ];
 }

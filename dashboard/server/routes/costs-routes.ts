@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { csvLines } from '../../../core/csv-lines.ts';
 import { type CostTableQuery, costTable, costTotal } from '../../../database/costs/cost-table.ts';
 import type { CostGroupName } from '../../contract/costs.ts';
 import { isProblem, type Problem, wrongField } from '../http/problem.ts';
 import { csvRoute, type Route, route } from '../http/route.ts';
-import { csvLines } from './csv-lines.ts';
 import { costColumns } from './csv-tables.ts';
 import { dayField, dayOf } from './query-fields.ts';
 

@@ -1,4 +1,7 @@
+import { csvLines } from '../../../core/csv-lines.ts';
+import { isInGroup, matchesSearch } from '../../../core/key-filter.ts';
 import { present } from '../../../core/present.ts';
+import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '../../../database/keys/key-table.ts';
 import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
 import { type UsageQuery, usageRows } from '../../../database/ledger/usage-reads.ts';
 import { requestDetail } from '../../../database/request-log/request-columns.ts';
@@ -8,9 +11,8 @@ import type { RequestFilter } from '../../contract/request-log.ts';
 import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Route } from '../http/route.ts';
 import type { Database } from '../turns/stores.ts';
-import { csvLines } from './csv-lines.ts';
 import { CSV_LEDGER_COLUMNS, CSV_REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
-import { ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
+import { type KeyFilter, keyFilter, ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 
 /** For each day, or for the whole period if rows are not grouped by day. */
 const MOST_USAGE_ROWS = 100_000;
@@ -46,7 +48,24 @@ export const CSV_ROUTES: readonly Route[] = [
       return isProblem(query) ? query : usageLines(deps.database, query);
     },
   }),
+  csvRoute('/api/organizations/:organization/keys.csv', {
+    access: 'member',
+    input: keyFilter,
+    lines: async ({ deps, organizationId, input }) => keyLines(deps.database, organizationId, input, deps.nowMs()),
+  }),
 ];
+
+function keyLines(database: Database, organizationId: string, { show, search = '' }: KeyFilter, nowMs: number) {
+  return csvLines(KEY_CSV_COLUMNS, async (before: string | undefined, limit) => {
+    const from = before === undefined ? {} : { before };
+    const { rows, next } = await readKeyTable(database, { organizationId, ...from, limit }, nowMs);
+    const isShown = ({ key, state, details }: ListedKey) => {
+      const listed = { ...key, state, ...present({ createdBy: details?.creator }) };
+      return isInGroup(listed, show, nowMs) && matchesSearch(listed, search);
+    };
+    return { rows: rows.filter(isShown), ...present({ next }) };
+  });
+}
 
 function requestLines(database: Database, organizationId: string, { search, ...filter }: RequestFilter) {
   return csvLines(CSV_REQUEST_COLUMNS, async (before: string | undefined, limit) => {

@@ -1,16 +1,9 @@
+import type { Column, Columns } from '../../../core/csv.ts';
 import { formatUsd } from '../../../core/money.ts';
 import type { CostGroupName, CostRowView } from '../../contract/costs.ts';
 import type { LedgerEntryView, UsageGroupName, UsageRowView } from '../../contract/money.ts';
 import type { RequestDetail } from '../../contract/request-log.ts';
 
-type Cell = string | number | boolean | undefined;
-
-/**
- * Columns of a CSV file: the name for the header line, and the value for a row. Times are ISO 8601
- * in UTC, amounts exact USD.
- */
-export type Columns<Row> = readonly Column<Row>[];
-type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
 /** Columns by the field of the row: a field that is neither here nor left out does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
   Record<Exclude<keyof Row, LeftOut>, Column<Row>>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS } from '../../../core/field-bounds.ts';
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS } from '../../../core/field-bounds.ts';
 import { type IdPrefix, isIdOf } from '../../../core/id-form.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
 import { isIpRange } from '../../../core/net/ip-ranges.ts';
@@ -30,6 +30,7 @@ export function text(maxLength: number) {
 }
 
 export const name = text(MAX_NAME_CHARACTERS);
+export const note = text(MAX_NOTE_CHARACTERS);
 
 export function idOf(prefix: IdPrefix) {
   return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });

@@ -1,19 +1,23 @@
 import { z } from 'zod';
+import type { NanoUsd } from '../../../core/money.ts';
 import { present } from '../../../core/present.ts';
 import { SCOPES } from '../../../core/principal.ts';
 import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/keys/key-records.ts';
+import { MOST_REVOKED_AT_ONCE } from '../../../database/keys/revoke-keys.ts';
 import type { KeyChange, KeyRestrictions } from '../../contract/keys.ts';
 import {
   budgetNanoUsd,
+  idOf,
   ipRanges,
   modelIds,
   momentMs,
   name,
+  note,
   requestsPerMinute,
   tokensPerMinute,
   wholeNumber,
 } from './input-fields.ts';
-import { storedLimits } from './limits.ts';
+import { storedKeyLimits } from './limits.ts';
 
 /** Thirty days. A longer overlap defeats the purpose of a replacement. */
 const MAX_OVERLAP_HOURS = 720;
@@ -26,6 +30,7 @@ const scopes = z
 
 export const keyRestrictions: z.ZodType<KeyRestrictions> = z.strictObject({
   name,
+  note: note.exactOptional(),
   scopes,
   models: modelIds.exactOptional(),
   ipRanges: ipRanges.exactOptional(),
@@ -33,10 +38,13 @@ export const keyRestrictions: z.ZodType<KeyRestrictions> = z.strictObject({
   requestsPerMinute: requestsPerMinute.exactOptional(),
   tokensPerMinute: tokensPerMinute.exactOptional(),
   dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+  monthlyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+  lifetimeBudgetNanoUsd: budgetNanoUsd.exactOptional(),
 });
 
 export const keyChange: z.ZodType<KeyChange> = z.strictObject({
   name: name.exactOptional(),
+  note: note.nullable().exactOptional(),
   scopes: scopes.exactOptional(),
   models: modelIds.nullable().exactOptional(),
   ipRanges: ipRanges.nullable().exactOptional(),
@@ -44,22 +52,44 @@ export const keyChange: z.ZodType<KeyChange> = z.strictObject({
   requestsPerMinute: requestsPerMinute.nullable().exactOptional(),
   tokensPerMinute: tokensPerMinute.nullable().exactOptional(),
   dailyBudgetNanoUsd: budgetNanoUsd.nullable().exactOptional(),
+  monthlyBudgetNanoUsd: budgetNanoUsd.nullable().exactOptional(),
+  lifetimeBudgetNanoUsd: budgetNanoUsd.nullable().exactOptional(),
 });
 
-export const keyReplacement = z.strictObject({ revokeOldAfterHours: wholeNumber(0, MAX_OVERLAP_HOURS) });
+export const keyReplacement: z.ZodType<{ revokeOldAfterHours: number; expiresAtMs?: number | null }> = z.strictObject({
+  revokeOldAfterHours: wholeNumber(0, MAX_OVERLAP_HOURS),
+  expiresAtMs: momentMs.nullable().exactOptional(),
+});
 
-export function storedChange({ dailyBudgetNanoUsd, ...rest }: KeyChange): StoredKeyChange {
-  if (dailyBudgetNanoUsd === undefined) return rest;
-  return { ...rest, dailyBudgetNanoUsd: dailyBudgetNanoUsd === null ? null : BigInt(dailyBudgetNanoUsd) };
+export const severalKeys: z.ZodType<{ keys: readonly string[] }> = z.strictObject({
+  keys: z
+    .array(idOf('key'), { error: 'This must be a list of key ids.' })
+    .min(1, { error: 'Choose at least one.' })
+    .max(MOST_REVOKED_AT_ONCE, { error: `At most ${MOST_REVOKED_AT_ONCE} keys at once.` })
+    .transform((ids) => [...new Set(ids)]),
+});
+
+export function storedChange(change: KeyChange): StoredKeyChange {
+  const { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd, ...rest } = change;
+  const budgets = present({
+    dailyBudgetNanoUsd: amountOrNull(dailyBudgetNanoUsd),
+    monthlyBudgetNanoUsd: amountOrNull(monthlyBudgetNanoUsd),
+    lifetimeBudgetNanoUsd: amountOrNull(lifetimeBudgetNanoUsd),
+  });
+  return { ...rest, ...budgets };
+}
+
+function amountOrNull(text: string | null | undefined): NanoUsd | null | undefined {
+  return typeof text === 'string' ? BigInt(text) : text;
 }
 
 export function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
-  const { name, scopes, models, ipRanges, expiresAtMs } = restrictions;
+  const { name, note, scopes, models, ipRanges, expiresAtMs } = restrictions;
   return {
     organizationId,
     name,
     scopes,
-    ...present({ models, ipRanges, expiresAtMs }),
-    limits: storedLimits(restrictions),
+    ...present({ note, models, ipRanges, expiresAtMs }),
+    limits: storedKeyLimits(restrictions),
   };
 }

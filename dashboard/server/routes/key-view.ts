@@ -1,10 +1,11 @@
 import { utcDay } from '../../../core/clock.ts';
+import { keyStateAt } from '../../../core/key-state.ts';
 import { present } from '../../../core/present.ts';
 import { type KeyDetails, keyDetails } from '../../../database/keys/key-details.ts';
 import type { KeyRecord } from '../../../database/keys/key-records.ts';
-import type { KeyStateName, KeyView } from '../../contract/keys.ts';
+import type { KeyView } from '../../contract/keys.ts';
 import type { OrganizationCall } from '../http/route.ts';
-import { limitsView } from './limits.ts';
+import { keyLimitsView } from './limits.ts';
 
 /** Owners and operators manage every key of the organization. Members manage their own keys. */
 export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
@@ -32,24 +33,20 @@ export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[
 }
 
 function detailsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly string[]) {
-  return keyDetails(deps.database, organizationId, keyIds, utcDay(deps.nowMs()));
+  return keyDetails(deps.database, organizationId, keyIds, utcDay(deps.nowMs()), 'budgeted_spends');
 }
 
 function viewOf(call: OrganizationCall, key: KeyRecord, details: KeyDetails | undefined): KeyView {
-  const { id, name, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
+  const { id, name, note, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
   const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = details ?? {};
+  const spentThisMonthNanoUsd = details?.spentThisMonthNanoUsd?.toString();
+  const spentInLifetimeNanoUsd = details?.spentInLifetimeNanoUsd?.toString();
   return {
-    ...{ id, name, last4, state: stateOf(key, call.deps.nowMs()), scopes, createdAtMs },
-    ...present({ models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
-    ...limitsView(limits),
+    ...{ id, name, last4, state: keyStateAt(key, call.deps.nowMs()), scopes, createdAtMs },
+    ...present({ note, models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
+    ...keyLimitsView(limits),
     spentTodayNanoUsd: spentTodayNanoUsd.toString(),
+    ...present({ spentThisMonthNanoUsd, spentInLifetimeNanoUsd }),
     mine: mayManage(call, key),
   };
-}
-
-/** An expired key counts as expired even if it is also due to be revoked. */
-function stateOf({ revoked, revokedAtMs, expiresAtMs }: KeyRecord, nowMs: number): KeyStateName {
-  if (revoked) return 'revoked';
-  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
-  return revokedAtMs === undefined ? 'usable' : 'revoking';
 }

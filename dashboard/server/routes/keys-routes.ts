@@ -1,10 +1,11 @@
 import { newKeySecret } from '../../../core/key-secret.ts';
+import { present } from '../../../core/present.ts';
 import type { KeyRecord } from '../../../database/keys/key-records.ts';
 import type { KeyChange, KeyView } from '../../contract/keys.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { keyChange, keyReplacement, keyRestrictions, storedChange, storedSettings } from './key-input.ts';
+import { keyChange, keyReplacement, keyRestrictions, severalKeys, storedChange, storedSettings } from './key-input.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
@@ -59,22 +60,40 @@ export const KEY_ROUTES: readonly Route[] = [
         return key === undefined ? notFound('key') : keyView(call, key);
       }),
   }),
+  route('POST /api/organizations/:organization/keys/revocation', {
+    access: 'member',
+    endsAccess: true,
+    input: severalKeys,
+    async handle(call) {
+      const { deps, organizationId, input } = call;
+      const revocation = { ids: input.keys, organizationId, allows: (key: KeyRecord) => mayManage(call, key) };
+      const result = await deps.administration.revokeKeys(revocation, actorOf(call));
+      switch (result.kind) {
+        case 'revoked':
+          return { revoked: result.newlyRevoked };
+        case 'unknown_key':
+          return notFound('key');
+        case 'not_allowed':
+          return notYours();
+      }
+    },
+  }),
   route('POST /api/organizations/:organization/keys/:key/replacement', {
     access: 'member',
     input: keyReplacement,
     handle: (call) =>
       managing(call, async ({ id }) => {
         const { deps, organizationId, input } = call;
-        const full = await checkRoom(call);
-        if (full) return full;
+        const wrong = checkExpiry(call, input) ?? (await checkRoom(call));
+        if (wrong) return wrong;
         const nowMs = deps.nowMs();
         const { secret, identity } = newKeySecret(nowMs);
-        const hours = input.revokeOldAfterHours;
+        const { revokeOldAfterHours: hours, expiresAtMs } = input;
         const later = hours === 0 ? {} : { oldRevokedAtMs: nowMs + hours * HOUR_MS };
         const result = await deps.administration.replaceKey(
           organizationId,
           id,
-          { ...identity, ...later },
+          { ...identity, ...later, ...present({ expiresAtMs }) },
           actorOf(call),
         );
         switch (result.kind) {
@@ -85,7 +104,7 @@ export const KEY_ROUTES: readonly Route[] = [
           case 'revoked':
             return problem('conflict', 'This key has been revoked or replaced already.');
           case 'expired':
-            return problem('conflict', 'This key has expired, and so would the new one: create another key instead.');
+            return problem('conflict', 'This key has expired: extend it, or create another key.');
         }
       }),
   }),
@@ -95,8 +114,12 @@ export const KEY_ROUTES: readonly Route[] = [
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
   const key = await call.deps.administration.key(call.organizationId, call.params.key);
   if (key === undefined) return notFound('key');
-  if (!mayManage(call, key)) return problem('not_allowed', 'Somebody else made this key: ask an owner.');
+  if (!mayManage(call, key)) return notYours();
   return work(key);
+}
+
+function notYours(): Problem {
+  return problem('not_allowed', 'Somebody else made this key: ask an owner.');
 }
 
 async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {

@@ -16,9 +16,10 @@ import {
 } from '../../../database/members/memberships.ts';
 import { findUserByEmail, type MemberRole, type UserRecord } from '../../../database/users/user-rows.ts';
 import type { LinkView, MemberView } from '../../contract/people.ts';
+import { handOver, handOverPasswordLink, invitationMail } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { linkWith, makePasswordLink } from '../sign-in/links.ts';
+import { linkWith } from '../sign-in/links.ts';
 import { newToken } from '../sign-in/session-token.ts';
 import { email, idOf, nothing } from './input-fields.ts';
 
@@ -123,8 +124,12 @@ async function invite(call: OrganizationCall, { email: address, role }: Addition
   const invitation = { id: newId('usr', deps.nowMs()), organizationId, email: address, role, tokenHash, byOperator };
   const result = await inviteByAddress(deps.database, invitation, actorOf(call));
   switch (result.kind) {
-    case 'invited':
-      return { member: result.member, link: linkWith(token, result.expiresAtMs, call) };
+    case 'invited': {
+      const { member, expiresAtMs } = result;
+      const made = linkWith(token, expiresAtMs, call.caller);
+      const link = await handOverInvitation(call, member.userId, address, made);
+      return isProblem(link) ? link : { member, link };
+    }
     case 'already_member':
       return alreadyMember();
     case 'already_invited':
@@ -143,7 +148,7 @@ async function newInvitationLink(call: OrganizationCall, id: string): Promise<Li
   const renewed = await renewInvitation(deps.database, { organizationId, id, tokenHash, byOperator }, actorOf(call));
   switch (renewed.kind) {
     case 'renewed':
-      return linkWith(token, renewed.expiresAtMs, call);
+      return handOverInvitation(call, id, renewed.email, linkWith(token, renewed.expiresAtMs, call.caller));
     case 'operators_own':
       return operatorsOwn();
     case 'not_invited': {
@@ -152,9 +157,14 @@ async function newInvitationLink(call: OrganizationCall, id: string): Promise<Li
       // A link for a user gives access to all organizations of the user.
       return member.invited && !byOperator
         ? operatorsOwn()
-        : makePasswordLink(call, { userId: id, purpose: 'invitation' });
+        : handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: member.email });
     }
   }
+}
+
+function handOverInvitation(call: OrganizationCall, id: string, email: string, link: LinkView) {
+  const { organizationId, caller } = call;
+  return handOver(call, link, invitationMail({ organizationId, id, email, origin: caller.origin }));
 }
 
 function operatorsOwn(): Problem {

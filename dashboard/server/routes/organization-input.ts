@@ -7,6 +7,7 @@ import {
   budgetNanoUsd,
   creditNanoUsd,
   name,
+  note,
   requestsPerMinute,
   text,
   tokensPerMinute,
@@ -14,7 +15,6 @@ import {
 } from './input-fields.ts';
 import { storedLimits } from './limits.ts';
 
-const MAX_NOTE = 500;
 const MAX_REFERENCE = 200;
 
 const maxTokens = wholeNumber(1, 1_000_000_000);
@@ -45,7 +45,7 @@ export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictOb
 
 export const organizationCredit = z.strictObject({
   amountNanoUsd: creditNanoUsd,
-  note: text(MAX_NOTE).exactOptional(),
+  note: note.exactOptional(),
   reference: text(MAX_REFERENCE).exactOptional(),
 });
 

@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { present } from '../../../core/present.ts';
 import { deleteSession, sessionsOf } from '../../../database/sign-in/sessions.ts';
-import { notFound } from '../http/problem.ts';
-import { type Route, route } from '../http/route.ts';
+import { notFound, type Problem } from '../http/problem.ts';
+import { type Deps, type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
+import { signOutUrl } from '../sign-in/issuer-sign-in.ts';
 import { findLink, linkGone } from '../sign-in/links.ts';
 import { findSignedIn, sessionView } from '../sign-in/session.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
-import { signIn } from '../sign-in/sign-in.ts';
+import { passwordsOff, signIn } from '../sign-in/sign-in.ts';
 import { nothing } from './input-fields.ts';
 
 /**
@@ -15,6 +17,13 @@ import { nothing } from './input-fields.ts';
  */
 const typed = z.string({ error: 'This must be text.' }).max(2_048, { error: 'This is too long.' });
 const token = z.string({ error: 'This must be text.' }).max(100, { error: 'This is too long.' });
+
+/** Refuses the call while passwords are off. */
+function ifPasswords<Call extends { readonly deps: Deps }, Response>(
+  handle: (call: Call) => Promise<Response | Problem>,
+): (call: Call) => Promise<Response | Problem> {
+  return async (call) => (call.deps.settings().signIn.password ? handle(call) : passwordsOff());
+}
 
 export const SESSION_ROUTES: readonly Route[] = [
   route('GET /api/session', {
@@ -25,17 +34,19 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('POST /api/session', {
     access: 'anyone',
     input: z.strictObject({ email: typed, password: typed }),
-    handle: (call) => signIn(call, call.input),
+    handle: ifPasswords((call) => signIn(call, call.input)),
   }),
   // Needs no session, so that the cookie of an ended session can be cleared.
   route('DELETE /api/session', {
     access: 'anyone',
     input: nothing,
-    async handle({ deps, caller, cookies }) {
+    async handle(call) {
+      const { deps, caller, cookies } = call;
       const signedIn = await findSignedIn(deps, cookies.token);
-      if (signedIn) await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
       cookies.clearToken();
-      return {};
+      if (!signedIn) return {};
+      const ended = await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
+      return present({ signOutUrl: ended && (await signOutUrl(call, ended)) });
     },
   }),
   route('POST /api/password-links/inspection', {
@@ -52,7 +63,7 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('POST /api/password-links/use', {
     access: 'anyone',
     input: z.strictObject({ token, password: typed }),
-    handle: (call) => setPasswordByLink(call, call.input),
+    handle: ifPasswords((call) => setPasswordByLink(call, call.input)),
   }),
   route('POST /api/invitations/acceptance', {
     access: 'user',
@@ -62,13 +73,13 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('POST /api/password/confirmation', {
     access: 'user',
     input: z.strictObject({ password: typed }),
-    handle: async (call) => (await confirmPassword(call, call.input.password)) ?? {},
+    handle: ifPasswords(async (call) => (await confirmPassword(call, call.input.password)) ?? {}),
   }),
   route('PUT /api/password', {
     access: 'user',
     endsAccess: true,
     input: z.strictObject({ current: typed, next: typed }),
-    handle: async (call) => (await changePassword(call, call.input)) ?? {},
+    handle: ifPasswords(async (call) => (await changePassword(call, call.input)) ?? {}),
   }),
   route('GET /api/devices', {
     access: 'user',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { KEY_GROUPS, type KeyGroup } from '../../../core/key-filter.ts';
 import type { UsageQuery } from '../../../database/ledger/usage-reads.ts';
 import type { UsageGroupName } from '../../contract/money.ts';
 import type { RequestFilter, RequestPageInput } from '../../contract/request-log.ts';
@@ -34,6 +35,16 @@ export function usageQuery(organizationId: string, input: UsageInput): UsageQuer
   const groupBy = new Set(GROUPS.filter((group) => by.split(',').includes(group)));
   return { organizationId, firstDay, lastDay, groupBy, ...filter };
 }
+
+export interface KeyFilter {
+  readonly show: KeyGroup;
+  readonly search?: string;
+}
+
+export const keyFilter: z.ZodType<KeyFilter> = z.strictObject({
+  show: z.enum(KEY_GROUPS, { error: `One of: ${KEY_GROUPS.join(', ')}.` }).default('all'),
+  search: textField.exactOptional(),
+});
 
 interface LedgerFilter {
   readonly kind?: 'credit' | 'charge';

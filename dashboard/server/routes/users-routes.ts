@@ -4,9 +4,10 @@ import { present } from '../../../core/present.ts';
 import { findUser, listUsers, type UserRecord } from '../../../database/users/user-rows.ts';
 import { createUser, type KeysOfDisabled, setDisabled } from '../../../database/users/users.ts';
 import type { UserRow } from '../../contract/operator.ts';
+import { handOverPasswordLink } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
-import { makePasswordLink } from '../sign-in/links.ts';
+import { passwordsOff } from '../sign-in/sign-in.ts';
 import { email, idOf, nothing, text } from './input-fields.ts';
 import { memberRole, organizationFull } from './members-routes.ts';
 
@@ -51,7 +52,7 @@ export const USER_ROUTES: readonly Route[] = [
       );
       switch (result.kind) {
         case 'created': {
-          const link = await makePasswordLink(call, { userId: id, purpose: 'invitation' });
+          const link = await handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: input.email });
           return isProblem(link) ? link : { user: rowOf(result.user), link };
         }
         case 'email_taken':
@@ -70,7 +71,9 @@ export const USER_ROUTES: readonly Route[] = [
     async handle(call) {
       const user = await findUser(call.deps.database, call.params.user);
       if (user === undefined) return notFound('user');
-      return makePasswordLink(call, { userId: user.id, purpose: user.invited ? 'invitation' : 'reset' });
+      if (!user.invited && !call.deps.settings().signIn.password) return passwordsOff();
+      const purpose = user.invited ? 'invitation' : 'reset';
+      return handOverPasswordLink(call, { userId: user.id, purpose, email: user.email });
     },
   }),
   route('POST /api/users/:user/disablement', {

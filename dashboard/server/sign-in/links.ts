@@ -6,6 +6,7 @@ import {
   type PasswordLink,
 } from '../../../database/sign-in/password-links.ts';
 import type { LinkView } from '../../contract/people.ts';
+import type { Caller } from '../http/caller.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type Deps, type UserCall } from '../http/route.ts';
 import { hashToken, newToken } from './session-token.ts';
@@ -17,16 +18,16 @@ export interface LinkWanted {
 }
 
 /** The token is in the fragment, which browsers never send, so that no server log has it. */
-export function linkWith(token: string, expiresAtMs: number, { caller }: Pick<UserCall, 'caller'>): LinkView {
-  return { url: `${caller.origin}/link#${token}`, expiresAtMs };
+export function linkWith(token: string, expiresAtMs: number, { origin }: Pick<Caller, 'origin'>): Required<LinkView> {
+  return { url: `${origin}/link#${token}`, expiresAtMs };
 }
 
-export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<LinkView | Problem> {
+export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<Required<LinkView> | Problem> {
   const { token, tokenHash } = newToken();
   const result = await createPasswordLink(call.deps.database, { ...wanted, tokenHash }, actorOf(call));
   switch (result.kind) {
     case 'created':
-      return linkWith(token, result.expiresAtMs, call);
+      return linkWith(token, result.expiresAtMs, call.caller);
     case 'unknown_user':
       return notFound('user');
     case 'disabled':

@@ -6,8 +6,10 @@ import { sessionView } from './session.ts';
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
+  privateNetworks: [],
   trustedProxies: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
+  signIn: { password: true },
 };
 
 function signedIn(isOperator = false): SignedIn {
@@ -16,6 +18,7 @@ function signedIn(isOperator = false): SignedIn {
     user: { id: 'usr-1', email: 'a@example.com', isOperator },
     memberships: [{ organizationId: 'org-1', name: 'Acme', role: 'member', suspended: true }],
     invitations: [],
+    beganBy: 'password',
     passwordAgeMs: 0,
     passwordHandedOut: false,
   };
@@ -59,7 +62,7 @@ describe('a session', () => {
 
   it('says where to top up, if there is such a place, and nothing of the session itself', () => {
     expect(view('http://a', { topUpUrl: 'https://pay.example/' }).topUpUrl).toBe('https://pay.example/');
-    expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl']);
+    expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl', 'signedInBy']);
   });
 
   it('tells operators, and nobody else, of a proxy that is not trusted, until the configuration names it', () => {

@@ -1,8 +1,10 @@
 import { findSession, type SignedIn } from '../../../database/sign-in/sessions.ts';
+import type { PlaygroundView } from '../../contract/playground.ts';
 import type { Role, SessionView } from '../../contract/session.ts';
 import { type Caller, isTrustedProxy } from '../http/caller.ts';
 import type { Deps } from '../http/route.ts';
 import type { Settings } from '../http/settings.ts';
+import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS } from '../playground/playground-keys.ts';
 import { hashToken } from './session-token.ts';
 
 export function sessionView(
@@ -10,7 +12,7 @@ export function sessionView(
   caller: Caller,
   { settings: current, untrustedProxies }: Pick<Deps, 'settings' | 'untrustedProxies'>,
 ): SessionView {
-  const { user, memberships, invitations, passwordHandedOut } = signedIn;
+  const { user, memberships, invitations, passwordHandedOut, beganBy } = signedIn;
   const settings = current();
   const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
   // The configuration may have been changed meanwhile.
@@ -24,11 +26,18 @@ export function sessionView(
       suspended,
     })),
     apiUrl: apiUrl(caller, settings),
+    signedInBy: beganBy,
+    ...(settings.playgroundUrl === undefined ? {} : { playground: playgroundView() }),
     ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),
-    ...(passwordHandedOut ? { choosePassword: true } : {}),
+    ...(settings.stripe === undefined ? {} : { takesPayments: true }),
+    ...(passwordHandedOut && beganBy === 'password' ? { choosePassword: true } : {}),
     ...(invitations.length === 0 ? {} : { invitations }),
     ...(isNamed ? {} : { untrustedProxy: proxy.address }),
   };
+}
+
+function playgroundView(): PlaygroundView {
+  return { budgetNanoUsd: KEY_BUDGET_NANO_USD.toString(), keyMinutes: KEY_LIFETIME_MS / 60_000 };
 }
 
 /** The configured URL. Otherwise the host of the dashboard with Envoy's port. */
@@ -38,13 +47,23 @@ function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: S
   return new URL(`${apiSpeaksTls ? 'https' : 'http'}://${hostname}:${api.port}/v1`).href;
 }
 
-/** The user of a session token. Undefined if the session has ended or the user is disabled. */
+/**
+ * The user of a session token. Undefined if the session has ended, the user is disabled, or the way
+ * to sign in is no longer configured.
+ */
 export async function findSignedIn(
   { database, settings }: Deps,
   token: string | undefined,
 ): Promise<SignedIn | undefined> {
   const tokenHash = token === undefined ? undefined : hashToken(token);
-  return tokenHash && findSession(database, tokenHash, settings().session);
+  const found = tokenHash && (await findSession(database, tokenHash, settings().session));
+  return found && mayContinue(found, settings().signIn) ? found : undefined;
+}
+
+/** A session does not outlive the way in which it began. */
+function mayContinue({ beganBy, issuer }: SignedIn, { password, oidc }: Settings['signIn']): boolean {
+  if (beganBy === 'password') return password;
+  return beganBy === 'link' || issuer === oidc?.issuer;
 }
 
 /** `undefined` for a user outside the organization. */

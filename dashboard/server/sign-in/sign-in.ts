@@ -1,7 +1,7 @@
 import { newId } from '../../../core/ids.ts';
 import { countChange } from '../../../database/audit/change-counts.ts';
 import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
-import { createSession, deleteSession } from '../../../database/sign-in/sessions.ts';
+import { createSession, deleteSession, type SessionStart } from '../../../database/sign-in/sessions.ts';
 import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
 import { normalizeEmail } from '../../../database/users/email-address.ts';
 import { findCredentials } from '../../../database/users/users.ts';
@@ -25,6 +25,13 @@ export async function signIn(
 export interface ProvedUser {
   readonly id: string;
   readonly passwordHash: string;
+}
+
+/** A user who came by another way. */
+interface PasswordlessUser {
+  readonly id: string;
+  readonly beganBy: SessionStart;
+  readonly passwordHash?: never;
 }
 
 export async function provePassword(
@@ -57,7 +64,10 @@ export async function provePassword(
  * Begins a session with a new token, so that a planted token is worthless. The browser's former
  * session ends.
  */
-export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUser): Promise<SessionView | Problem> {
+export async function enter(
+  { deps, caller, cookies }: EntryCall,
+  user: ProvedUser | PasswordlessUser,
+): Promise<SessionView | Problem> {
   const { database } = deps;
   const former = await findSignedIn(deps, cookies.token);
   const { token, tokenHash } = newToken();
@@ -67,7 +77,7 @@ export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUs
     id: newId('ses', deps.nowMs()),
     tokenHash,
     userId: user.id,
-    passwordHash: user.passwordHash,
+    ...(user.passwordHash === undefined ? { beganBy: user.beganBy } : { passwordHash: user.passwordHash }),
     address,
     ...(userAgent === undefined ? {} : { userAgent }),
   };
@@ -77,7 +87,7 @@ export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUs
   // The user was disabled or the password changed a moment ago.
   if (!signedIn) return wrongPassword();
   cookies.setToken(token, Math.ceil(lengths.absoluteMs / 1000));
-  await noteBrowser({ deps, cookies }, user);
+  if (user.passwordHash !== undefined) await noteBrowser({ deps, cookies }, user);
   return sessionView(signedIn, caller, deps);
 }
 
@@ -90,6 +100,11 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
 /** Password hashing is expensive by design, and the queue is full. */
 export function busy(): Problem {
   return unavailable('Too many people sign in at this moment. Try again in some seconds.');
+}
+
+/** `password: false` takes passwords away. */
+export function passwordsOff(): Problem {
+  return problem('passwords_off', 'Passwords are off here: sign in with single sign-on.');
 }
 
 function wrongPassword(): Problem {

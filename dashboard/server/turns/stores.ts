@@ -10,10 +10,18 @@ const STATEMENT_MS = 8_000;
 const CONNECT_MS = 2_000;
 /** Sessions and sign-ins need only short statements. */
 const ENTRY_CONNECTIONS = 3;
+const BACKGROUND_CONNECTIONS = 2;
 const ENTRY_STATEMENT_MS = 3_000;
 
 export function openDatabase(url: string, log: StoreLog): Database {
   return createPool(url, TURN_LIMITS.atOnce, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
+    plans: 'by_values',
+  });
+}
+
+/** Alerts take no connection from users. */
+export function openBackground(url: string, log: StoreLog): Database {
+  return createPool(url, BACKGROUND_CONNECTIONS, { connectMs: CONNECT_MS, statementMs: STATEMENT_MS }, log, {
     plans: 'by_values',
   });
 }

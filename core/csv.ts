@@ -1,0 +1,30 @@
+type Cell = string | number | boolean | undefined;
+
+/**
+ * Columns of a CSV file: the name for the header line, and the value for a row. Times are ISO 8601
+ * in UTC, amounts exact USD.
+ */
+export type Columns<Row> = readonly Column<Row>[];
+export type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
+
+/**
+ * Positions at which a spreadsheet may begin a formula: the start of a text, and behind a character
+ * that some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
+ * semicolons, even inside quotes.
+ */
+const FORMULA = /^(?=[\t\r\n])|(?<=(?:^|[;\t\r\n])"*)(?=[=+\-@＝＋－＠])/g;
+
+/**
+ * One line of RFC 4180. Formulas are prefixed with an apostrophe: customers choose names, models
+ * and user agents.
+ */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(csvCell).join(',')}\r\n`;
+}
+
+function csvCell(value: Cell): string {
+  if (value === undefined) return '';
+  if (typeof value !== 'string') return String(value);
+  const text = /^-?\d+(\.\d+)?$/.test(value) ? value : value.replace(FORMULA, "'");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,69 @@
+import type { Empty } from './empty.ts';
+
+/** Alerts of an organization, and their receivers. */
+export interface AlertSettingsInput {
+  /** Absent: no alert about the balance. Decimal text of nano-dollars. */
+  readonly balanceBelowNanoUsd?: string;
+  readonly keyBudgets: boolean;
+  readonly keyExpiry: boolean;
+  readonly topUps: boolean;
+  readonly emails: readonly string[];
+  readonly webhookUrl?: string;
+}
+
+export interface DeliveryView {
+  readonly messageId: string;
+  readonly channel: 'mail' | 'webhook';
+  /** Address of mail, or the organization of the webhook. */
+  readonly receiver: string;
+  readonly kind: string;
+  readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
+  readonly createdAtMs: number;
+  /** Present while it waits. */
+  readonly nextAttemptAtMs?: number;
+  readonly attempts: readonly DeliveryAttemptView[];
+}
+
+/** Without a result the attempt goes on, or its dashboard ended. */
+export interface DeliveryAttemptView {
+  readonly attempt: number;
+  readonly beganAtMs: number;
+  readonly tookMs: number | null;
+  readonly result: string | null;
+}
+
+export interface AlertsView {
+  readonly settings: AlertSettingsInput;
+  /** False: no mail server is configured, so nothing is mailed. */
+  readonly sendsMail: boolean;
+  /** Newest first. */
+  readonly deliveries: readonly DeliveryView[];
+}
+
+export interface OperatorAlertsView {
+  /** From the configuration. */
+  readonly receivers: readonly string[];
+  readonly deliveries: readonly DeliveryView[];
+}
+
+/** Secret that a webhook is signed with, in the response that made it only. */
+export interface WebhookSecretView {
+  readonly secret: string;
+}
+
+export interface AlertsApi {
+  'GET /api/organizations/:organization/alerts': { query: Empty; response: AlertsView };
+  'PUT /api/organizations/:organization/alerts': {
+    body: AlertSettingsInput;
+    response: Partial<WebhookSecretView>;
+  };
+  'POST /api/organizations/:organization/alerts/secret': { body: Empty; response: WebhookSecretView };
+  /**
+   * The number of messages that wait to be sent. None: there is no receiver, a test was sent within
+   * the last minute, or too many messages wait already.
+   */
+  'POST /api/organizations/:organization/alerts/test': { body: Empty; response: { readonly messages: number } };
+  'GET /api/alerts': { query: Empty; response: OperatorAlertsView };
+  /** As that of an organization. */
+  'POST /api/alerts/test': { body: Empty; response: { readonly messages: number } };
+}

@@ -1,0 +1,63 @@
+import type { LookupAddress } from 'node:dns';
+import dns from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import { inRanges } from '../../../core/net/ip-ranges.ts';
+import { isPublicAddress } from '../../../core/net/public-address.ts';
+
+/** Addresses that are reached although they are not public, also over http. */
+export type PrivateNetworks = readonly string[];
+type Resolve = (host: string) => Promise<LookupAddress[]>;
+
+/**
+ * Names that are resolved at once: each holds one of libuv's four threads until the name servers of
+ * a customer answer, and passwords need them too.
+ */
+export const MAX_LOOKUPS = 2;
+
+export class RefusedAddress extends Error {}
+
+export function isAllowed(address: string, isHttp: boolean, networks: PrivateNetworks): boolean {
+  return inRanges(address, networks) || (!isHttp && isPublicAddress(address));
+}
+
+/**
+ * Lookup for one connection. It resolves the name, checks every address, and hands the first to the
+ * connection, which asks no name server again: the answer of a later question could be an address
+ * that is not allowed. If one address is refused, all are. A lookup that still waits when `signal`
+ * is aborted is not made.
+ */
+export function checkedLookup(isHttp: boolean, networks: PrivateNetworks, signal: AbortSignal): LookupFunction {
+  return (host, options, callback) => {
+    inTurn(host, signal).then(
+      (found) => {
+        const [first] = found;
+        if (first === undefined || !found.every(({ address }) => isAllowed(address, isHttp, networks)))
+          return callback(new RefusedAddress(), '');
+        if (options.all) callback(null, found);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
+}
+
+const inTurn = lookupsInTurn((host) => dns.lookup(host, { all: true, order: 'verbatim' }));
+
+/** Resolves so many names at once, in the order of arrival. */
+export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSignal) => Promise<LookupAddress[]> {
+  let atOnce = 0;
+  const waiting: (() => void)[] = [];
+  return async (host, signal) => {
+    if (atOnce < MAX_LOOKUPS) atOnce += 1;
+    // A lookup that has ended hands its place on.
+    else await new Promise<void>((begin) => waiting.push(begin));
+    try {
+      signal.throwIfAborted();
+      return await resolve(host);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else atOnce -= 1;
+    }
+  };
+}

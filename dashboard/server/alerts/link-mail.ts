@@ -1,0 +1,81 @@
+import { addMessage, type LeasedMessage, type NewMessage } from '../../../database/alerts/outbox.ts';
+import { relinkInvitation } from '../../../database/members/invitations.ts';
+import { createPasswordLink, type LinkPurpose } from '../../../database/sign-in/password-links.ts';
+import type { LinkView } from '../../contract/people.ts';
+import { isProblem, type Problem, problem } from '../http/problem.ts';
+import type { UserCall } from '../http/route.ts';
+import { linkWith, makePasswordLink } from '../sign-in/links.ts';
+import { newToken } from '../sign-in/session-token.ts';
+import type { Database } from '../turns/stores.ts';
+import { alertText, type MailText, mailText } from './message-texts.ts';
+
+/**
+ * Mails that carry a link. The link is made when it is sent, so that no token is in the outbox; a
+ * mail that is sent again has another link, and ends the former one.
+ */
+const KINDS: readonly string[] = ['invitation', 'account', 'reset'];
+
+const RETRY_SECONDS = 3_600;
+
+export interface InvitationMail {
+  readonly organizationId: string;
+  readonly id: string;
+  readonly email: string;
+  readonly origin: string;
+}
+
+export function invitationMail({ organizationId, id, email, origin }: InvitationMail): NewMessage {
+  const content = { organization_id: organizationId, user_id: id, origin };
+  return { organizationId, channel: 'mail', receiver: email, kind: 'invitation', content };
+}
+
+export interface PasswordMail {
+  readonly userId: string;
+  readonly purpose: LinkPurpose;
+  readonly email: string;
+  readonly origin: string;
+}
+
+export function passwordMail({ userId, purpose, email, origin }: PasswordMail): NewMessage {
+  const kind = purpose === 'invitation' ? 'account' : 'reset';
+  return { channel: 'mail', receiver: email, kind, content: { user_id: userId, origin } };
+}
+
+/** Sends the mail where mail is configured; otherwise the caller gets the link. */
+export async function handOver({ deps }: UserCall, link: LinkView, mail: NewMessage): Promise<LinkView | Problem> {
+  if (deps.settings().mail === undefined) return link;
+  if (await addMessage(deps.database, mail)) return { expiresAtMs: link.expiresAtMs };
+  const message = 'No mail is sent: this address has got too many today, or too many wait. Try again tomorrow.';
+  return problem('too_many_requests', message, { retryAfterSeconds: RETRY_SECONDS });
+}
+
+export async function handOverPasswordLink(
+  call: UserCall,
+  wanted: Omit<PasswordMail, 'origin'>,
+): Promise<LinkView | Problem> {
+  const link = await makePasswordLink(call, wanted);
+  if (isProblem(link)) return link;
+  return handOver(call, link, passwordMail({ ...wanted, origin: call.caller.origin }));
+}
+
+/**
+ * `base` is the dashboard's URL, if it is configured. `undefined`: there is nothing to send any
+ * more.
+ */
+export async function textOf(database: Database, message: LeasedMessage, base?: URL): Promise<MailText | undefined> {
+  return KINDS.includes(message.kind) ? textWithLink(database, message) : alertText(message, base);
+}
+
+async function textWithLink(database: Database, { kind, content }: LeasedMessage): Promise<MailText | undefined> {
+  const { token, tokenHash } = newToken();
+  const [organizationId, id] = [String(content.organization_id), String(content.user_id)];
+  const purpose = kind === 'account' ? 'invitation' : 'reset';
+  const made =
+    kind === 'invitation'
+      ? await relinkInvitation(database, { organizationId, id, tokenHash })
+      : await createPasswordLink(database, { userId: id, purpose, tokenHash }, undefined);
+  if (made === undefined || !('expiresAtMs' in made)) return undefined;
+  const { url } = linkWith(token, made.expiresAtMs, { origin: String(content.origin) });
+  const organization = 'organization' in made ? made.organization : '';
+  return mailText({ kind, content: { url, organization, until: new Date(made.expiresAtMs).toISOString() } });
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transporter } from 'nodemailer';
+import type { MailConfig, SmtpServer } from '../../../core/config/dashboard-config.ts';
+import { parseIpAddress } from '../../../core/net/ip-ranges.ts';
+import type { AttemptResult } from '../../../database/alerts/outbox.ts';
+
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** The same in each attempt. */
+  readonly messageId: string;
+}
+
+/** For the name, the connection and the greeting each, and for a silence after them. */
+const CONNECT_MS = 10_000;
+const SOCKET_MS = 20_000;
+/**
+ * For the whole mail. Less than the lease of a message (one minute), after which another dashboard
+ * sends it again.
+ */
+const DEADLINE_MS = 40_000;
+/** Less than the doctor gives a check. */
+const CHECK_MS = 12_000;
+
+/** The attempt's result, without its time. */
+export async function sendMail(
+  { server, from }: MailConfig,
+  mail: Mail,
+): Promise<Pick<AttemptResult, 'kind' | 'text'>> {
+  const { to, subject, text, messageId } = mail;
+  const domain = from.replace(/^.*@/s, '').replace('>', '');
+  const wrong = await within(DEADLINE_MS, server, (transport) =>
+    transport.sendMail({
+      ...{ from, to, subject, text, messageId: `<${messageId}@${domain}>`, textEncoding: 'base64' },
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    }),
+  );
+  return wrong === undefined
+    ? { kind: 'delivered', text: 'accepted by the mail server' }
+    : { kind: 'failed', text: wrong };
+}
+
+/** Connects and logs in, and sends nothing. Returns what is wrong. */
+export function checkMailServer(server: SmtpServer): Promise<string | undefined> {
+  return within(CHECK_MS, server, (transport) => transport.verify());
+}
+
+async function within(
+  deadlineMs: number,
+  { host, port, tls, login }: SmtpServer,
+  work: (transport: Transporter) => Promise<unknown>,
+): Promise<string | undefined> {
+  // Loaded with the first mail: it takes 2.6 MB of memory.
+  const { createTransport } = await import('nodemailer');
+  const transport: Transporter = createTransport({
+    ...{ host, port, secure: tls },
+    // A password is not sent in the clear, except within this machine.
+    requireTLS: !tls && login !== undefined && !isThisMachine(host),
+    ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password } }),
+    ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SOCKET_MS, dnsTimeout: CONNECT_MS },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  });
+  const ended = new AbortController();
+  try {
+    const done = work(transport);
+    const late = sleep(deadlineMs, undefined, { signal: ended.signal, ref: false }).then(() => {
+      throw Object.assign(new Error('late'), { code: 'ETIMEDOUT' });
+    });
+    // The one that loses may fail later.
+    for (const one of [done, late]) one.catch(() => undefined);
+    await Promise.race([done, late]);
+    return undefined;
+  } catch (error) {
+    return wordsOf(error);
+  } finally {
+    ended.abort();
+    transport.close();
+  }
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || parseIpAddress(host)?.range() === 'loopback';
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  EAUTH: 'the mail server refused the login',
+  EENVELOPE: 'the mail server refused the address',
+  EMESSAGE: 'the mail server refused the message',
+  ETLS: 'the mail server has no usable TLS',
+  ETIMEDOUT: 'the mail server did not answer in time',
+  ECONNECTION: 'the mail server is not reachable',
+  ECONNREFUSED: 'the mail server is not reachable',
+  EDNS: 'the name of the mail server does not resolve',
+  ESOCKET: 'the mail server is not reachable',
+};
+
+function wordsOf(error: unknown): string {
+  const { code = '', responseCode } = error as { readonly code?: string; readonly responseCode?: number };
+  const words = WORDS[code] ?? 'the mail was not accepted';
+  return responseCode === undefined ? words : `${words} (${responseCode})`;
+}

@@ -1,0 +1,134 @@
+import { countOf } from '../../../core/count-of.ts';
+import { formatUsd, usdNumber } from '../../../core/money.ts';
+import type { LeasedMessage, MessageContent } from '../../../database/alerts/outbox.ts';
+
+/** Texts of mails, by kind of message. Names of customers are data: they stay on one line. */
+export interface MailText {
+  readonly subject: string;
+  readonly text: string;
+}
+
+type Texts = (content: Values) => MailText;
+
+/** Values of the content as text without line breaks. */
+type Values = (name: string) => string;
+
+const NANO_USD = '_nano_usd';
+const MAX_VALUE = 200;
+const MAX_URL = 2048;
+
+const TEXTS: Readonly<Record<string, Texts>> = {
+  test: () => ({ subject: 'Test of alerts', text: 'This is a test. Alerts of your organization arrive here.' }),
+  'operators.test': () => ({ subject: 'Test of alerts', text: 'This is a test. Alerts for operators arrive here.' }),
+  'balance.low': (value) => ({
+    subject: `Balance below ${usd(value('threshold_nano_usd'))}`,
+    text: `The balance is ${usd(value('balance_nano_usd'))}. Requests that cost more are refused. Owners add credit on the credits page.`,
+  }),
+  'key.budget': (value) => ({
+    subject: `${value('percent')} % of a key's ${value('budget')} budget is spent`,
+    text: `The key “${value('key_name')}” (${value('key_id')}) has spent ${usd(value('spent_nano_usd'))} of ${usd(value('budget_nano_usd'))}.${noteOf(value)}`,
+  }),
+  'key.expires': (value) => ({
+    subject: 'A key expires within 7 days',
+    text: `The key “${value('key_name')}” (${value('key_id')}) expires at ${value('expires_at')}. Requests then get 401 key_expired, unless it is extended or replaced on the page “API keys” before.${noteOf(value)}`,
+  }),
+  'top_up.failed': (value) => ({
+    subject: 'A top-up failed',
+    text:
+      value('automatic') === 'true'
+        ? `An automatic top-up of ${usd(value('amount_nano_usd'))} failed. None is tried again before an owner replaces the card, or presses “Try again”, on the credits page.`
+        : `A top-up of ${usd(value('amount_nano_usd'))} failed. No credit was added.`,
+  }),
+  invitation: (value) => ({
+    subject: `Invitation to ${value('organization')}`,
+    text: `You are invited to “${value('organization')}”. This link lets you in until ${value('until')}, once:\n\n${value('url')}`,
+  }),
+  account: (value) => ({
+    subject: 'Your account',
+    text: `An account was made for you. This link sets its password until ${value('until')}, once:\n\n${value('url')}`,
+  }),
+  reset: (value) => ({
+    subject: 'A new password',
+    text: `An operator made this link for you. It sets a new password until ${value('until')}, once:\n\n${value('url')}\n\nThe former link is not valid any more.`,
+  }),
+  'provider.out_of_funds': (value) => ({
+    subject: `A provider says that your account has no funds: ${value('provider')}`,
+    text: `${value('provider')} refused a request because of your account's money or quota. Pay there, or take it out of the mapping.`,
+  }),
+  'ledger.losses': (value) => ({
+    subject: 'There are losses',
+    text: `${countOf(Number(value('count')), 'loss', 'losses')} of ${usd(value('nano_usd'))} in the last hour. \`ledger losses\` lists them.`,
+  }),
+  'ledger.dead_letters': (value) => ({
+    subject: 'There are dead letters',
+    text: `The ledger has refused ${countOf(Number(value('count')), 'charge')}. \`ledger dead-letters list\` shows them.`,
+  }),
+  'models.check': (value) => ({
+    subject: 'Models differ from the model catalogue',
+    text: `${countOf(Number(value('count')), 'difference')}, in ${value('models')}. \`models check\` and the page "Model mapping" show them.`,
+  }),
+  'spool.waiting': (value) => ({
+    subject: 'Charges are waiting in a spool',
+    text: `${countOf(Number(value('charges')), 'charge')} in spools, not in PostgreSQL yet. \`doctor\` says where.`,
+  }),
+};
+
+function noteOf(value: Values): string {
+  const note = value('key_note');
+  return note === '' ? '' : ` Its note: “${note}”.`;
+}
+
+export function mailText({ kind, content }: Pick<LeasedMessage, 'kind' | 'content'>): MailText | undefined {
+  const text = TEXTS[kind]?.((name) => oneLine(content[name]));
+  return text && { subject: text.subject, text: `${text.text}\n` };
+}
+
+/** Page on which the receiver of an alert acts. */
+const PAGES: Readonly<Record<string, string>> = {
+  test: 'alerts',
+  'balance.low': 'credits',
+  'key.budget': 'keys',
+  'key.expires': 'keys',
+  'top_up.failed': 'credits',
+};
+
+/** Names the organization, since people may be in several, and leads to the page for the alert. */
+export function alertText(
+  message: Pick<LeasedMessage, 'kind' | 'content' | 'organizationId' | 'organizationName'>,
+  base: URL | undefined,
+): MailText | undefined {
+  const { kind, organizationId, organizationName } = message;
+  const text = mailText(message);
+  if (text === undefined || organizationId === undefined || organizationName === undefined) return text;
+  const page = PAGES[kind];
+  const link = page === undefined || base === undefined ? '' : `\n${new URL(`/o/${organizationId}/${page}`, base)}\n`;
+  return { subject: `${text.subject} (${oneLine(organizationName)})`, text: `${text.text}${link}` };
+}
+
+/** Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are USD, as in the API. */
+export function webhookBody({
+  kind,
+  content,
+  createdAtMs,
+}: Pick<LeasedMessage, 'kind' | 'content' | 'createdAtMs'>): string {
+  const data = Object.entries(content).map(([name, value]) =>
+    name.endsWith(NANO_USD)
+      ? [`${name.slice(0, -NANO_USD.length)}_usd`, usdNumber(BigInt(String(value)))]
+      : [name, value],
+  );
+  return JSON.stringify({ type: kind, timestamp: new Date(createdAtMs).toISOString(), data: Object.fromEntries(data) });
+}
+
+function oneLine(value: MessageContent[string] | undefined): string {
+  return String(value ?? '')
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .slice(0, isUrl(value) ? MAX_URL : MAX_VALUE);
+}
+
+function isUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\//.test(value);
+}
+
+function usd(nanoUsd: string): string {
+  return `${formatUsd(/^-?\d+$/.test(nanoUsd) ? BigInt(nanoUsd) : 0n)} USD`;
+}

@@ -1,0 +1,59 @@
+import type { Log } from '../../../core/log/log.ts';
+import { GATEWAY_STATUS } from '../../contract/playground.ts';
+import type { GatewayResponse } from '../playground/ask-gateway.ts';
+import { unavailable } from './problem.ts';
+import { type AppContext, sendProblem } from './responses.ts';
+import type { Relay } from './route.ts';
+
+const PASSED_ON = ['x-request-id', 'x-generation-id', 'retry-after'];
+
+/**
+ * Opens the request to the gateway and passes its response on, at the pace of the browser. A
+ * browser that leaves ends the request, as any client does.
+ */
+export async function relay(context: AppContext, { open, end }: Relay, log: Log): Promise<Response> {
+  const { outgoing } = context.env;
+  const left = new AbortController();
+  outgoing.once('close', () => {
+    left.abort();
+    end();
+  });
+  if (outgoing.destroyed) {
+    end();
+    return context.body(null, 400);
+  }
+  try {
+    return passOn(context, await open(left.signal), end);
+  } catch (error) {
+    end();
+    if (!left.signal.aborted) log.warn({ err: error }, 'the playground did not reach the gateway');
+    return sendProblem(context, unavailable('The dashboard cannot reach the gateway: ask the operator.'));
+  }
+}
+
+function passOn(context: AppContext, { status, headers, body }: GatewayResponse, end: () => void): Response {
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
+  context.header('content-type', isStream ? 'text/event-stream; charset=utf-8' : 'application/json');
+  context.header(GATEWAY_STATUS, String(status));
+  // A proxy in front that buffered the stream would show it only at its end.
+  context.header('x-accel-buffering', 'no');
+  for (const name of PASSED_ON) {
+    const value = headers[name];
+    if (typeof value === 'string') context.header(name, value);
+  }
+  return context.body(ReadableStream.from(piecesOf(body, end)));
+}
+
+/**
+ * Ends as if complete when the request is cut: the page misses the last event of the stream, and
+ * says so.
+ */
+async function* piecesOf(body: AsyncIterable<Buffer>, end: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  try {
+    for await (const piece of body) yield new Uint8Array(piece);
+  } catch {
+    return;
+  } finally {
+    end();
+  }
+}

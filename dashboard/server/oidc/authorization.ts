@@ -1,0 +1,118 @@
+import {
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  buildEndSessionUrl,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  fetchUserInfo,
+  type IDToken,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import type { OidcConfig } from '../../../core/config/dashboard-config.ts';
+import { isEndpoint } from './bounded-fetch.ts';
+
+/** The secrets of one sign-in, which only the browser that began it has. */
+export interface Flow {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  /** The user was asked to prove himself again. */
+  readonly again: boolean;
+}
+
+const FLOW = /^([\w-]{43})\.([\w-]{43})\.([\w-]{43})\.([01])$/;
+
+export function writeFlow({ state, nonce, verifier, again }: Flow): string {
+  return [state, nonce, verifier, again ? '1' : '0'].join('.');
+}
+
+export function readFlow(text: string | undefined): Flow | undefined {
+  const [, state, nonce, verifier, again] = FLOW.exec(text ?? '') ?? [];
+  if (state === undefined || nonce === undefined || verifier === undefined) return undefined;
+  return { state, nonce, verifier, again: again === '1' };
+}
+
+export function newFlow(again: boolean): Flow {
+  return { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier(), again };
+}
+
+/** Page to which the issuer sends the browser back. */
+export function redirectUri(origin: string): string {
+  return `${origin}/sign-in/callback`;
+}
+
+/** `undefined`: the issuer's metadata has no address that a browser may be sent to. */
+export async function authorizationUrl(
+  issuer: Configuration,
+  { issuer: name, scopes }: OidcConfig,
+  { state, nonce, verifier, again }: Flow,
+  origin: string,
+): Promise<string | undefined> {
+  const { authorization_endpoint: endpoint } = issuer.serverMetadata();
+  if (!isEndpoint(new URL(name), URL.parse(endpoint ?? ''))) return undefined;
+  const url = buildAuthorizationUrl(issuer, {
+    redirect_uri: redirectUri(origin),
+    scope: scopes.join(' '),
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...(again ? { prompt: 'login', max_age: '0' } : {}),
+  });
+  return url.href;
+}
+
+/** Claims of a user, with the ID token that they were verified by. */
+export interface VerifiedUser {
+  readonly idToken: string;
+  readonly claims: IDToken;
+}
+
+const ADDRESS = ['email', 'email_verified'];
+
+/**
+ * Redeems the code of an authorization response, and verifies the ID token: signature, issuer,
+ * audience, lifetime, nonce. Throws for a response that is not valid.
+ */
+export async function verifyResponse(
+  issuer: Configuration,
+  { operatorClaim }: OidcConfig,
+  { state, nonce, verifier }: Flow,
+  url: URL,
+): Promise<VerifiedUser> {
+  const tokens = await authorizationCodeGrant(issuer, url, {
+    expectedState: state,
+    expectedNonce: nonce,
+    pkceCodeVerifier: verifier,
+    idTokenExpected: true,
+  });
+  const claims = tokens.claims();
+  if (claims === undefined || tokens.id_token === undefined) throw new Error('an expected ID token is not there');
+  const wanted = [...ADDRESS, ...(operatorClaim === undefined ? [] : [operatorClaim.name])];
+  const absent = wanted.filter((name) => claims[name] === undefined);
+  if (absent.length === 0 || issuer.serverMetadata().userinfo_endpoint === undefined)
+    return { idToken: tokens.id_token, claims };
+  const more = await fetchUserInfo(issuer, tokens.access_token, claims.sub);
+  const added = Object.fromEntries(absent.map((name) => [name, more[name]]));
+  // The word about verification is about the address beside it, not that of the token.
+  const { email = claims.email } = absent.some((name) => ADDRESS.includes(name)) ? more : {};
+  return { idToken: tokens.id_token, claims: { ...claims, ...added, email } };
+}
+
+/** The longest ID token in an URL. */
+const MAX_HINT_CHARACTERS = 6_000;
+
+/** Address of the sign-out at the issuer. `undefined`: it has none. */
+export function endSessionUrl(
+  issuer: Configuration,
+  { issuer: name }: OidcConfig,
+  idToken: string | undefined,
+  origin: string,
+): string | undefined {
+  const { end_session_endpoint: endpoint } = issuer.serverMetadata();
+  if (!isEndpoint(new URL(name), URL.parse(endpoint ?? ''))) return undefined;
+  const hint = idToken !== undefined && idToken.length <= MAX_HINT_CHARACTERS ? { id_token_hint: idToken } : {};
+  return buildEndSessionUrl(issuer, { post_logout_redirect_uri: `${origin}/sign-in`, ...hint }).href;
+}

@@ -1,0 +1,54 @@
+import type { CustomFetch } from 'openid-client';
+
+/** A request or a response of the issuer that this server does not make or read. */
+export class UnusableIssuer extends Error {
+  override readonly name = 'UnusableIssuer';
+}
+
+/** Far above any metadata, key set, token response or user of an issuer. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
+
+/**
+ * A fetch for one issuer, which may be hostile: bodies are bounded after decompression, redirects
+ * are not followed, and its metadata cannot lead to another host without a public name.
+ */
+export function boundedFetch(issuer: URL): CustomFetch {
+  return async (url, options) => {
+    if (!isEndpoint(issuer, URL.parse(url))) throw new UnusableIssuer('the issuer names an endpoint that is not asked');
+    const response = await fetch(url, { ...(options as RequestInit), redirect: 'manual' });
+    const { status, headers } = response;
+    return new Response(await readBounded(response), { status, headers });
+  };
+}
+
+const IP_LITERAL = /^(?:[\d.]+|\[.*\])$/;
+/**
+ * Names that mean something on this machine or network alone: RFC 6761, 6762, 8375, ICANN's
+ * reservation of `internal`, services of Kubernetes, and what routers use.
+ */
+const OWN_NETWORK = /(?:^|\.)(?:localhost|local|internal|home\.arpa|svc|lan|home|corp|intranet)$/;
+
+/**
+ * True if an endpoint of the issuer's metadata may be asked, or shown to a browser. Names of the
+ * own network have no dot but the root's; the issuer itself may have such a name.
+ */
+export function isEndpoint(issuer: URL, endpoint: URL | null): endpoint is URL {
+  if (endpoint === null || endpoint.username !== '' || endpoint.password !== '') return false;
+  if (endpoint.hostname === issuer.hostname) return ['https:', issuer.protocol].includes(endpoint.protocol);
+  const name = endpoint.hostname.replace(/\.$/, '');
+  const isPublicName = name.includes('.') && !IP_LITERAL.test(name) && !OWN_NETWORK.test(name);
+  return endpoint.protocol === 'https:' && endpoint.port === '' && isPublicName;
+}
+
+async function readBounded({ body, status }: Response): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (body === null || [204, 205, 304].includes(status)) return null;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the body.
+    if (bytes > MAX_RESPONSE_BYTES) throw new UnusableIssuer(`a response exceeds ${MAX_RESPONSE_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

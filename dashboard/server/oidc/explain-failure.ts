@@ -1,0 +1,12 @@
+const MAX_REASON_CHARACTERS = 200;
+
+/** For the process log, and of bounded length, because an issuer chooses the words. */
+export function explainFailure(error: unknown): string {
+  const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
+  const inner = cause instanceof Error ? cause.message : undefined;
+  return [code, message, inner]
+    .filter((one) => typeof one === 'string')
+    .join(': ')
+    .replace(/[^\x20-\x7e]/g, ' ')
+    .slice(0, MAX_REASON_CHARACTERS);
+}

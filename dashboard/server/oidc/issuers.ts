@@ -1,0 +1,94 @@
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+} from 'openid-client';
+import type { OidcConfig } from '../../../core/config/dashboard-config.ts';
+import type { Log } from '../../../core/log/log.ts';
+import { boundedFetch } from './bounded-fetch.ts';
+import { explainFailure } from './explain-failure.ts';
+
+/** For each of up to four requests of a sign-in: less than the page waits in all. */
+const REQUEST_SECONDS = 4;
+const METADATA_MS = 3_600_000;
+/** An issuer that does not respond is asked again after this time. */
+const HOLD_OFF_MS = 5_000;
+/** Sign-ins that wait for the issuer: a slow one keeps few of them. */
+const MAX_AT_ONCE = 32;
+
+/** The configured issuer, as its metadata describes it. */
+export interface Issuers {
+  /** `undefined`: unavailable, or no metadata of this issuer. It has been logged. */
+  find(config: OidcConfig): Promise<Configuration | undefined>;
+  /** `busy`: too many already wait for the issuer. */
+  ask<T>(work: () => Promise<T>): Promise<T | 'busy'>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+interface Known {
+  readonly config: OidcConfig;
+  readonly untilMs: number;
+  readonly found: Promise<Configuration | undefined>;
+}
+
+export function createIssuers(log: Pick<Log, 'warn'>, nowMs: () => number): Issuers {
+  let known: Known | undefined;
+  let waiting = 0;
+
+  async function discover(config: OidcConfig): Promise<Configuration | undefined> {
+    try {
+      return await discoverIssuer(config);
+    } catch (error) {
+      log.warn({ issuer: config.issuer, reason: explainFailure(error) }, 'the issuer of sign-ins is unavailable');
+      known = { config, untilMs: nowMs() + HOLD_OFF_MS, found: Promise.resolve(undefined) };
+      return undefined;
+    }
+  }
+
+  return {
+    log,
+    find(config) {
+      if (known?.config === config && nowMs() < known.untilMs) return known.found;
+      const found = discover(config);
+      known = { config, untilMs: nowMs() + METADATA_MS, found };
+      return found;
+    },
+    async ask(work) {
+      if (waiting >= MAX_AT_ONCE) return 'busy';
+      waiting++;
+      try {
+        return await work();
+      } finally {
+        waiting--;
+      }
+    },
+  };
+}
+
+/** Asks the issuer for its metadata. Returns the reason of a failure, of bounded length. */
+export async function checkIssuer(config: OidcConfig): Promise<string | undefined> {
+  return discoverIssuer(config).then(() => undefined, explainFailure);
+}
+
+/** Without the checks the library trusts TLS alone for the signature of an ID token. */
+function discoverIssuer({ issuer, clientId, clientSecret }: OidcConfig): Promise<Configuration> {
+  const url = new URL(issuer);
+  const execute = [enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [allowInsecureRequests] : [])];
+  const options = { execute, timeout: REQUEST_SECONDS, [customFetch]: boundedFetch(url) };
+  return discovery(url, clientId, {}, clientAuth(clientSecret), options);
+}
+
+/** The method that the issuer supports; by default in the header, as the standard says. */
+function clientAuth(secret: string): ClientAuth {
+  const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
+  return (server, client, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const method = methods.includes('client_secret_basic') ? basic : post;
+    return method(server, client, body, headers);
+  };
+}

@@ -1,0 +1,122 @@
+import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import { newId } from '../../../core/ids.ts';
+import {
+  closePaymentAccount,
+  findPaymentAccount,
+  openPaymentAccount,
+} from '../../../database/payments/payment-accounts.ts';
+import { bindSession, createTopUp, failTopUp } from '../../../database/payments/top-ups.ts';
+import type { Database } from '../turns/stores.ts';
+import type { TopUpMetadata } from './read-payment.ts';
+import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
+
+/** The payer, and the address to come back to. */
+export interface CheckoutFor {
+  readonly database: Database;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly email: string;
+  /** Origin of the dashboard, as the browser knows it. */
+  readonly origin: string;
+  readonly nowMs: number;
+}
+
+export type BegunCheckout =
+  | { readonly kind: 'begun'; readonly url: string; readonly topUpId?: string }
+  | { readonly kind: 'stripe_away' };
+
+/** Begins a payment in Stripe Checkout. The top-up is there before Stripe knows of it. */
+export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amountUsd: number): Promise<BegunCheckout> {
+  const { database, organizationId, email, origin, nowMs } = work;
+  const id = newId('top', nowMs);
+  const amountCents = BigInt(amountUsd) * 100n;
+  await createTopUp(database, { id, organizationId, amountCents, createdBy: email });
+  const stripe = await stripeClient(config);
+  const page = pageOf(origin, organizationId);
+  const metadata = { ...metadataOf(id, organizationId, 'false') };
+  return asking(
+    async () => {
+      const session = await stripe.checkout.sessions.create(
+        {
+          mode: 'payment',
+          // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
+          adaptive_pricing: { enabled: false },
+          client_reference_id: id,
+          customer_email: email,
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: config.currency,
+                unit_amount: Number(amountCents),
+                product_data: { name: `Credit for ${work.organizationName}` },
+              },
+            },
+          ],
+          metadata,
+          payment_intent_data: { metadata },
+          success_url: `${page}?topUp=${id}`,
+          cancel_url: page,
+        },
+        { idempotencyKey: id },
+      );
+      await bindSession(database, id, session.id);
+      return { kind: 'begun', url: session.url ?? page, topUpId: id };
+    },
+    () => failTopUp(database, id, 'Stripe did not begin the payment.'),
+  );
+}
+
+/** Begins the saving of a card in Stripe Checkout. Nothing is charged. */
+export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): Promise<BegunCheckout> {
+  const stripe = await stripeClient(config);
+  const page = pageOf(work.origin, work.organizationId);
+  const begin = async (customer: string): Promise<BegunCheckout> => {
+    const session = await stripe.checkout.sessions.create({
+      mode: 'setup',
+      currency: config.currency,
+      customer,
+      success_url: `${page}?card=saved`,
+      cancel_url: page,
+    });
+    return { kind: 'begun', url: session.url ?? page };
+  };
+  return asking(async () => {
+    const customer = await customerOf(stripe, work);
+    try {
+      return await begin(customer);
+    } catch (error) {
+      if (!isMissingAtStripe(error)) throw error;
+      // Deleted there, or one of test mode or another account, which the operator has left.
+      await closePaymentAccount(work.database, work.organizationId, customer);
+      return begin(await customerOf(stripe, work));
+    }
+  });
+}
+
+export function metadataOf(topUpId: string, organizationId: string, automatic: 'true' | 'false'): TopUpMetadata {
+  return { gateway_top_up: topUpId, gateway_organization: organizationId, gateway_automatic: automatic };
+}
+
+/** One customer of Stripe for each organization; of two processes the first one's stays. */
+async function customerOf(stripe: StripeClient, work: CheckoutFor): Promise<string> {
+  const { database, organizationId, organizationName: name, email } = work;
+  const known = await findPaymentAccount(database, organizationId);
+  if (known) return known.customerId;
+  const made = await stripe.customers.create({ name, email, metadata: { gateway_organization: organizationId } });
+  return (await openPaymentAccount(database, organizationId, made.id)).customerId;
+}
+
+async function asking(ask: () => Promise<BegunCheckout>, undo?: () => Promise<void>): Promise<BegunCheckout> {
+  try {
+    return await ask();
+  } catch (error) {
+    await undo?.();
+    if (!isStripeAway(error)) throw error;
+    return { kind: 'stripe_away' };
+  }
+}
+
+function pageOf(origin: string, organizationId: string): string {
+  return `${origin}/o/${organizationId}/credits`;
+}

@@ -1,0 +1,70 @@
+import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import type { Log } from '../../../core/log/log.ts';
+import {
+  endMissingTopUp,
+  endUnboundTopUps,
+  type OpenTopUp,
+  takeOneOpenTopUp,
+  takeOpenTopUp,
+} from '../../../database/payments/open-top-ups.ts';
+import { stateOfTopUp } from '../../../database/payments/top-ups.ts';
+import type { Database } from '../turns/stores.ts';
+import { followSession } from './follow-session.ts';
+import { settleFromStripe } from './settle.ts';
+import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';
+
+interface OpenDeps {
+  readonly database: Database;
+  readonly log: Log;
+}
+
+/** Reads of one round. */
+const MOST_READS = 20;
+
+/**
+ * Reads open payments from Stripe without waiting for events: the operator may have set up no
+ * webhook, and Stripe gives up on one after three days. Reads those that are due, one after the
+ * other. Rejects at the first that Stripe does not answer.
+ */
+export async function readOpenPayments(config: StripeConfig, deps: OpenDeps): Promise<void> {
+  await endUnboundTopUps(deps.database);
+  for (let reads = 0; reads < MOST_READS; reads++) {
+    const open = await takeOpenTopUp(deps.database);
+    if (open === undefined) return;
+    await read(config, deps, open);
+    if ((await stateOfTopUp(deps.database, open.organizationId, open.id)) === 'paid')
+      deps.log.warn(
+        { topUpId: open.id },
+        'Stripe sent no event about a payment: check the webhook endpoint at Stripe (docs/operating.md)',
+      );
+  }
+}
+
+/** Reads the payment of somebody who is back from paying. A Stripe that is away is no error. */
+export async function checkTopUp(
+  config: StripeConfig,
+  deps: OpenDeps,
+  organizationId: string,
+  topUpId: string,
+): Promise<void> {
+  const open = await takeOneOpenTopUp(deps.database, organizationId, topUpId);
+  if (open === undefined) return;
+  await read(config, deps, open).catch((error: unknown) => {
+    if (!isStripeAway(error)) throw error;
+    deps.log.warn({ topUpId, err: error }, 'a payment could not be read from Stripe');
+  });
+}
+
+async function read(config: StripeConfig, { database, log }: OpenDeps, open: OpenTopUp): Promise<void> {
+  const deps = { stripe: await stripeClient(config), database, log };
+  const { sessionId, paymentIntentId } = open;
+  try {
+    if (sessionId !== undefined) await followSession(deps, sessionId);
+    else if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId);
+  } catch (error) {
+    // The key may be that of another account by now.
+    if (!isMissingAtStripe(error)) throw error;
+    const ended = await endMissingTopUp(database, open.id);
+    log.warn({ topUpId: open.id, ended }, 'Stripe does not know the payment of an open top-up: look at it there');
+  }
+}

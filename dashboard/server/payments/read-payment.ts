@@ -1,0 +1,71 @@
+import type { Stripe } from 'stripe';
+import type { PaymentFacts, PaymentOutcome, Reversal } from '../../../database/payments/payment-facts.ts';
+import type { StripeClient } from './stripe-client.ts';
+
+/** Metadata by which the dashboard knows its own payments. */
+export interface TopUpMetadata {
+  readonly gateway_top_up: string;
+  readonly gateway_organization: string;
+  readonly gateway_automatic: 'true' | 'false';
+}
+
+/** A payment has a handful; more than this would be an attack or a fault. */
+const MOST_REVERSALS = 1_000;
+const PAGE = 100;
+const MAX_URL = 2_000;
+const MAX_REASON = 300;
+
+/** The top-up that a payment says it is for. `undefined`: it is none of the dashboard's. */
+export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<string | undefined> {
+  return (await stripe.paymentIntents.retrieve(id)).metadata.gateway_top_up;
+}
+
+/** All that Stripe says about a payment now. */
+export async function readPayment(stripe: StripeClient, id: string): Promise<PaymentFacts> {
+  const [payment, refunds, disputes] = await Promise.all([
+    stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] }),
+    stripe.refunds.list({ payment_intent: id, limit: PAGE }).autoPagingToArray({ limit: MOST_REVERSALS }),
+    stripe.disputes.list({ payment_intent: id, limit: PAGE }).autoPagingToArray({ limit: MOST_REVERSALS }),
+  ]);
+  return {
+    paymentIntentId: payment.id,
+    topUpId: payment.metadata.gateway_top_up ?? '',
+    organizationId: payment.metadata.gateway_organization ?? '',
+    currency: payment.currency,
+    outcome: outcomeOf(payment),
+    reversals: [...refunds.map(reversalOfRefund), ...disputes.map((dispute) => reversalOfDispute(dispute, payment))],
+  };
+}
+
+function outcomeOf(payment: Stripe.PaymentIntent): PaymentOutcome {
+  const { status, amount_received, latest_charge: charge, last_payment_error: error, metadata } = payment;
+  if (status === 'succeeded') {
+    const url = typeof charge === 'object' ? charge?.receipt_url : undefined;
+    const receipt = url?.startsWith('https://') && url.length <= MAX_URL ? { receiptUrl: url } : {};
+    return { kind: 'paid', amountCents: BigInt(amount_received), ...receipt };
+  }
+  if (status === 'canceled') return { kind: 'failed', reason: 'The payment was cancelled.' };
+  // In Checkout a person may try another card.
+  const isOver = metadata.gateway_automatic === 'true' && (error !== null || status === 'requires_action');
+  return isOver ? { kind: 'failed', reason: refusalText(error?.message) } : { kind: 'open' };
+}
+
+/** For people, in Stripe's words. */
+export function refusalText(message: string | undefined): string {
+  return message === undefined || message === '' ? 'The card was declined.' : message.slice(0, MAX_REASON);
+}
+
+/** The money has left with the request for it, unless the refund fails. */
+function reversalOfRefund({ id, amount, status }: Stripe.Refund): Reversal {
+  const isBack = status === 'failed' || status === 'canceled';
+  return { id, kind: 'refund', amountCents: isBack ? 0n : BigInt(amount) };
+}
+
+/** Statuses with the disputed amount taken by Stripe. An inquiry (`warning_…`) takes nothing. */
+const TAKEN: ReadonlySet<string> = new Set(['needs_response', 'under_review', 'lost']);
+
+function reversalOfDispute({ id, amount, currency, status }: Stripe.Dispute, payment: Stripe.PaymentIntent): Reversal {
+  // A bank may dispute in its own currency, which no rate of ours converts.
+  const disputed = currency === payment.currency ? amount : payment.amount_received;
+  return { id, kind: 'dispute', amountCents: TAKEN.has(status) ? BigInt(disputed) : 0n };
+}

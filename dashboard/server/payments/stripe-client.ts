@@ -1,0 +1,93 @@
+import type { Stripe } from 'stripe';
+import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+
+export type StripeClient = Stripe;
+
+/** A page waits for it. Stripe answers within a second as a rule. */
+const TIMEOUT_MS = 8_000;
+/** Each carries the idempotency key of the first. */
+const RETRIES = 2;
+
+const HTTP_CONFLICT = 409;
+
+let latest: { readonly config: StripeConfig; readonly client: Promise<StripeClient> } | undefined;
+
+/**
+ * The client of this configuration; a reload makes a new one. The library is loaded with the first:
+ * it takes 4.5 MB of memory, and payments are off as a rule.
+ */
+export function stripeClient(config: StripeConfig): Promise<StripeClient> {
+  if (latest?.config !== config) latest = { config, client: createStripeClient(config) };
+  return latest.client;
+}
+
+export async function createStripeClient(
+  { secretKey, apiBase }: StripeConfig,
+  timeoutMs = TIMEOUT_MS,
+): Promise<StripeClient> {
+  const { Stripe } = await import('stripe');
+  const protocol = apiBase.protocol === 'http:' ? 'http' : 'https';
+  return new Stripe(secretKey, {
+    host: apiBase.hostname,
+    port: apiBase.port === '' ? (protocol === 'http' ? 80 : 443) : apiBase.port,
+    protocol,
+    timeout: timeoutMs,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+    httpClient: guarded(Stripe.createNodeHttpClient(), secretKey, (work) =>
+      inTime(work, timeoutMs, () => Stripe.HttpClient.makeTimeoutError()),
+    ),
+  });
+}
+
+type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
+
+/**
+ * Responses without the key, which Stripe's errors may quote and the log would get; and with a
+ * deadline for each step. The library's own time limit begins once there is a connection.
+ */
+function guarded(client: HttpClient, secret: string, inTime: <T>(work: Promise<T>) => Promise<T>): HttpClient {
+  const makeRequest = client.makeRequest.bind(client);
+  client.makeRequest = async (...request) => {
+    const response = await inTime(makeRequest(...request));
+    const read = response.toJSON.bind(response);
+    response.toJSON = async () => JSON.parse(JSON.stringify(await inTime(read())).replaceAll(secret, '[secret key]'));
+    return response;
+  };
+  return client;
+}
+
+async function inTime<T>(work: Promise<T>, timeoutMs: number, timeoutError: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(timeoutError()), timeoutMs);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+/** Stripe's name of the kind of an error. */
+type StripeErrorKind =
+  `Stripe${'Connection' | 'API' | 'RateLimit' | 'Card' | 'InvalidRequest' | 'Idempotency' | 'Authentication' | 'Permission'}Error`;
+
+const AWAY: readonly StripeErrorKind[] = ['StripeConnectionError', 'StripeAPIError', 'StripeRateLimitError'];
+
+/** An error of Stripe's library, of one of these kinds if there are any. */
+export function isStripeError(
+  error: unknown,
+  kinds?: readonly StripeErrorKind[],
+): error is InstanceType<typeof Stripe.errors.StripeError> {
+  if (!(error instanceof Error && 'type' in error && typeof error.type === 'string')) return false;
+  const { type } = error;
+  return kinds === undefined ? type.startsWith('Stripe') : kinds.some((kind) => kind === type);
+}
+
+/** Stripe did not answer, or not now: the same call may succeed later. */
+export function isStripeAway(error: unknown): boolean {
+  // Conflict: another process asks with the same idempotency key just now.
+  return isStripeError(error, AWAY) || (isStripeError(error) && error.statusCode === HTTP_CONFLICT);
+}
+
+/** Stripe has no such object: another account or mode, or nothing at all. */
+export function isMissingAtStripe(error: unknown): boolean {
+  return isStripeError(error, ['StripeInvalidRequestError']) && error.code === 'resource_missing';
+}

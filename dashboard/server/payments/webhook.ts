@@ -1,0 +1,78 @@
+import type { Stripe } from 'stripe';
+import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import { isObject } from '../../../core/json-object.ts';
+import type { Log } from '../../../core/log/log.ts';
+import { StoreUnavailable } from '../../../core/store-unavailable.ts';
+import type { Database } from '../turns/stores.ts';
+import { followSession, idOf } from './follow-session.ts';
+import { settleFromStripe } from './settle.ts';
+import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
+
+/** Far above any event about a payment. */
+export const MAX_EVENT_BYTES = 256 * 1024;
+/** As Stripe recommends. An event that was recorded is refused later. */
+const TOLERANCE_SECONDS = 300;
+
+export interface WebhookDeps {
+  readonly database: Database;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+export type WebhookAnswer = 'received' | 'forged' | 'later';
+
+/**
+ * Takes an event. `body` is as it was sent, byte for byte. An event only says which payment to look
+ * at: what is booked is read from Stripe.
+ */
+export async function takeStripeEvent(
+  config: StripeConfig,
+  deps: WebhookDeps,
+  body: Buffer,
+  signature: string,
+): Promise<WebhookAnswer> {
+  const stripe = await stripeClient(config);
+  const event = verified(stripe, config, deps, body, signature);
+  if (event === undefined) return 'forged';
+  try {
+    await follow(stripe, deps, event);
+    return 'received';
+  } catch (error) {
+    if (isMissingAtStripe(error)) return 'received';
+    if (!isStripeAway(error) && !(error instanceof StoreUnavailable)) throw error;
+    deps.log.warn(
+      { event: event.id, type: event.type, error: (error as Error).message },
+      'an event of Stripe must wait',
+    );
+    return 'later';
+  }
+}
+
+function verified(
+  stripe: StripeClient,
+  { webhookSecret }: StripeConfig,
+  { nowMs }: WebhookDeps,
+  body: Buffer,
+  signature: string,
+): Stripe.Event | undefined {
+  try {
+    return stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS, undefined, nowMs());
+  } catch {
+    return undefined;
+  }
+}
+
+/** A signature says who sent an event, and nothing about its form. */
+async function follow(stripe: StripeClient, deps: WebhookDeps, event: unknown): Promise<void> {
+  const { type, data } = isObject(event) ? event : {};
+  if (typeof type !== 'string') return;
+  const object = isObject(data) && isObject(data.object) ? data.object : {};
+  if (type.startsWith('checkout.session.')) {
+    const id = idOf(object.id);
+    return id === undefined ? undefined : followSession({ ...deps, stripe }, id);
+  }
+  const isOfPayment = type.startsWith('payment_intent.');
+  if (!isOfPayment && !/^(charge|refund)\./.test(type)) return;
+  const paymentIntentId = idOf(isOfPayment ? object.id : object.payment_intent);
+  if (paymentIntentId !== undefined) await settleFromStripe({ ...deps, stripe }, paymentIntentId);
+}

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import {
+  type AlertSettings,
+  changeAlertSettings,
+  findAlertSettings,
+  type Webhook,
+} from '../../../database/alerts/alert-settings.ts';
+import { sendOperatorsTest } from '../../../database/alerts/operator-crossings.ts';
+import { sendTest } from '../../../database/alerts/organization-messages.ts';
+import { listDeliveries } from '../../../database/alerts/outbox-rows.ts';
+import type { AlertSettingsInput } from '../../contract/alerts.ts';
+import { webhookUrlProblem } from '../alerts/webhook-request.ts';
+import { notFound, problem, wrongField } from '../http/problem.ts';
+import { actorOf, type Route, route } from '../http/route.ts';
+import { budgetNanoUsd, email, nothing } from './input-fields.ts';
+
+const MAX_EMAILS = 5;
+const MAX_URL = 2000;
+const SECRET_BYTES = 32;
+
+const yesOrNo = z.boolean({ error: 'Yes or no.' });
+
+const settingsInput = z.strictObject({
+  balanceBelowNanoUsd: budgetNanoUsd
+    .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than nothing.' })
+    .exactOptional(),
+  keyBudgets: yesOrNo,
+  keyExpiry: yesOrNo,
+  topUps: yesOrNo,
+  emails: z
+    .array(email, { error: 'This must be a list of e-mail addresses.' })
+    .max(MAX_EMAILS, { error: `At most ${MAX_EMAILS} addresses.` })
+    .transform((emails) => [...new Set(emails)]),
+  webhookUrl: z
+    .string({ error: 'This must be text.' })
+    .trim()
+    .max(MAX_URL, { error: `At most ${MAX_URL} characters.` })
+    .refine((text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text), {
+      error: 'This is not an URL such as https://example.com/alerts.',
+    })
+    .exactOptional(),
+});
+
+export const ALERT_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/alerts', {
+    access: 'owner',
+    input: nothing,
+    async handle({ deps, organizationId }) {
+      const settings = await findAlertSettings(deps.database, organizationId);
+      const deliveries = await listDeliveries(deps.database, organizationId);
+      return { settings: viewOf(settings), sendsMail: deps.settings().mail !== undefined, deliveries };
+    },
+  }),
+  route('PUT /api/organizations/:organization/alerts', {
+    access: 'owner',
+    input: settingsInput,
+    async handle(call) {
+      const { deps, organizationId, input } = call;
+      const { webhookUrl: url } = input;
+      const wrong = url === undefined ? undefined : webhookUrlProblem(new URL(url), deps.settings().privateNetworks);
+      if (wrong !== undefined) return wrongField('webhookUrl', `This URL is not accepted: ${wrong}.`);
+      const secret = newSecret();
+      const change = ({ webhook }: AlertSettings) =>
+        settingsOf(input, url === undefined ? undefined : { url, secret: webhook?.secret ?? secret });
+      const saved = await changeAlertSettings(deps.database, organizationId, change, actorOf(call));
+      if (saved === undefined) return notFound('organization');
+      return saved.webhook?.secret === secret ? { secret } : {};
+    },
+  }),
+  route('POST /api/organizations/:organization/alerts/secret', {
+    access: 'owner',
+    input: nothing,
+    async handle(call) {
+      const secret = newSecret();
+      const change = ({ webhook, ...others }: AlertSettings) => ({
+        ...others,
+        ...(webhook && { webhook: { url: webhook.url, secret } }),
+      });
+      const saved = await changeAlertSettings(call.deps.database, call.organizationId, change, actorOf(call));
+      return saved?.webhook === undefined ? problem('conflict', 'There is no webhook: set its URL first.') : { secret };
+    },
+  }),
+  route('POST /api/organizations/:organization/alerts/test', {
+    access: 'owner',
+    input: nothing,
+    async handle({ deps, organizationId }) {
+      return { messages: await sendTest(deps.database, organizationId) };
+    },
+  }),
+  route('GET /api/alerts', {
+    access: 'operator',
+    input: nothing,
+    async handle({ deps }) {
+      const receivers = deps.settings().mail?.operators ?? [];
+      return { receivers, deliveries: await listDeliveries(deps.database, undefined) };
+    },
+  }),
+  route('POST /api/alerts/test', {
+    access: 'operator',
+    input: nothing,
+    async handle({ deps }) {
+      return { messages: await sendOperatorsTest(deps.database, deps.settings().mail?.operators ?? []) };
+    },
+  }),
+];
+
+function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+function viewOf({ balanceBelowNanoUsd: balance, webhook, ...settings }: AlertSettings): AlertSettingsInput {
+  return {
+    ...settings,
+    ...(balance === undefined ? {} : { balanceBelowNanoUsd: balance.toString() }),
+    ...(webhook === undefined ? {} : { webhookUrl: webhook.url }),
+  };
+}
+
+function settingsOf(
+  { balanceBelowNanoUsd: balance, webhookUrl: _, ...settings }: AlertSettingsInput,
+  webhook: Webhook | undefined,
+): AlertSettings {
+  return {
+    ...settings,
+    ...(balance === undefined ? {} : { balanceBelowNanoUsd: BigInt(balance) }),
+    ...(webhook === undefined ? {} : { webhook }),
+  };
+}

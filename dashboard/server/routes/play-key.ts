@@ -1,0 +1,85 @@
+import { newKeySecret } from '../../../core/key-secret.ts';
+import { present } from '../../../core/present.ts';
+import type { RateLimits, Scope } from '../../../core/principal.ts';
+import type { KeyRecord } from '../../../database/keys/key-records.ts';
+import type { PlayInput } from '../../contract/playground.ts';
+import { notFound, type Problem, wrongField } from '../http/problem.ts';
+import { actorOf, type OrganizationCall } from '../http/route.ts';
+import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type MadeKey } from '../playground/playground-keys.ts';
+
+/** Shown wherever the key is: in the request log, the usage and the audit log. */
+const NAME = 'Playground';
+/** A key with less time to live is not used any more. Clocks of two machines may differ by less. */
+const LEAST_LEFT_MS = 60_000;
+
+export interface PlayRestrictions {
+  readonly scopes: readonly Scope[];
+  readonly models: readonly string[];
+  readonly limits: RateLimits;
+}
+
+/** Restricts a play to the chosen model, and to what the chosen key of the organization may. */
+export async function restrictionsOf(
+  { deps, organizationId }: OrganizationCall,
+  { model, likeKey }: PlayInput,
+): Promise<PlayRestrictions | Problem> {
+  if (likeKey === undefined) return restrictionsFor(model, undefined);
+  const key = await deps.administration.key(organizationId, likeKey);
+  if (key === undefined) return notFound('key');
+  const { revoked, expiresAtMs } = key;
+  const hasEnded = revoked || (expiresAtMs !== undefined && expiresAtMs <= deps.nowMs());
+  return hasEnded ? wrongField('likeKey', 'This key has been revoked, or has expired.') : restrictionsFor(model, key);
+}
+
+/**
+ * A key that lacks the model passes on its own models, so that the gateway refuses the request as
+ * it would refuse one with that key.
+ */
+export function restrictionsFor(
+  model: string,
+  like: Pick<KeyRecord, 'scopes' | 'models' | 'limits'> | undefined,
+): PlayRestrictions {
+  const { scopes = ['chat'] as const, models, limits = {} } = like ?? {};
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd: budget } = limits;
+  const least = budget !== undefined && budget < KEY_BUDGET_NANO_USD ? budget : KEY_BUDGET_NANO_USD;
+  return {
+    scopes,
+    models: models === undefined || models.includes(model) ? [model] : models,
+    limits: { ...present({ requestsPerMinute, tokensPerMinute }), dailyBudgetNanoUsd: least },
+  };
+}
+
+/** The secret of the user's key, which is made if there is no usable one. */
+export async function playSecret(call: OrganizationCall, restrictions: PlayRestrictions): Promise<string | Problem> {
+  const { deps, organizationId, session } = call;
+  const { scopes, models, limits } = restrictions;
+  const found = await deps.playground.keys.findOrMake<Problem>({
+    holder: `${organizationId} ${session.user.id}`,
+    restrictions: [scopes, models, ...Object.entries(limits)].join(' '),
+    isUsable: (id) => isUsable(call, id),
+    make: () => makeKey(call, restrictions),
+  });
+  return 'refused' in found ? found.refused : found.secret;
+}
+
+/** An owner may have revoked it, or another dashboard made a newer one. */
+async function isUsable({ deps, organizationId }: OrganizationCall, id: string): Promise<boolean> {
+  const key = await deps.administration.key(organizationId, id);
+  if (key === undefined || key.revoked) return false;
+  return key.expiresAtMs !== undefined && key.expiresAtMs - deps.nowMs() > LEAST_LEFT_MS;
+}
+
+async function makeKey(
+  call: OrganizationCall,
+  { scopes, models, limits }: PlayRestrictions,
+): Promise<MadeKey | { readonly refused: Problem }> {
+  const { deps, organizationId, session } = call;
+  const tooMany = await call.countChange();
+  if (tooMany) return { refused: tooMany };
+  const nowMs = deps.nowMs();
+  const { secret, identity } = newKeySecret(nowMs);
+  const expiresAtMs = nowMs + KEY_LIFETIME_MS;
+  const key = { ...identity, organizationId, name: NAME, scopes, models, limits, expiresAtMs };
+  const made = await deps.administration.createPlaygroundKey(key, { ...actorOf(call), userId: session.user.id });
+  return made === undefined ? { refused: notFound('organization') } : { id: made.id, secret };
+}

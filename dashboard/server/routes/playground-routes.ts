@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { isModelId } from '../../../core/field-bounds.ts';
+import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS, type PlayInput } from '../../contract/playground.ts';
+import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
+import { type OrganizationCall, type Relay, type Route, relayRoute } from '../http/route.ts';
+import { askGateway } from '../playground/ask-gateway.ts';
+import { idOf, wholeNumber } from './input-fields.ts';
+import { playSecret, restrictionsOf } from './play-key.ts';
+
+/** A play is ended after it. */
+const PLAY_MS = 5 * 60_000;
+
+/** Bounded by the body of a request as a whole. The gateway judges everything else. */
+const content = z.string({ error: 'This must be text.' });
+
+const play: z.ZodType<PlayInput> = z.strictObject({
+  model: z.string().refine(isModelId, { error: 'This is no model id.' }),
+  messages: z
+    .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content }))
+    .min(1, { error: 'Write a message.' })
+    .max(MAX_PLAY_MESSAGES, { error: `At most ${MAX_PLAY_MESSAGES} messages.` }),
+  maxTokens: wholeNumber(1, MAX_PLAY_TOKENS),
+  temperature: z.number().min(0).max(2).exactOptional(),
+  likeKey: idOf('key').exactOptional(),
+});
+
+export const PLAYGROUND_ROUTES: readonly Route[] = [
+  relayRoute('/api/organizations/:organization/playground', { access: 'member', input: play, relay: begin }),
+];
+
+async function begin(call: OrganizationCall & { readonly input: PlayInput }): Promise<Relay | Problem> {
+  const { deps, input, session } = call;
+  const url = deps.settings().playgroundUrl;
+  if (url === undefined) return problem('conflict', 'There is no playground: the operator has not set it up.');
+  const restrictions = await restrictionsOf(call, input);
+  if (isProblem(restrictions)) return restrictions;
+  const end = deps.playground.begin(session.user.id);
+  if (typeof end !== 'function') return tooMany(end);
+  const secret = await playSecret(call, restrictions).catch((error: unknown) => {
+    end();
+    throw error;
+  });
+  if (typeof secret === 'string') return relayTo(url, secret, bodyOf(input), end);
+  end();
+  return secret;
+}
+
+function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
+  return isOwn
+    ? problem('too_many_requests', 'You have two requests in progress here. Stop one, or wait for its end.', {
+        retryAfterSeconds: 5,
+      })
+    : unavailable('Too many people use the playground. Try again in some seconds.');
+}
+
+function relayTo(url: string, secret: string, body: string, end: () => void): Relay {
+  return {
+    open: (left) => askGateway({ url, secret, body, signal: AbortSignal.any([left, AbortSignal.timeout(PLAY_MS)]) }),
+    end,
+  };
+}
+
+/** The request as any client would send it. */
+function bodyOf({ model, messages, maxTokens, temperature }: PlayInput): string {
+  return JSON.stringify({
+    ...{ model, messages, max_tokens: maxTokens },
+    ...(temperature === undefined ? {} : { temperature }),
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+}

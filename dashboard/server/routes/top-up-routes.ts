@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '../../../core/field-bounds.ts';
+import { NANO_PER_USD, nanoUsdOfCents } from '../../../core/money.ts';
+import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '../../../database/payments/payment-accounts.ts';
+import { listTopUps, stateOfTopUp, type TopUpRecord } from '../../../database/payments/top-ups.ts';
+import type { AutomaticTopUpView, TopUpsView, TopUpView } from '../../contract/top-ups.ts';
+import { conflictingField, isProblem, notFound, type Problem, problem, unavailable } from '../http/problem.ts';
+import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
+import { beginSavingCard, beginTopUp, type CheckoutFor } from '../payments/checkout.ts';
+import { checkTopUp } from '../payments/open-payments.ts';
+import { idOf, nothing, wholeNumber } from './input-fields.ts';
+
+const PAGE_ROWS = 20;
+
+/** The bounds of the configuration are narrower. */
+const amountUsd = wholeNumber(1, MAX_TOP_UP_USD);
+const settings = z.strictObject({
+  belowUsd: wholeNumber(1, MAX_TOP_UP_USD),
+  amountUsd,
+  dailyUsd: wholeNumber(1, MAX_DAILY_TOP_UPS_USD),
+});
+
+export const TOP_UP_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/top-ups', {
+    access: 'owner',
+    input: z.strictObject({ before: idOf('top').exactOptional() }),
+    handle: ({ deps, organizationId, input }) => topUpsView(deps, organizationId, input.before),
+  }),
+  route('POST /api/organizations/:organization/top-ups', {
+    access: 'owner',
+    input: z.strictObject({ amountUsd }),
+    async handle(call) {
+      const { stripe } = call.deps.settings();
+      if (stripe === undefined) return notConfigured();
+      const wrong = outside('amountUsd', call.input.amountUsd, stripe);
+      if (wrong) return wrong;
+      const work = await checkoutFor(call);
+      if (isProblem(work)) return work;
+      const begun = await beginTopUp(stripe, work, call.input.amountUsd);
+      return begun.kind === 'begun' ? { id: begun.topUpId ?? '', url: begun.url } : stripeAway();
+    },
+  }),
+  route('POST /api/organizations/:organization/top-ups/:topUp/check', {
+    access: 'owner',
+    input: nothing,
+    async handle({ deps, organizationId, params: { topUp = '' } }) {
+      if ((await stateOfTopUp(deps.database, organizationId, topUp)) === undefined) return notFound('top-up');
+      const { stripe } = deps.settings();
+      if (stripe === undefined) return notConfigured();
+      await checkTopUp(stripe, deps, organizationId, topUp);
+      return {};
+    },
+  }),
+  route('POST /api/organizations/:organization/card', {
+    access: 'owner',
+    input: nothing,
+    async handle(call) {
+      const { stripe } = call.deps.settings();
+      if (stripe === undefined) return notConfigured();
+      const work = await checkoutFor(call);
+      if (isProblem(work)) return work;
+      const begun = await beginSavingCard(stripe, work);
+      return begun.kind === 'begun' ? { url: begun.url } : stripeAway();
+    },
+  }),
+  route('DELETE /api/organizations/:organization/card', {
+    access: 'owner',
+    input: nothing,
+    async handle(call) {
+      await forgetCard(call.deps.database, call.organizationId, actorOf(call));
+      return {};
+    },
+  }),
+  route('PUT /api/organizations/:organization/automatic-top-up', {
+    access: 'owner',
+    // Charges go on after the session has ended.
+    needsFreshPassword: ({ settings }) => settings !== undefined,
+    input: z.strictObject({ settings: settings.exactOptional() }),
+    async handle(call) {
+      const given = call.input.settings;
+      const { stripe } = call.deps.settings();
+      if (given !== undefined && stripe === undefined) return notConfigured();
+      const wrong = given && stripe && (outside('settings', given.amountUsd, stripe) ?? tooSmallDay(given));
+      if (wrong) return wrong;
+      const isSet = await setAutomaticTopUp(
+        call.deps.database,
+        call.organizationId,
+        given && stored(given),
+        actorOf(call),
+      );
+      return isSet ? {} : conflictingField('settings', 'Save a card first.');
+    },
+  }),
+];
+
+function outside(field: string, amountUsd: number, { leastUsd, mostUsd }: StripeConfig): Problem | undefined {
+  if (amountUsd >= leastUsd && amountUsd <= mostUsd) return undefined;
+  const message = `An amount from ${leastUsd} to ${mostUsd} USD.`;
+  return problem('invalid', message, { fields: { [field]: message } });
+}
+
+function tooSmallDay({ amountUsd, dailyUsd }: AutomaticTopUpView): Problem | undefined {
+  const message = 'A day must allow one payment at least.';
+  return dailyUsd < amountUsd ? problem('invalid', message, { fields: { settings: message } }) : undefined;
+}
+
+function stored({ belowUsd, amountUsd, dailyUsd }: AutomaticTopUpView) {
+  return {
+    belowNanoUsd: BigInt(belowUsd) * NANO_PER_USD,
+    amountCents: BigInt(amountUsd) * 100n,
+    dailyCents: BigInt(dailyUsd) * 100n,
+  };
+}
+
+async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Problem> {
+  const { deps, organizationId, session, caller } = call;
+  const organization = await deps.administration.organization(organizationId);
+  if (!organization) return notFound('organization');
+  return {
+    database: deps.database,
+    organizationId,
+    organizationName: organization.name,
+    email: session.user.email,
+    origin: caller.origin,
+    nowMs: deps.nowMs(),
+  };
+}
+
+function notConfigured(): Problem {
+  return problem('conflict', 'Payments are not set up here. Ask your operator for credit.');
+}
+
+function stripeAway(): Problem {
+  return unavailable('Stripe does not respond at the moment. Nothing was paid.');
+}
+
+async function topUpsView(
+  { database, settings }: OrganizationCall['deps'],
+  organizationId: string,
+  before: string | undefined,
+): Promise<TopUpsView> {
+  const { stripe } = settings();
+  const query = { organizationId, limit: PAGE_ROWS + 1, ...(before === undefined ? {} : { before }) };
+  const [account, rows] = await Promise.all([
+    findPaymentAccount(database, organizationId),
+    listTopUps(database, query),
+  ]);
+  const shown = rows.slice(0, PAGE_ROWS);
+  const last = shown.at(-1);
+  const { card, automatic, stopped } = account ?? {};
+  return {
+    ...(stripe && { offer: { presetsUsd: stripe.presetsUsd, leastUsd: stripe.leastUsd, mostUsd: stripe.mostUsd } }),
+    ...(card === undefined ? {} : { card }),
+    ...(automatic && {
+      automatic: {
+        belowUsd: Number(automatic.belowNanoUsd / NANO_PER_USD),
+        amountUsd: Number(automatic.amountCents / 100n),
+        dailyUsd: Number(automatic.dailyCents / 100n),
+      },
+    }),
+    ...(stopped && { stopped }),
+    topUps: shown.map(viewOf),
+    ...(rows.length > PAGE_ROWS && last ? { next: last.id } : {}),
+  };
+}
+
+function viewOf({ amountCents, returnedCents, ...others }: TopUpRecord): TopUpView {
+  return {
+    ...others,
+    amountNanoUsd: nanoUsdOfCents(amountCents).toString(),
+    returnedNanoUsd: nanoUsdOfCents(returnedCents).toString(),
+  };
+}

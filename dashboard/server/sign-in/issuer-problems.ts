@@ -1,0 +1,52 @@
+import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import { type Problem, problem } from '../http/problem.ts';
+import { UnusableIssuer } from '../oidc/bounded-fetch.ts';
+
+/** Errors of an authorization response by which the person or the issuer ends the sign-in. */
+const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'interaction_required'];
+/** Failures of the connection, and responses that are none of the protocol. */
+const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];
+
+/** The problem that the sign-in page shows for a failed sign-in. Never words of the issuer. */
+export function problemOfFailure(error: unknown): Problem {
+  if (error instanceof AuthorizationResponseError) {
+    return REFUSALS.includes(error.error) ? issuerRefused() : issuerUnavailable();
+  }
+  if (error instanceof ResponseBodyError)
+    return error.error === 'invalid_grant' ? signInExpired() : issuerUnavailable();
+  if (isUnusable(error)) return issuerUnavailable();
+  if (!(error instanceof ClientError) || UNAVAILABLE.includes(error.code ?? '')) return issuerUnavailable();
+  return identityRefused();
+}
+
+/** The library wraps an error of its fetch. */
+function isUnusable(error: unknown): boolean {
+  return error instanceof UnusableIssuer || (error instanceof Error && error.cause instanceof UnusableIssuer);
+}
+
+export function identityRefused(): Problem {
+  return problem(
+    'identity_refused',
+    'The identity provider sent a sign-in that is not valid. Ask the operator: the log has the reason.',
+  );
+}
+
+export function issuerUnavailable(): Problem {
+  const message = 'The identity provider does not respond as it should. Try again in a minute, or ask the operator.';
+  return problem('issuer_unavailable', message, { retryAfterSeconds: 5 });
+}
+
+function issuerRefused(): Problem {
+  return problem('issuer_refused', 'The sign-in was cancelled, or the identity provider refused it.');
+}
+
+export function signInExpired(): Problem {
+  return problem('sign_in_expired', 'This sign-in has expired, or was used before. Sign in again.');
+}
+
+export function emailUnverified(): Problem {
+  return problem(
+    'email_unverified',
+    'The identity provider has not verified your e-mail address. Verify it there, then sign in again.',
+  );
+}

@@ -1,0 +1,143 @@
+import { newId } from '../../../core/ids.ts';
+import { countChange } from '../../../database/audit/change-counts.ts';
+import { type IdentityResult, signInByIdentity } from '../../../database/sign-in/identities.ts';
+import type { EndedSession, SessionStart } from '../../../database/sign-in/sessions.ts';
+import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
+import { normalizeEmail } from '../../../database/users/email-address.ts';
+import type { SessionView } from '../../contract/session.ts';
+import { notFound, type Problem, problem } from '../http/problem.ts';
+import type { EntryCall } from '../http/route.ts';
+import {
+  authorizationUrl,
+  endSessionUrl,
+  type Flow,
+  newFlow,
+  readFlow,
+  redirectUri,
+  type VerifiedUser,
+  verifyResponse,
+  writeFlow,
+} from '../oidc/authorization.ts';
+import { explainFailure } from '../oidc/explain-failure.ts';
+import {
+  emailUnverified,
+  identityRefused,
+  issuerUnavailable,
+  problemOfFailure,
+  signInExpired,
+} from './issuer-problems.ts';
+import { attemptOf } from './known-browser.ts';
+import { findSignedIn } from './session.ts';
+import { hashToken } from './session-token.ts';
+import { busy, enter, tooManyAttempts } from './sign-in.ts';
+
+/** Time for the sign-in at the issuer. */
+const FLOW_SECONDS = 600;
+const MAX_ID_TOKEN_CHARACTERS = 16_384;
+/** As OpenID Connect defines it. */
+const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+
+/** Begins a sign-in at the issuer: the browser keeps its secrets and is sent there. */
+export async function beginAtIssuer(call: EntryCall, again: boolean): Promise<{ readonly url: string } | Problem> {
+  const { deps, cookies, caller } = call;
+  const { oidc } = deps.settings().signIn;
+  if (oidc === undefined) return notFound('identity provider');
+  const issuer = await deps.issuers.find(oidc);
+  const flow = newFlow(again);
+  const url = issuer && (await authorizationUrl(issuer, oidc, flow, caller.origin));
+  if (url === undefined) return issuerUnavailable();
+  cookies.setFlow(writeFlow(flow), FLOW_SECONDS);
+  return { url };
+}
+
+/** `query` is that of the page to which the issuer sent the browser back. */
+export async function finishAtIssuer(call: EntryCall, query: string): Promise<SessionView | Problem> {
+  const { deps, cookies, caller } = call;
+  const { oidc } = deps.settings().signIn;
+  if (oidc === undefined) return notFound('identity provider');
+  const flow = readFlow(cookies.flow);
+  const url = URL.parse(`${redirectUri(caller.origin)}?${query.replace(/^\?/, '')}`);
+  // A response that this browser did not ask for could sign its user in as somebody else.
+  if (flow === undefined || url === null || url.searchParams.get('state') !== flow.state) return signInExpired();
+  cookies.clearFlow();
+  // Each attempt is one of its own, so that only those of an address and its network are bounded.
+  const attempt = attemptOf(call, flow.state);
+  const counted = await countAttempt(deps.database, attempt);
+  if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
+  const issuer = await deps.issuers.find(oidc);
+  if (issuer === undefined) return issuerUnavailable();
+  let user: VerifiedUser | 'busy';
+  try {
+    user = await deps.issuers.ask(() => verifyResponse(issuer, oidc, flow, url));
+  } catch (error) {
+    deps.issuers.log.warn({ issuer: oidc.issuer, reason: explainFailure(error) }, 'a sign-in at the issuer failed');
+    return problemOfFailure(error);
+  }
+  if (user === 'busy') return busy();
+  await forgetAttempts(deps.database, attempt.email, attempt);
+  return enterAs(call, user, flow);
+}
+
+async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise<SessionView | Problem> {
+  const { deps, caller, cookies } = call;
+  const { password, oidc } = deps.settings().signIn;
+  const stateHash = hashToken(flow.state);
+  if (oidc === undefined || stateHash === undefined) return signInExpired();
+  const { claims, idToken } = user;
+  if (!SUBJECT.test(claims.sub)) return identityRefused();
+  const email = typeof claims.email === 'string' ? normalizeEmail(claims.email) : undefined;
+  // Amazon Cognito sends text.
+  if (email === undefined || ![true, 'true'].includes(claims.email_verified as boolean)) return emailUnverified();
+  const { issuer, operatorClaim } = oidc;
+  const session = await findSignedIn(deps, cookies.token);
+  const isFresh = session !== undefined && session.passwordAgeMs <= deps.settings().session.freshPasswordMs;
+  const result = await signInByIdentity(deps.database, {
+    ...{ issuer, subject: claims.sub, email, stateHash },
+    hasOperatorClaim: operatorClaim !== undefined && hasValue(claims[operatorClaim.name], operatorClaim.value),
+    passwordsSignIn: password,
+    ...(session !== undefined && isFresh ? { provedUserId: session.user.id } : {}),
+    newUserId: newId('usr', deps.nowMs()),
+    address: caller.address,
+  });
+  if (result.kind !== 'user') return refusalOf(result, email);
+  const room = await countChange(deps.database, { subject: `sign-ins ${result.id}` }, deps.changeLimits);
+  if (!room.allowed) return tooManyAttempts(room.retryAfterSeconds);
+  const kept = idToken.length <= MAX_ID_TOKEN_CHARACTERS ? { idToken } : {};
+  const provedAtMs = Math.min((claims.auth_time ?? (flow.again ? claims.iat : 0)) * 1000, deps.nowMs());
+  const beganBy: SessionStart = { by: 'issuer', issuer, provedAtMs, ...kept };
+  return enter(call, { id: result.id, beganBy });
+}
+
+function hasValue(claim: unknown, value: string): boolean {
+  return claim === value || (Array.isArray(claim) && claim.includes(value));
+}
+
+function refusalOf({ kind }: Exclude<IdentityResult, { kind: 'user' }>, email: string): Problem {
+  switch (kind) {
+    case 'replayed':
+      return signInExpired();
+    case 'no_account':
+      return problem('no_account', `There is no account for ${email}. Ask an owner of your organization to invite it.`);
+    case 'has_password':
+      return problem(
+        'account_has_password',
+        `The account of ${email} has a password. Sign in with it, then connect single sign-on on the page Account.`,
+      );
+    case 'other_identity':
+      return problem(
+        'other_identity',
+        `The account of ${email} belongs to another user of the identity provider. The operator can unbind it.`,
+      );
+  }
+}
+
+/** Address of the sign-out at the issuer at which the ended session began. */
+export async function signOutUrl(
+  { deps, caller }: EntryCall,
+  { issuer: name, idToken }: EndedSession,
+): Promise<string | undefined> {
+  const { oidc } = deps.settings().signIn;
+  if (oidc === undefined || name !== oidc.issuer) return undefined;
+  const issuer = await deps.issuers.find(oidc);
+  return issuer && endSessionUrl(issuer, oidc, idToken, caller.origin);
+}
