@@ -3,14 +3,14 @@ import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect }
 import { ApiProblem } from './api/problem.ts';
 import { loadSession } from './api/session.ts';
 import { readAuditUrl, readOperatorAuditUrl } from './pages/audit/audit-url.ts';
-import { readLedgerUrl } from './pages/credits/ledger-url.ts';
+import { readCreditsUrl } from './pages/credits/ledger-url.ts';
 import { readKeysUrl } from './pages/keys/keys-url.ts';
 import { readModelsUrl } from './pages/models/models-url.ts';
 import { readCostsUrl } from './pages/operator-costs/costs-url.ts';
 import { readOverviewUrl } from './pages/overview/overview-url.ts';
 import { readRequestsUrl } from './pages/requests/requests-url.ts';
 import { readUsageUrl } from './pages/usage/usage-url.ts';
-import { oneOf, text, urlReader } from './search/url-values.ts';
+import { idOf, oneOf, text, urlReader } from './search/url-values.ts';
 import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
 import { rememberOrganization, startOrganization } from './shell/use-organization.ts';
@@ -22,6 +22,12 @@ const signIn = createRoute({
   path: '/sign-in',
   validateSearch: urlReader({ back: text }),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
+});
+
+const callback = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in/callback',
+  component: lazyRouteComponent(() => import('./pages/sign-in/callback-page.tsx'), 'CallbackPage'),
 });
 
 const link = createRoute({
@@ -82,6 +88,13 @@ const organizationPages = [
   }),
   createRoute({
     getParentRoute: () => organization,
+    path: 'playground',
+    // Messages stay in the page: addresses are kept in histories and logs.
+    validateSearch: urlReader({ model: text, key: idOf('key') }),
+    component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
     path: 'requests',
     validateSearch: readRequestsUrl,
     component: lazyRouteComponent(() => import('./pages/requests/requests-page.tsx'), 'RequestsPage'),
@@ -89,7 +102,7 @@ const organizationPages = [
   createRoute({
     getParentRoute: () => organization,
     path: 'credits',
-    validateSearch: readLedgerUrl,
+    validateSearch: readCreditsUrl,
     component: lazyRouteComponent(() => import('./pages/credits/credits-page.tsx'), 'CreditsPage'),
   }),
   createRoute({
@@ -109,6 +122,11 @@ const organizationPages = [
     path: 'members',
     validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
     component: lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
+  }),
+  createRoute({
+    getParentRoute: () => organization,
+    path: 'alerts',
+    component: lazyRouteComponent(() => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
@@ -152,6 +170,14 @@ const operatorPages = [
   }),
   createRoute({
     getParentRoute: () => app,
+    path: '/operator/alerts',
+    component: lazyRouteComponent(
+      () => import('./pages/operator-alerts/operator-alerts-page.tsx'),
+      'OperatorAlertsPage',
+    ),
+  }),
+  createRoute({
+    getParentRoute: () => app,
     path: '/operator/audit',
     validateSearch: readOperatorAuditUrl,
     component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage'),
@@ -176,6 +202,7 @@ const unknown = createRoute({ getParentRoute: () => app, path: '$', component: P
 
 export const routeTree = root.addChildren([
   signIn,
+  callback,
   link,
   app.addChildren([start, organization.addChildren(organizationPages), ...operatorPages, errors, account, unknown]),
 ]);

@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 /** Dashboard server for development: `DASHBOARD_URL=http://127.0.0.1:8081 vite dashboard/web`. */
 const server = process.env.DASHBOARD_URL;
@@ -13,9 +16,33 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
 const SHARED =
   /\/dashboard\/web\/(?:api|format|components|search|shell|table|forms\/(?:choices|field|filter-bar|form|input|select|text-input)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door)/;
 
+const COMPRESSIBLE = /\.(?:html|js|css|svg|webmanifest)$/;
+
+/**
+ * Writes NAME.br and NAME.gz beside each file of text. At its start the dashboard's server would
+ * need 0.1 s of CPU for worse ones, and would keep 46 MB that the compressor had used (measured).
+ */
+const compressed: Plugin = {
+  name: 'compressed-files',
+  writeBundle({ dir }) {
+    if (dir === undefined) throw new Error('the build has no folder');
+    for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || !COMPRESSIBLE.test(entry.name)) continue;
+      const path = join(entry.parentPath, entry.name);
+      const plain = readFileSync(path);
+      for (const [ending, bytes] of [
+        ['br', brotliCompressSync(plain)],
+        ['gz', gzipSync(plain)],
+      ] as const) {
+        if (bytes.length < plain.length) writeFileSync(`${path}.${ending}`, bytes);
+      }
+    }
+  },
+};
+
 const config = defineConfig({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), compressed],
   build: {
     outDir: '../dist',
     emptyOutDir: true,
@@ -28,6 +55,8 @@ const config = defineConfig({
     // These browsers know light-dark(), nesting and :has().
     target: ['chrome125', 'firefox128', 'safari17.5'],
     rolldownOptions: {
+      // Would warn of the two seconds for compression.
+      checks: { pluginTimings: false },
       output: {
         // Otherwise the shared modules become fifty chunks of a kilobyte, each with its own
         // request.

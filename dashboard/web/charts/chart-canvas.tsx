@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import uPlot from 'uplot';
 import styles from './chart.module.css';
-import { formatStep, stepLengthMs } from './chart-data.ts';
+import { formatStep, stepLengthMs, valueText } from './chart-data.ts';
 import { ChartLegend } from './chart-legend.tsx';
 import { type DrawnChart, usePlot } from './chart-plot.ts';
 
@@ -55,5 +55,5 @@ export function ChartCanvas(props: DrawnChart): ReactNode {
 function describe({ series, startsMs, step, format, hidden }: DrawnChart, at: number): string {
   const when = formatStep(startsMs[at] ?? 0, step, stepLengthMs(startsMs, step));
   const shown = series.filter(({ id }) => !hidden?.has(id));
-  return `${when}: ${shown.map(({ label, values }) => `${label} ${format(values[at] ?? 0)}`).join(', ')}`;
+  return `${when}: ${shown.map(({ label, values }) => `${label} ${valueText(values[at], format)}`).join(', ')}`;
 }

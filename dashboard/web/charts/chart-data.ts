@@ -1,8 +1,10 @@
+export type ChartValue = number | undefined;
+
 export interface ChartSeries {
   readonly id: string;
   readonly label: string;
-  /** One value for each step. */
-  readonly values: readonly number[];
+  /** One value for each step. `undefined`: not known. The chart has a gap there. */
+  readonly values: readonly ChartValue[];
   /** The sum of all series that are not shown by themselves. Grey. */
   readonly isOther?: boolean;
 }
@@ -64,11 +66,27 @@ export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: numb
   return `${hour.format(startMs)} – ${time.format(startMs + lengthMs)}`;
 }
 
-/** Running sums over the series. The last one has the full height of each step. */
-export function stack(series: readonly (readonly number[])[]): number[][] {
+export function valueText(value: ChartValue, format: (value: number) => string): string {
+  return value === undefined ? 'not known' : format(value);
+}
+
+/** The sum. Not known if one of the values is not. */
+export function sumOf(values: readonly ChartValue[]): ChartValue {
+  return values.reduce<ChartValue>(plus, 0);
+}
+
+export function plus(a: ChartValue, b: ChartValue): ChartValue {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+/**
+ * Running sums over the series. The last one has the full height of each step. Values that are not
+ * known have no height.
+ */
+export function stack(series: readonly (readonly ChartValue[])[]): number[][] {
   let below: readonly number[] = [];
   return series.map((values) => {
-    const sums = values.map((value, index) => value + (below[index] ?? 0));
+    const sums = values.map((value, index) => (value ?? 0) + (below[index] ?? 0));
     below = sums;
     return sums;
   });

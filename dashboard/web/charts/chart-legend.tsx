@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './chart.module.css';
 import type { ChartProps, ChartSeries } from './chart-data.ts';
-import { formatStep, stepLengthMs } from './chart-data.ts';
+import { formatStep, stepLengthMs, sumOf, valueText } from './chart-data.ts';
 
 /** Longer names may be truncated. */
 const LONG_NAME = 16;
@@ -29,15 +29,14 @@ export function ChartLegend(props: ChartLegendProps): ReactNode {
   const { kind, series, startsMs, format, step, hidden, onToggle } = props;
   const at = props.at ?? (kind === 'lines' ? startsMs.length - 1 : undefined);
   const startMs = at === undefined ? undefined : startsMs[at];
-  const figure = ({ values }: ChartSeries) =>
-    at === undefined ? values.reduce((sum, value) => sum + value, 0) : (values[at] ?? 0);
+  const figure = ({ values }: ChartSeries) => (at === undefined ? sumOf(values) : values[at]);
   const shown = series.filter(({ id }) => !hidden?.has(id));
   return (
     <figcaption className={styles.legend}>
       <span className={styles.when}>
         {startMs === undefined ? 'Total' : formatStep(startMs, step, stepLengthMs(startsMs, step))}
         {kind === 'stacked-bars' && series.length !== 1 && (
-          <strong>{format(shown.reduce((sum, one) => sum + figure(one), 0))}</strong>
+          <strong>{valueText(sumOf(shown.map(figure)), format)}</strong>
         )}
       </span>
       {series.map((one, index) => {
@@ -47,7 +46,7 @@ export function ChartLegend(props: ChartLegendProps): ReactNode {
             <span className={styles.name} data-hint={one.label.length > LONG_NAME ? one.label : undefined}>
               {one.label}
             </span>
-            <strong>{format(figure(one))}</strong>
+            <strong>{valueText(figure(one), format)}</strong>
           </>
         );
         if (onToggle === undefined || series.length === 1) {

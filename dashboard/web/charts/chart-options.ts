@@ -90,10 +90,17 @@ function axisWidthPx(context: CanvasRenderingContext2D, font: string, labels: re
 }
 
 function seriesOptions(label: string, colour: string, kind: ChartSetup['kind']): uPlot.Series {
-  if (kind === 'lines') return { label, stroke: colour, width: 1.75, points: { show: false } };
+  if (kind === 'lines') return { label, stroke: colour, width: 1.75, points: { show: false, filter: lonePoints } };
   const paths = uPlot.paths.bars?.({ size: [0.72, 48, 2] });
   return { label, fill: colour, width: 0, points: { show: false }, ...(paths && { paths }) };
 }
+
+/** Indices of values between gaps, which have no line. */
+const lonePoints: uPlot.Series.Points.Filter = (chart, seriesIndex) => {
+  const values = chart.data[seriesIndex] ?? [];
+  const isGap = (index: number) => (values[index] ?? null) === null;
+  return [...values.keys()].filter((index) => !isGap(index) && isGap(index - 1) && isGap(index + 1));
+};
 
 const dayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
 const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });

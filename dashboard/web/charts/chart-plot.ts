@@ -28,7 +28,10 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
   const plot = useRef<uPlot>(undefined);
   const dark = useIsDark();
   const data = useData(props);
-  const isWhole = useMemo(() => series.every(({ values }) => values.every(Number.isInteger)), [series]);
+  const isWhole = useMemo(
+    () => series.every(({ values }) => values.every((value) => Number.isInteger(value ?? 0))),
+    [series],
+  );
   const shape = JSON.stringify([
     kind,
     step,
@@ -84,8 +87,10 @@ function useData({ kind, startsMs, series, hidden = NONE }: DrawnChart): uPlot.A
   return useMemo(() => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
     // A hidden series keeps its place and colour, so the plot stays the same.
-    const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => 0) : one.values));
+    const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => undefined) : one.values));
     // The highest stack is drawn first, so that lower ones cover it.
-    return [seconds, ...(kind === 'stacked-bars' ? stack(values).reverse() : values.map((one) => [...one]))];
+    if (kind === 'stacked-bars') return [seconds, ...stack(values).reverse()];
+    // uPlot joins the points beside an undefined value and leaves a gap for null.
+    return [seconds, ...values.map((one) => one.map((value) => value ?? null))];
   }, [startsMs, series, kind, hidden]);
 }

@@ -1,7 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
 import styles from './chart.module.css';
-import { type ChartProps, formatStep, stepLengthMs } from './chart-data.ts';
+import { type ChartProps, formatStep, stepLengthMs, valueText } from './chart-data.ts';
 
 // uPlot and its CSS are a fifth of the page, so they are loaded on demand.
 const load = () => import('./chart-canvas.tsx');
@@ -61,7 +61,7 @@ export function ChartTable({ label, startsMs = [], series, format, step }: Chart
             <tr key={startMs}>
               <th scope="row">{formatStep(startMs, step, stepMs)}</th>
               {series.map(({ id, values }) => (
-                <td key={id}>{format(values[index] ?? 0)}</td>
+                <td key={id}>{valueText(values[index], format)}</td>
               ))}
             </tr>
           ))}

@@ -1,8 +1,10 @@
+import { type ChartValue, plus, sumOf } from './chart-data.ts';
+
 /** A series of a chart by days, with a value for each day. */
 export interface DailySeries {
   readonly id: string;
   readonly label: string;
-  readonly values: readonly number[];
+  readonly values: readonly ChartValue[];
 }
 
 /** A value of one day. Several of one day and series are summed up. */
@@ -10,7 +12,7 @@ export interface DailyValue {
   readonly day: string | undefined;
   readonly id: string;
   readonly label: string;
-  readonly value: number;
+  readonly value: ChartValue;
   /** Orders the series, whatever the chart measures, so that colours stay. */
   readonly weight: bigint;
 }
@@ -29,9 +31,9 @@ export function dailySeries(values: readonly DailyValue[], days: readonly string
   for (const { day, id, label, value, weight } of values) {
     const place = places.get(day ?? '');
     if (place === undefined) continue;
-    const series = found.get(id) ?? { id, label, values: days.map(() => 0), weight: 0n };
+    const series = found.get(id) ?? { id, label, values: days.map((): ChartValue => 0), weight: 0n };
     found.set(id, series);
-    series.values[place] = (series.values[place] ?? 0) + value;
+    series.values[place] = plus(series.values[place], value);
     series.weight += weight;
   }
   const sorted = [...found.values()]
@@ -39,15 +41,15 @@ export function dailySeries(values: readonly DailyValue[], days: readonly string
     .map(({ id, label, values }): DailySeries => ({ id, label, values }));
   if (sorted.length <= MAX_SERIES) return sorted;
   const rest = sorted.slice(MAX_SERIES);
-  const sums = days.map((_, place) => rest.reduce((sum, series) => sum + (series.values[place] ?? 0), 0));
+  const sums = days.map((_, place) => sumOf(rest.map(({ values }) => values[place])));
   return [...sorted.slice(0, MAX_SERIES), { id: OTHERS, label: `${rest.length} others`, values: sums }];
 }
 
 interface Found extends DailySeries {
-  readonly values: number[];
+  readonly values: ChartValue[];
   weight: bigint;
 }
 
 function total({ values }: Found): number {
-  return values.reduce((sum, value) => sum + value, 0);
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }

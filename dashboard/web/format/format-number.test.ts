@@ -22,7 +22,7 @@ describe('numbers', () => {
   });
 
   it('that are shares have one decimal', () => {
-    expect([0, 0.0042, 0.5, 1].map(formatPercent)).toEqual(['0%', '0.4%', '50%', '100%']);
+    expect([0, 0.0042, 0.5, 1, -2].map(formatPercent)).toEqual(['0%', '0.4%', '50%', '100%', '−200%']);
   });
 
   it('that are lengths of time choose their unit', () => {

@@ -12,9 +12,9 @@ export function formatCompact(value: number): string {
   return Math.abs(value) < 10_000 ? whole.format(value) : compact.format(value);
 }
 
-/** `4.2%` for 0.042. */
+/** `4.2%` for 0.042. Negative ones have the minus sign that amounts have. */
 export function formatPercent(fraction: number): string {
-  return percent.format(fraction);
+  return percent.format(fraction).replace('-', '−');
 }
 
 /** `840 ms`, `1.24 s`, `2 min 5 s`. */

@@ -1,8 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import type { SessionView } from '../../contract/session.ts';
+import { ask } from '../api/api.ts';
 import { passwordGiven, sessionGoesOn } from '../api/form-prompts.ts';
 import { resumeSession, useSession } from '../api/session.ts';
+import { useSignedInElsewhere, useSignInMethods } from '../api/sign-in-methods.ts';
 import { useSend } from '../api/use-send.ts';
 import { Banner } from '../components/banner.tsx';
 import { Button } from '../components/button.tsx';
@@ -52,6 +55,44 @@ function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }:
 
 /** Asks for the password again before a request that needs it. The request is then repeated. */
 export function GivePassword(): ReactNode {
+  const { signedInBy } = useSession();
+  const { issuer } = useSignInMethods();
+  return signedInBy === 'password' || issuer === undefined ? <TypePassword /> : <ProveAtIssuer issuer={issuer} />;
+}
+
+/** In a tab of its own, so that the form stays. */
+function ProveAtIssuer({ issuer }: { readonly issuer: string }): ReactNode {
+  return (
+    <Prompt
+      title="Confirm that it is you"
+      description={`This needs a recent sign-in at ${issuer}. Sign in there, then continue here.`}
+      leave="Cancel"
+      onLeave={() => passwordGiven(false)}
+      submit="Continue"
+      busy={false}
+      onSubmit={() => passwordGiven(true)}
+    >
+      <IssuerTab issuer={issuer} />
+    </Prompt>
+  );
+}
+
+function IssuerTab({ issuer }: { readonly issuer: string }): ReactNode {
+  const begin = useSend('POST /api/oidc/authorization', {
+    changes: [],
+    onDone: ({ url }) => void window.open(url, '_blank', 'noopener'),
+  });
+  return (
+    <>
+      <Button icon="external" onClick={() => begin.mutate({ body: { again: true } })} busy={begin.isPending}>
+        Sign in with {issuer}
+      </Button>
+      {begin.error && <Banner tone="bad">{begin.error.message}</Banner>}
+    </>
+  );
+}
+
+function TypePassword(): ReactNode {
   const { user } = useSession();
   const [password, setPassword] = useState('');
   const confirm = useSend('POST /api/password/confirmation', { changes: [], onDone: () => passwordGiven(true) });
@@ -77,15 +118,23 @@ export function GivePassword(): ReactNode {
 
 /** Asks to sign in again over a form, which keeps what was typed. */
 export function SignInAgain(): ReactNode {
-  const { user } = useSession();
+  const { user, signedInBy } = useSession();
+  const { issuer } = useSignInMethods();
   const [password, setPassword] = useState('');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const signIn = useSend('POST /api/session', { changes: [], onDone: (session) => resumeSession(client, session) });
+  const resume = (session: SessionView) => resumeSession(client, session);
+  const signIn = useSend('POST /api/session', { changes: [], onDone: resume });
+  useSignedInElsewhere(resume);
   const leave = () => {
     sessionGoesOn();
     void navigate({ to: '/sign-in' }).then(() => client.clear());
   };
+  const submit = () =>
+    atIssuer === undefined
+      ? signIn.mutate({ body: { email: user.email, password } })
+      : void ask('GET /api/session', {}).then(resume, () => {});
+  const atIssuer = signedInBy === 'password' ? undefined : issuer;
   return (
     <Prompt
       mustAnswer
@@ -93,16 +142,29 @@ export function SignInAgain(): ReactNode {
       description="Your session has ended. What you typed is still there."
       leave="Discard the form"
       onLeave={leave}
-      submit="Sign in"
+      submit={atIssuer === undefined ? 'Sign in' : 'Continue'}
       busy={signIn.isPending}
-      onSubmit={() => signIn.mutate({ body: { email: user.email, password } })}
+      onSubmit={submit}
     >
-      <Field label="Email" required>
-        <TextInput type="email" name="email" value={user.email} onChange={() => {}} autoComplete="username" readOnly />
-      </Field>
-      <Field label="Password" required>
-        <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
-      </Field>
+      {atIssuer === undefined ? (
+        <>
+          <Field label="Email" required>
+            <TextInput
+              type="email"
+              name="email"
+              value={user.email}
+              onChange={() => {}}
+              autoComplete="username"
+              readOnly
+            />
+          </Field>
+          <Field label="Password" required>
+            <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
+          </Field>
+        </>
+      ) : (
+        <IssuerTab issuer={atIssuer} />
+      )}
       {signIn.error && <Banner tone="bad">{signIn.error.message}</Banner>}
     </Prompt>
   );

@@ -38,6 +38,28 @@ export function TextInput({ value, onChange, type = 'text', label, ...rest }: Te
   );
 }
 
+export interface TextAreaProps
+  extends Pick<ComponentProps<'textarea'>, 'rows' | 'placeholder' | 'maxLength' | 'onKeyDown' | 'disabled'> {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly ref?: Ref<HTMLTextAreaElement>;
+}
+
+/** A text of several lines. */
+export function TextArea({ value, onChange, rows = 3, ...rest }: TextAreaProps): ReactNode {
+  const { attributes } = useFieldControl();
+  return (
+    <textarea
+      {...attributes}
+      {...rest}
+      className={styles.input}
+      rows={rows}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
 export interface EmailFieldProps extends Pick<TextInputProps, 'value' | 'onChange'> {
   readonly error: string | undefined;
 }

@@ -18,6 +18,8 @@ describe('restrictionLabels', () => {
       requestsPerMinute: 60,
       tokensPerMinute: 250_000,
       dailyBudgetNanoUsd: '5000000000',
+      monthlyBudgetNanoUsd: '90000000000',
+      lifetimeBudgetNanoUsd: '200500000000',
       expiresAtMs: DECEMBER_3,
     };
     expect(restrictionLabels(key, NOW)).toEqual([
@@ -26,6 +28,8 @@ describe('restrictionLabels', () => {
       '60 rpm',
       '250K tpm',
       '$5/day',
+      '$90/month',
+      '$200.50 in all',
       'expires Dec 3',
     ]);
   });

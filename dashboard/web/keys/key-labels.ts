@@ -39,15 +39,24 @@ export function countLabel(items: readonly string[], what: string): string | und
   return items.length < 2 ? items[0] : `${items.length} ${what}`;
 }
 
-type Limits = Loose<Pick<KeyRestrictions, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>>;
+type Limits = Loose<
+  Pick<
+    KeyRestrictions,
+    'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd' | 'monthlyBudgetNanoUsd' | 'lifetimeBudgetNanoUsd'
+  >
+>;
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-/** `60 rpm`, `$5/day` for the limits that are set. */
-export function limitLabels({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string[] {
+/** `60 rpm`, `$5/day`, `$90/month`, `$200 in all` for the limits that are set. */
+export function limitLabels(limits: Limits): string[] {
+  const { requestsPerMinute, tokensPerMinute } = limits;
+  const { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } = limits;
   return [
     requestsPerMinute === undefined ? undefined : `${formatCompact(requestsPerMinute)} rpm`,
     tokensPerMinute === undefined ? undefined : `${formatCompact(tokensPerMinute)} tpm`,
     dailyBudgetNanoUsd === undefined ? undefined : `${shortMoney(dailyBudgetNanoUsd)}/day`,
+    monthlyBudgetNanoUsd === undefined ? undefined : `${shortMoney(monthlyBudgetNanoUsd)}/month`,
+    lifetimeBudgetNanoUsd === undefined ? undefined : `${shortMoney(lifetimeBudgetNanoUsd)} in all`,
   ].filter((word) => word !== undefined);
 }
 
@@ -58,6 +67,21 @@ function expiryLabel(expiresAtMs: number, nowMs: number): string {
 /** A key without its secret: `sk-gw-…ab12`. */
 export function maskedKey({ last4 }: Pick<KeyView, 'last4'>): string {
   return `sk-gw-…${last4}`;
+}
+
+/** Spend and budget of a period, with the words behind the budget. Absent: unknown, or none. */
+export function spendOf(
+  key: KeyView,
+  period: 'day' | 'month' | 'lifetime',
+): { readonly spentNanoUsd?: string | undefined; readonly budgetNanoUsd?: string | undefined; readonly words: string } {
+  switch (period) {
+    case 'day':
+      return { spentNanoUsd: key.spentTodayNanoUsd, budgetNanoUsd: key.dailyBudgetNanoUsd, words: '/day' };
+    case 'month':
+      return { spentNanoUsd: key.spentThisMonthNanoUsd, budgetNanoUsd: key.monthlyBudgetNanoUsd, words: '/month' };
+    case 'lifetime':
+      return { spentNanoUsd: key.spentInLifetimeNanoUsd, budgetNanoUsd: key.lifetimeBudgetNanoUsd, words: ' in all' };
+  }
 }
 
 /** A budget of zero counts as used up. */

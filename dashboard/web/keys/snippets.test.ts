@@ -105,6 +105,20 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
     },
   );
 
+  it.skipIf(missing(language, true))(
+    'a conversation is sent as it is, with its limits',
+    { timeout: DEADLINE_MS },
+    async () => {
+      const messages = [
+        { role: 'system', content: MODEL },
+        { role: 'user', content: 'two\nlines, 😀 \u2028 </script>' },
+      ];
+      const chat = { messages, maxTokens: 100, temperature: 0.5 };
+      await printed(snippet(language, { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, chat }));
+      expect(seen.map(({ body }) => body)).toEqual([{ model: MODEL, messages, max_tokens: 100, temperature: 0.5 }]);
+    },
+  );
+
   it.skipIf(missing(language, false))(
     'a key that only reads is tried with the balance',
     { timeout: DEADLINE_MS },

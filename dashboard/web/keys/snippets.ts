@@ -1,3 +1,4 @@
+import { present } from '../../../core/present.ts';
 import type { ScopeName } from '../../contract/keys.ts';
 
 /** Values of the examples for a new key, which are shown once together with it. */
@@ -8,6 +9,15 @@ export interface SnippetFacts {
   readonly scopes: readonly ScopeName[];
   /** A model that the key may use. Absent if none is known. */
   readonly model?: string;
+  /** Default: a greeting. */
+  readonly chat?: ChatExample;
+}
+
+/** A request as an example shows it. */
+export interface ChatExample {
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly maxTokens?: number;
+  readonly temperature?: number;
 }
 
 export interface Snippet {
@@ -15,8 +25,10 @@ export interface Snippet {
   readonly code: string;
 }
 
+/** In place of the secret, where there is none to show. */
+export const KEY_TO_FILL_IN = 'YOUR_API_KEY';
 const MODEL_TO_FILL_IN = 'MODEL';
-const MESSAGE = 'Say hello.';
+const GREETING: ChatExample = { messages: [{ role: 'user', content: 'Say hello.' }] };
 
 /**
  * Examples with the balance for keys without the scope `chat`, because every other key may read it.
@@ -25,8 +37,10 @@ export function snippets(facts: SnippetFacts): readonly Snippet[] {
   return facts.scopes.includes('chat') ? chatSnippets(facts) : creditSnippets(facts);
 }
 
-function chatSnippets({ apiUrl, secret, model = MODEL_TO_FILL_IN }: SnippetFacts): readonly Snippet[] {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: MESSAGE }] });
+function chatSnippets({ apiUrl, secret, model = MODEL_TO_FILL_IN, chat = GREETING }: SnippetFacts): readonly Snippet[] {
+  const { messages, maxTokens, temperature } = chat;
+  const limits = Object.entries(present({ max_tokens: maxTokens, temperature }));
+  const body = JSON.stringify({ model, messages, ...Object.fromEntries(limits) });
   return [
     {
       label: 'curl',
@@ -46,8 +60,8 @@ client = OpenAI(
 )
 completion = client.chat.completions.create(
     model=${quoted(model)},
-    messages=[{"role": "user", "content": ${quoted(MESSAGE)}}],
-)
+    messages=${listOf(messages, '    ', ({ role, content }) => `{"role": ${quoted(role)}, "content": ${quoted(content)}}`)},
+${limits.map(([name, value]) => `    ${name}=${value},\n`).join('')})
 print(completion.choices[0].message.content)`,
     },
     {
@@ -61,8 +75,8 @@ const client = new OpenAI({
 });
 const completion = await client.chat.completions.create({
   model: ${quoted(model)},
-  messages: [{ role: 'user', content: ${quoted(MESSAGE)} }],
-});
+  messages: ${listOf(messages, '  ', ({ role, content }) => `{ role: '${role}', content: ${quoted(content)} }`)},
+${limits.map(([name, value]) => `  ${name}: ${value},\n`).join('')}});
 console.log(completion.choices[0]?.message.content);`,
     },
   ];
@@ -94,6 +108,13 @@ const { data } = await response.json();
 console.log(data);`,
     },
   ];
+}
+
+/** One message on the line of the list, several on lines of their own. */
+function listOf<Item>(items: readonly Item[], indent: string, write: (item: Item) => string): string {
+  const [only] = items;
+  if (items.length === 1 && only !== undefined) return `[${write(only)}]`;
+  return `[\n${items.map((item) => `${indent}${indent}${write(item)},\n`).join('')}${indent}]`;
 }
 
 /** Quotes any text for a POSIX shell. */

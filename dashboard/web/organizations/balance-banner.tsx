@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
-import { ButtonAnchor } from '../components/button.tsx';
+import { ButtonAnchor, LinkButton } from '../components/button.tsx';
 import { Instant, Money } from '../components/figures.tsx';
 import { Icon } from '../components/icon.tsx';
 import { useOrganization } from '../shell/use-organization.ts';
@@ -18,6 +18,7 @@ export interface BalanceBannerProps {
 export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps): ReactNode {
   const { topUpUrl } = useSession();
   const isOperator = useOrganization().role === 'operator';
+  const mayPay = useMayPay();
   const warning = balanceWarning(organization, spentNanoUsd);
   if (warning === undefined) return null;
   if (warning.kind === 'suspended') {
@@ -28,20 +29,54 @@ export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps
       </Banner>
     );
   }
-  const help = topUpUrl === undefined && !isOperator ? ' Ask your operator for credit.' : '';
+  const help = topUpUrl === undefined && !isOperator && !mayPay ? ' Ask your operator for credit.' : '';
   if (warning.kind === 'empty') {
     return (
-      <Banner tone="bad" title="No balance is left" action={<TopUpButton />}>
+      <Banner tone="bad" title="No balance is left" action={<PayButton />}>
         Requests are refused with <code>insufficient_credits</code> until there is credit again.{help}
       </Banner>
     );
   }
   return (
-    <Banner tone="warn" title="The balance is low" action={<TopUpButton />}>
+    <Banner tone="warn" title="The balance is low" action={<PayButton />}>
       At <Money nanoUsd={warning.averageDayNanoUsd} /> a day, the average of the last 7, it lasts for about{' '}
       {warning.hours === 1 ? 'an hour' : `${warning.hours} hours`}.{help}
     </Banner>
   );
+}
+
+/**
+ * Leads to the choice of an amount on the credits page, or where `top_up_url` says. With `beside`
+ * the present page stays open.
+ */
+export function PayButton({ beside = false }: { readonly beside?: boolean }): ReactNode {
+  const { id } = useOrganization();
+  if (!useMayPay()) return <TopUpButton />;
+  return (
+    <LinkButton
+      to="/o/$organization/credits"
+      params={{ organization: id }}
+      search={{ dialog: 'top-up' }}
+      {...(beside && { target: '_blank', rel: 'noreferrer' })}
+    >
+      Add credit
+      {beside && <NewTab />}
+    </LinkButton>
+  );
+}
+
+function NewTab(): ReactNode {
+  return (
+    <>
+      <Icon name="external" />
+      <span className="visually-hidden">(opens in a new tab)</span>
+    </>
+  );
+}
+
+export function useMayPay(): boolean {
+  const { takesPayments = false } = useSession();
+  return useOrganization().role !== 'member' && takesPayments;
 }
 
 /** Opens the page for buying credit in a new tab. Shows nothing if none is configured. */
@@ -51,8 +86,7 @@ export function TopUpButton({ tone = 'neutral' }: { readonly tone?: 'primary' | 
   return (
     <ButtonAnchor tone={tone} href={topUpUrl} target="_blank" rel="noreferrer">
       Add credit
-      <Icon name="external" />
-      <span className="visually-hidden">(opens in a new tab)</span>
+      <NewTab />
     </ButtonAnchor>
   );
 }

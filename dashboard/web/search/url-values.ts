@@ -43,7 +43,7 @@ export function oneOf<const Value extends string>(values: readonly Value[]): Rea
 }
 
 /** Ids with this prefix. The server would refuse the whole request for any other text. */
-export function idOf(prefix: 'org' | 'key' | 'log'): ReadValue<string> {
+export function idOf(prefix: 'org' | 'key' | 'log' | 'top'): ReadValue<string> {
   return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
 }
 

@@ -25,8 +25,10 @@ const ORGANIZATION_PAGES: readonly Entry[] = [
   { label: 'Credits', icon: 'credits', to: '/o/$organization/credits' },
   { label: 'Models', icon: 'models', to: '/o/$organization/models' },
 ];
+const PLAYGROUND: Entry = { label: 'Playground', icon: 'play', to: '/o/$organization/playground' };
 const OWNER_PAGES: readonly Entry[] = [
   { label: 'Members', icon: 'members', to: '/o/$organization/members' },
+  { label: 'Alerts', icon: 'alerts', to: '/o/$organization/alerts' },
   { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
 ];
 const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to: '/errors' }];
@@ -36,14 +38,19 @@ const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'Costs and margin', icon: 'usage', to: '/operator/costs' },
   { label: 'Model mapping', icon: 'mapping', to: '/operator/mapping' },
   { label: 'System', icon: 'system', to: '/operator/system' },
+  { label: 'Alerts', icon: 'alerts', to: '/operator/alerts' },
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
 ];
 
 /** Navigation by the user's role. The server checks each request independently. */
 export function Sidebar(): ReactNode {
-  const { user } = useSession();
+  const { user, playground } = useSession();
   const organization = useShellOrganization();
-  const pages = organization?.role === 'member' ? ORGANIZATION_PAGES : [...ORGANIZATION_PAGES, ...OWNER_PAGES];
+  const pages = [
+    ...ORGANIZATION_PAGES,
+    ...(playground ? [PLAYGROUND] : []),
+    ...(organization?.role === 'member' ? [] : OWNER_PAGES),
+  ];
   return (
     <div className={styles.sidebar}>
       <OrganizationSwitcher organization={organization} />
@@ -94,7 +101,10 @@ export function AccountMenu(): ReactNode {
   const toast = useToast();
   const signOut = useSend('DELETE /api/session', {
     changes: [],
-    onDone: () => void navigate({ to: '/sign-in' }).then(() => client.clear()),
+    onDone: ({ signOutUrl }) => {
+      if (signOutUrl === undefined) void navigate({ to: '/sign-in' }).then(() => client.clear());
+      else window.location.assign(signOutUrl);
+    },
   });
   return (
     <Menu

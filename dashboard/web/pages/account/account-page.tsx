@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react';
 import type { PendingInvitation } from '../../../contract/session.ts';
 import { useSession } from '../../api/session.ts';
+import { useSignInMethods } from '../../api/sign-in-methods.ts';
 import { Card } from '../../components/card.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
+import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { ChangePassword } from './change-password.tsx';
 import { Devices } from './devices.tsx';
 
 export function AccountPage(): ReactNode {
-  const { user, invitations } = useSession();
+  const { user, invitations, signedInBy } = useSession();
+  const { password: hasPasswords, issuer } = useSignInMethods();
   const theme = useTheme();
   return (
     <>
@@ -30,7 +33,15 @@ export function AccountPage(): ReactNode {
           />
         </div>
       </Card>
-      <ChangePassword />
+      {issuer !== undefined && signedInBy !== 'issuer' && (
+        <Card title="Single sign-on">
+          <p>Prove once that you are {user.email} at the identity provider, and sign in there from then on.</p>
+          <div>
+            <SingleSignOn issuer={issuer} back="/account" label={`Connect ${issuer}`} />
+          </div>
+        </Card>
+      )}
+      {hasPasswords && signedInBy === 'password' && <ChangePassword />}
       <Devices />
     </>
   );

@@ -55,6 +55,16 @@ describe('what changed', () => {
     ]);
   });
 
+  it('shows the note of a key as it was, if there was one', () => {
+    const lineOf = (note: readonly [string | null, string | null]) =>
+      lines({ action: 'key.updated', changes: { note } })[0];
+    const text = (value: string) => ({ kind: 'text', text: value });
+    const line = { field: 'note', label: 'Note' };
+    expect(lineOf([null, 'a'])).toEqual({ ...line, after: text('a') });
+    expect(lineOf(['a', 'b'])).toEqual({ ...line, before: text('a'), after: text('b') });
+    expect(lineOf(['a', null])).toEqual({ ...line, before: text('a'), after: { kind: 'none', text: 'none' } });
+  });
+
   it('shows of a list what came and went, and how much is not listed', () => {
     const text = (value: string) => ({ kind: 'text', text: value });
     const change = { added: ['::1', '10.0.0.0/8'], removed: ['192.0.2.1'] };

@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'organization.updated': 'Changed the organization {}',
   'organization.suspended': 'Suspended the organization {}',
   'organization.resumed': 'Resumed the organization {}',
+  'organization.automatic_top_up': 'Changed automatic top-up of the organization {}',
   'charge.retried': 'Charged the refused generation {}',
   'charge.forgiven': 'Forgave the refused generation {}',
   'key.created': 'Created the key {}',
@@ -27,6 +28,12 @@ const WORDS: Readonly<Record<string, string>> = {
   'user.signed_in': 'Signed in',
   'user.sign_in_failed': 'Failed to sign in as {}',
   'user.signed_out': 'Signed out',
+  'alerts.updated': 'Changed the alerts of the organization {}',
+  'alerts.secret_replaced': 'Replaced the webhook secret of the organization {}',
+  'user.identity_bound': 'Bound {} to a user of the issuer',
+  'user.identity_removed': 'Unbound {} from the issuer',
+  'user.operator_changed': 'Changed whether {} is an operator',
+  'user.sign_in_link': 'Made a link to sign in as {}',
 };
 
 export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
@@ -89,6 +96,8 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
   requestsPerMinute: ['Requests a minute', 'unlimited'],
   tokensPerMinute: ['Tokens a minute', 'unlimited'],
   dailyBudgetNanoUsd: ['Daily budget', 'unlimited'],
+  monthlyBudgetNanoUsd: ['Monthly budget', 'unlimited'],
+  lifetimeBudgetNanoUsd: ['Lifetime budget', 'unlimited'],
   maxTokens: ['Output tokens a request', 'unlimited'],
   concurrency: ['Requests at once', 'unlimited'],
   allowMultipleCompletions: ['Several completions', 'no'],
@@ -105,7 +114,7 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
 
 /** Fields that the action already implies. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
-/** Fields without a previous value. */
+/** Fields whose missing value before is not said. */
 const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 
@@ -117,7 +126,7 @@ export function changeLines({ action, changes }: AuditEventView): readonly Chang
     .map(([field, change]) => {
       const [label, none] = FIELDS[field] ?? [field, 'none'];
       const [before, after] = 'added' in change ? shownLists(change, none) : shownPair(field, change, none);
-      const isSaidAlone = isNew || SAID_ALONE.has(field);
+      const isSaidAlone = isNew || (SAID_ALONE.has(field) && before?.kind === 'none');
       return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
     });
 }

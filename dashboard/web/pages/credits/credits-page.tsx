@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
@@ -18,14 +19,15 @@ import { CsvLink } from '../../table/csv-link.tsx';
 import { PagedList } from '../../table/load-more.tsx';
 import { AffordableCard } from './affordable-card.tsx';
 import { LedgerTable } from './ledger-table.tsx';
-import type { LedgerUrlState } from './ledger-url.ts';
+import type { LedgerUrlState, PaymentsUrlState } from './ledger-url.ts';
+import { Payments, type PaymentsProps } from './payments.tsx';
 
 const route = getRouteApi('/app/o/$organization/credits');
 const REFRESH_MS = 15_000;
 
 export function CreditsPage(): ReactNode {
-  const { id } = useOrganization();
-  const search = route.useSearch();
+  const { id, role } = useOrganization();
+  const { topUp, card, dialog, ...search } = route.useSearch();
   const navigate = route.useNavigate();
   return (
     <>
@@ -36,7 +38,16 @@ export function CreditsPage(): ReactNode {
       />
       {/* The key remounts for another organization, so that figures of the former one are never
           shown. */}
-      <CreditsOf key={id} id={id} search={search} onSearch={(next) => void navigate({ search: next, replace: true })} />
+      <CreditsOf
+        key={id}
+        id={id}
+        search={search}
+        payments={role === 'member' ? undefined : { topUp, card, dialog }}
+        onDialog={(open) =>
+          void navigate({ search: (now) => ({ ...now, dialog: open ? 'top-up' : undefined }), replace: !open })
+        }
+        onSearch={(next) => void navigate({ search: next, replace: true })}
+      />
     </>
   );
 }
@@ -45,11 +56,15 @@ interface CreditsOfProps {
   readonly id: string;
   readonly search: LedgerUrlState;
   readonly onSearch: (search: LedgerUrlState) => void;
+  /** Absent for members, who pay nothing. */
+  readonly payments: PaymentsUrlState | undefined;
+  readonly onDialog: (open: boolean) => void;
 }
 
-function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
+function CreditsOf({ id, search, onSearch, payments, onDialog }: CreditsOfProps): ReactNode {
   const params = { organization: id };
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+  const balance = organization.data && BigInt(organization.data.balanceNanoUsd);
   const models = useAsk('GET /api/organizations/:organization/models', { params });
   const query = useLedgerQuery(search);
   // A refetch loads all pages, so only a single page is refreshed.
@@ -65,6 +80,7 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
       <CreditStats organization={organization.data} />
+      {payments && <PaymentsOf organization={id} url={payments} balanceNanoUsd={balance} onDialog={onDialog} />}
       {organization.data && models.data && models.data.models.length > 0 && (
         <AffordableCard organization={organization.data} models={models.data.models} />
       )}
@@ -78,6 +94,16 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
       </PagedList>
     </UnlessFailed>
   );
+}
+
+/** The balance is asked for again with each news of a payment. */
+function PaymentsOf(props: Omit<PaymentsProps, 'onNews'>): ReactNode {
+  const client = useQueryClient();
+  const onNews = () => {
+    for (const endpoint of ['GET /api/organizations/:organization', 'GET /api/organizations/:organization/ledger'])
+      void client.invalidateQueries({ queryKey: [endpoint] });
+  };
+  return <Payments {...props} onNews={onNews} />;
 }
 
 /** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */

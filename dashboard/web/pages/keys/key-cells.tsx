@@ -4,7 +4,7 @@ import { StatusPill } from '../../components/badge.tsx';
 import { Instant, Money } from '../../components/figures.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { formatMoney } from '../../format/format-money.ts';
-import { shortMoney, spentFraction } from '../../keys/key-labels.ts';
+import { shortMoney, spendOf, spentFraction } from '../../keys/key-labels.ts';
 import { type KeyStatus, keyStatus } from './key-status.ts';
 import styles from './keys.module.css';
 
@@ -34,19 +34,44 @@ export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-/** Spend since midnight UTC, and the budget if there is one. */
-export function KeySpend({ of: { spentTodayNanoUsd, dailyBudgetNanoUsd } }: { readonly of: KeyView }): ReactNode {
-  if (dailyBudgetNanoUsd === undefined) return <Money nanoUsd={spentTodayNanoUsd} />;
+export interface KeySpendProps {
+  readonly of: KeyView;
+  readonly period: 'day' | 'month' | 'lifetime';
+}
+
+/** Spend of a period, and its budget if there is one. Without one only that of the day is known. */
+export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
+  const { spentNanoUsd, budgetNanoUsd, words } = spendOf(key, period);
+  if (spentNanoUsd === undefined) return null;
+  if (budgetNanoUsd === undefined) return <Money nanoUsd={spentNanoUsd} />;
   return (
     <div className={styles.spend}>
       <span>
-        <Money nanoUsd={spentTodayNanoUsd} /> <span className="muted">of {shortMoney(dailyBudgetNanoUsd)}</span>
+        <Money nanoUsd={spentNanoUsd} />{' '}
+        <span className="muted">
+          of {shortMoney(budgetNanoUsd)}
+          {words}
+        </span>
       </span>
       <ProgressBar
-        label="Spent today of the daily budget"
-        fraction={spentFraction(spentTodayNanoUsd, dailyBudgetNanoUsd)}
-        text={`${formatMoney(spentTodayNanoUsd)} of ${formatMoney(dailyBudgetNanoUsd)}`}
+        label={`Spent of ${shortMoney(budgetNanoUsd)}${words}`}
+        fraction={spentFraction(spentNanoUsd, budgetNanoUsd)}
+        text={`${formatMoney(spentNanoUsd)} of ${formatMoney(budgetNanoUsd)}`}
       />
+    </div>
+  );
+}
+
+/** Spend of every period that is known, for a cell of the list. */
+export function KeySpends({ of: key }: { readonly of: KeyView }): ReactNode {
+  return (
+    <div className={styles.spends}>
+      <span>
+        <KeySpend of={key} period="day" />
+        {key.dailyBudgetNanoUsd === undefined && <span className="muted"> today</span>}
+      </span>
+      <KeySpend of={key} period="month" />
+      <KeySpend of={key} period="lifetime" />
     </div>
   );
 }

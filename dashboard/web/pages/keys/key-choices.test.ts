@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expiryChoiceOf, expiryOf } from './key-choices.ts';
+import { expiryChoiceOf, expiryOf, replacementExpiry } from './key-choices.ts';
 
 const NOW = new Date(2026, 10, 21, 14, 30, 25, 400).getTime();
 
@@ -22,5 +22,13 @@ describe('expiryChoiceOf', () => {
   it('shows what a key has as chosen freely', () => {
     expect(expiryChoiceOf(undefined)).toBe('never');
     expect(expiryChoiceOf(NOW)).toBe('custom');
+  });
+});
+
+describe('replacementExpiry', () => {
+  it('says nothing, a moment or never', () => {
+    expect(replacementExpiry('same', NOW)).toEqual({});
+    expect(replacementExpiry('30d', NOW)).toEqual({ expiresAtMs: new Date(2026, 11, 21, 14, 30).getTime() });
+    expect(replacementExpiry('never', NOW)).toEqual({ expiresAtMs: null });
   });
 });

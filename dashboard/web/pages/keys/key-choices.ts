@@ -28,6 +28,19 @@ export function expiryChoiceOf(expiresAtMs: number | undefined): ExpiryChoice {
   return expiresAtMs === undefined ? 'never' : 'custom';
 }
 
+/** The end of a key that replaces one with an expiry. `same`: when the old one would expire. */
+export const REPLACEMENT_ENDS = ['same', '30d', '90d', '1y', 'never'] as const;
+export type ReplacementEnd = (typeof REPLACEMENT_ENDS)[number];
+
+export const REPLACEMENT_LABELS: Readonly<Record<ReplacementEnd, string>> = {
+  ...{ same: 'Like the old one', '30d': '30 days', '90d': '90 days', '1y': '1 year', never: 'Never' },
+};
+
+/** The member of the request. Absent: the old key's expiry. */
+export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonly expiresAtMs?: number | null } {
+  return end === 'same' ? {} : { expiresAtMs: expiryOf(end, nowMs) ?? null };
+}
+
 /** Hours for which the old key works beside its replacement. */
 export const OVERLAP_CHOICES = ['0', '1', '24', '72', 'custom'] as const;
 export type OverlapChoice = (typeof OVERLAP_CHOICES)[number];

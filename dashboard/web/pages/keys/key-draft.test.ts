@@ -15,15 +15,19 @@ import {
 const models = fc.uniqueArray(fc.constantFrom('gpt-5', 'gpt-5-mini', 'demo-chat', 'other/model'));
 const ipRanges = fc.uniqueArray(fc.constantFrom('10.0.0.0/8', '192.0.2.1', 'fd00::/8'));
 const perhaps = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const budget = fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String);
 const draft: fc.Arbitrary<KeyDraft> = fc.record({
   name: fc.constantFrom('Backend', 'Backend 2', '  Staging '),
+  note: fc.constantFrom('', ' ', 'Owned by billing ', '=1+1 <b>'),
   scopes: fc.constantFrom<KeyDraft['scopes'][]>(['chat'], ['usage:read'], ['chat', 'usage:read']),
   models,
   ipRanges,
   expiresAtMs: perhaps(fc.integer({ min: 1, max: 2e12 })),
   requestsPerMinute: perhaps(fc.integer({ min: 1, max: 1e9 })),
   tokensPerMinute: perhaps(fc.integer({ min: 1, max: 1e12 })),
-  dailyBudgetNanoUsd: perhaps(fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String)),
+  dailyBudgetNanoUsd: perhaps(budget),
+  monthlyBudgetNanoUsd: perhaps(budget),
+  lifetimeBudgetNanoUsd: perhaps(budget),
 });
 
 /** The server's reading of a change (contract/keys.ts): absent stays, null clears. */
@@ -70,6 +74,7 @@ describe('the form of a key', () => {
           models: form.models.toReversed(),
           ipRanges: form.ipRanges.toReversed(),
           name: `${form.name} `,
+          note: ` ${form.note}`,
         };
         expect(changeOf(restrictionsOf(form), shuffled)).toEqual({});
       }),
@@ -82,18 +87,26 @@ describe('the form of a key', () => {
       name: 'a',
       scopes: ['chat'],
       models: ['gpt-5'],
+      note: 'old',
       requestsPerMinute: 60,
       dailyBudgetNanoUsd: '5',
+      monthlyBudgetNanoUsd: '6',
     };
     const form = {
       ...draftOf(key),
+      note: ' ',
       models: [],
       requestsPerMinute: undefined,
       tokensPerMinute: 1000,
       dailyBudgetNanoUsd: '0',
+      monthlyBudgetNanoUsd: undefined,
+      lifetimeBudgetNanoUsd: '7',
     };
     const change = changeOf(key, form);
-    expect(change).toEqual({ models: null, requestsPerMinute: null, tokensPerMinute: 1000, dailyBudgetNanoUsd: '0' });
+    expect(change).toEqual({
+      ...{ note: null, models: null, requestsPerMinute: null, tokensPerMinute: 1000 },
+      ...{ dailyBudgetNanoUsd: '0', monthlyBudgetNanoUsd: null, lifetimeBudgetNanoUsd: '7' },
+    });
     expect(isEmptyChange(change)).toBe(false);
   });
 });

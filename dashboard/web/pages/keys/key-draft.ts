@@ -4,6 +4,7 @@ import type { KeyChange, KeyRestrictions, ScopeName } from '../../../contract/ke
 /** Values of the form. Empty lists and `undefined` do not restrict. */
 export interface KeyDraft {
   readonly name: string;
+  readonly note: string;
   readonly scopes: readonly ScopeName[];
   readonly models: readonly string[];
   readonly ipRanges: readonly string[];
@@ -11,12 +12,15 @@ export interface KeyDraft {
   readonly requestsPerMinute: number | undefined;
   readonly tokensPerMinute: number | undefined;
   readonly dailyBudgetNanoUsd: string | undefined;
+  readonly monthlyBudgetNanoUsd: string | undefined;
+  readonly lifetimeBudgetNanoUsd: string | undefined;
 }
 
 export type KeyField = keyof KeyDraft;
 
 export const NEW_KEY: KeyDraft = {
   name: '',
+  note: '',
   scopes: ['chat'],
   models: [],
   ipRanges: [],
@@ -24,11 +28,14 @@ export const NEW_KEY: KeyDraft = {
   requestsPerMinute: undefined,
   tokensPerMinute: undefined,
   dailyBudgetNanoUsd: undefined,
+  monthlyBudgetNanoUsd: undefined,
+  lifetimeBudgetNanoUsd: undefined,
 };
 
 export function draftOf(key: KeyRestrictions): KeyDraft {
   return {
     name: key.name,
+    note: key.note ?? '',
     scopes: key.scopes,
     models: key.models ?? [],
     ipRanges: key.ipRanges ?? [],
@@ -36,18 +43,24 @@ export function draftOf(key: KeyRestrictions): KeyDraft {
     requestsPerMinute: key.requestsPerMinute,
     tokensPerMinute: key.tokensPerMinute,
     dailyBudgetNanoUsd: key.dailyBudgetNanoUsd,
+    monthlyBudgetNanoUsd: key.monthlyBudgetNanoUsd,
+    lifetimeBudgetNanoUsd: key.lifetimeBudgetNanoUsd,
   };
 }
 
 /** The form as the server expects it. */
 export function restrictionsOf(draft: KeyDraft): KeyRestrictions {
-  const { expiresAtMs, requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = draft;
+  const { expiresAtMs, requestsPerMinute, tokensPerMinute } = draft;
+  const { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } = draft;
+  const note = draft.note.trim();
   return {
     name: draft.name.trim(),
     scopes: draft.scopes,
+    ...(note === '' ? {} : { note }),
     ...(draft.models.length === 0 ? {} : { models: draft.models }),
     ...(draft.ipRanges.length === 0 ? {} : { ipRanges: draft.ipRanges }),
-    ...present({ expiresAtMs, requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }),
+    ...present({ expiresAtMs, requestsPerMinute, tokensPerMinute }),
+    ...present({ dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }),
   };
 }
 

@@ -7,10 +7,10 @@ import { Fact, Facts, Muted } from '../../components/facts.tsx';
 import { Count, Instant, LastTime } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { EmptyState } from '../../components/states.tsx';
-import { maskedKey, SCOPE_LABELS } from '../../keys/key-labels.ts';
+import { limitLabels, maskedKey, SCOPE_LABELS } from '../../keys/key-labels.ts';
 import { Drawer } from '../../overlays/dialog.tsx';
 import { KeySpend, KeyState } from './key-cells.tsx';
-import { mayReplace, type OnKeyAction, whyFixed } from './key-status.ts';
+import { mayExtend, mayReplace, type OnKeyAction, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
 
 export interface KeyDrawerProps {
@@ -62,6 +62,7 @@ function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawe
     <>
       <Button onClick={() => onAct({ what: 'revoke', of: key })}>Revoke</Button>
       {mayReplace(key) && <Button onClick={() => onAct({ what: 'replace', of: key })}>Replace</Button>}
+      {mayExtend(key, Date.now()) && <Button onClick={() => onAct({ what: 'extend', of: key })}>Extend</Button>}
       <Button onClick={() => onAct({ what: 'edit', of: key })}>Edit</Button>
     </>
   );
@@ -89,8 +90,9 @@ function KeyDetails({ organization, of: key }: { readonly organization: string; 
 function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   if (coming) return <Skeleton height="320px" />;
   return (
-    <EmptyState icon="key" title="There is no such key">
-      The link may be of another organization.
+    <EmptyState icon="key" title="This key is not in the list">
+      Keys of the playground are not listed, nor revoked keys beyond the newest thousand. Or the link is of another
+      organization.
     </EmptyState>
   );
 }
@@ -100,8 +102,23 @@ export function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <Facts>
       <Fact label="Spent today">
-        <KeySpend of={key} />
+        <KeySpend of={key} period="day" />
       </Fact>
+      {key.spentThisMonthNanoUsd !== undefined && (
+        <Fact label="Spent this month">
+          <KeySpend of={key} period="month" />
+        </Fact>
+      )}
+      {key.spentInLifetimeNanoUsd !== undefined && (
+        <Fact label="Spent in all">
+          <KeySpend of={key} period="lifetime" />
+        </Fact>
+      )}
+      {key.note !== undefined && (
+        <Fact label="Note">
+          <span className={styles.whole}>{key.note}</span>
+        </Fact>
+      )}
       <Fact label="Last used">
         <LastTime atMs={key.lastUsedAtMs} />
         {key.lastAddress !== undefined && <div className="muted">from {key.lastAddress}</div>}
@@ -133,13 +150,10 @@ export function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-function Limits({
-  of: { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd },
-}: {
-  readonly of: KeyView;
-}): ReactNode {
+function Limits({ of: key }: { readonly of: KeyView }): ReactNode {
+  const { requestsPerMinute, tokensPerMinute } = key;
   if (requestsPerMinute === undefined && tokensPerMinute === undefined) {
-    return <Muted>{dailyBudgetNanoUsd === undefined ? 'Those of the organization' : 'Daily budget only'}</Muted>;
+    return <Muted>{limitLabels(key).length === 0 ? 'Those of the organization' : 'Budgets only'}</Muted>;
   }
   return (
     <ul className={styles.list}>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { MAX_NOTE_CHARACTERS } from '../../../../core/field-bounds.ts';
 import type { ScopeName } from '../../../contract/keys.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
@@ -20,6 +21,14 @@ export function KeyFields(props: KeyFieldsProps): ReactNode {
           value={draft.name}
           onChange={(name) => onChange({ ...draft, name })}
           maxLength={200}
+          autoComplete="off"
+        />
+      </Field>
+      <Field label="Note" error={problems.note} hint="For people only, such as who to ask. No provider sees it.">
+        <TextInput
+          value={draft.note}
+          onChange={(note) => onChange({ ...draft, note })}
+          maxLength={MAX_NOTE_CHARACTERS}
           autoComplete="off"
         />
       </Field>

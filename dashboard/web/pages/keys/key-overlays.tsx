@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
+import { ExtendKeyDialog } from './extend-key-dialog.tsx';
 import { NEW_KEY } from './key-draft.ts';
 import { KeyDrawer } from './key-drawer.tsx';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
@@ -90,6 +91,8 @@ function ActionDialog({ organization, action, onAct, onCreated, afterwards }: Ac
   switch (what) {
     case 'edit':
       return <EditKeyDialog {...shared} />;
+    case 'extend':
+      return <ExtendKeyDialog {...shared} />;
     case 'replace':
       return <ReplaceKeyDialog {...shared} onCreated={onCreated} />;
     case 'revoke':

@@ -1,10 +1,8 @@
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import { MAX_LIST_LENGTH } from '../../../../core/field-bounds.ts';
 import { isIpRange } from '../../../../core/net/ip-ranges.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
-import { SegmentedControl } from '../../forms/choices.tsx';
-import { DateTimeField } from '../../forms/date-time-input.tsx';
 import { Field } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
 import { FormSection } from '../../forms/form-section.tsx';
@@ -12,7 +10,8 @@ import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { MoneyInput, NumberInput } from '../../forms/number-inputs.tsx';
 import { countLabel, limitLabels, shortMoney } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
-import { EXPIRY_CHOICES, EXPIRY_LABELS, expiryChoiceOf, expiryOf } from './key-choices.ts';
+import { ExpiryFields } from './expiry-fields.tsx';
+import { expiryChoiceOf } from './key-choices.ts';
 import type { KeyFieldsProps } from './key-form.ts';
 
 export function ModelSection({ draft, onChange, problems, models = [] }: KeyFieldsProps): ReactNode {
@@ -66,46 +65,27 @@ export function AddressSection({ draft, onChange, problems }: KeyFieldsProps): R
 
 export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): ReactNode {
   const { expiresAtMs } = draft;
-  const [choice, setChoice] = useState(() => expiryChoiceOf(expiresAtMs));
   return (
     <FormSection
       title="Expiry"
       summary={expiresAtMs === undefined ? 'Never' : formatInstant(expiresAtMs)}
       hasProblem={problems.expiresAtMs !== undefined}
     >
-      <SegmentedControl
-        label="Expires"
-        value={choice}
-        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_LABELS[value] }))}
-        onChange={(next) => {
-          setChoice(next);
-          // A custom expiry starts at the moment that was chosen before.
-          if (next !== 'custom' || expiresAtMs === undefined)
-            onChange({ ...draft, expiresAtMs: expiryOf(next, Date.now()) });
-        }}
+      <ExpiryFields
+        initial={expiryChoiceOf(expiresAtMs)}
+        expiresAtMs={expiresAtMs}
+        onChange={(atMs) => onChange({ ...draft, expiresAtMs: atMs })}
+        problem={problems.expiresAtMs}
       />
-      {choice === 'custom' ? (
-        <DateTimeField
-          label="Expires at"
-          required
-          value={expiresAtMs}
-          onChange={(atMs) => onChange({ ...draft, expiresAtMs: atMs })}
-          error={problems.expiresAtMs}
-        />
-      ) : (
-        <p className="muted">
-          {expiresAtMs === undefined
-            ? 'The key works until it is revoked.'
-            : `From ${formatInstant(expiresAtMs)} on, requests get key_expired.`}
-        </p>
-      )}
     </FormSection>
   );
 }
 
 export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsProps): ReactNode {
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = problems;
-  const hasProblem = [requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd].some((problem) => problem !== undefined);
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } =
+    problems;
+  const budgetProblems = [dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd];
+  const hasProblem = [requestsPerMinute, tokensPerMinute, ...budgetProblems].some((problem) => problem !== undefined);
   const budget = limits?.dailyBudgetNanoUsd;
   return (
     <FormSection
@@ -138,6 +118,8 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
             max={limits?.tokensPerMinute ?? 1_000_000_000_000}
           />
         </Field>
+      </FormRow>
+      <FormRow>
         <Field
           label="Daily budget"
           error={dailyBudgetNanoUsd}
@@ -150,8 +132,25 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
             max={budget}
           />
         </Field>
+        <Field label="Monthly budget" error={monthlyBudgetNanoUsd} hint="Of each month in UTC">
+          <MoneyInput
+            value={draft.monthlyBudgetNanoUsd}
+            onChange={(value) => onChange({ ...draft, monthlyBudgetNanoUsd: value })}
+            allowZero
+          />
+        </Field>
+        <Field label="Lifetime budget" error={lifetimeBudgetNanoUsd} hint="Of all that the key ever spends">
+          <MoneyInput
+            value={draft.lifetimeBudgetNanoUsd}
+            onChange={(value) => onChange({ ...draft, lifetimeBudgetNanoUsd: value })}
+            allowZero
+          />
+        </Field>
       </FormRow>
-      <p className="muted">Budgets reset at 00:00 UTC. If empty, only the organization's limits apply.</p>
+      <p className="muted">
+        Daily budgets reset at 00:00 UTC, monthly ones on the first of the month, lifetime budgets never. If empty, only
+        the organization's limits apply.
+      </p>
     </FormSection>
   );
 }

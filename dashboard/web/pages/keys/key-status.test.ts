@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyView } from '../../../contract/keys.ts';
-import { keyStatus, mayReplace, whyFixed } from './key-status.ts';
+import { keyStatus, mayExtend, mayReplace, whyFixed } from './key-status.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = 1_800_000_000_000;
@@ -55,5 +55,18 @@ describe('mayReplace', () => {
   it('is only so of a key that works and goes on working', () => {
     const states = ['usable', 'revoking', 'expired', 'revoked'] as const;
     expect(states.map((state) => mayReplace(key({ state })))).toEqual([true, false, false, false]);
+  });
+});
+
+describe('mayExtend', () => {
+  it.each([
+    [{}, false],
+    [{ expiresAtMs: NOW + 8 * DAY_MS }, false],
+    [{ expiresAtMs: NOW + 6 * DAY_MS }, true],
+    [{ state: 'revoking', revokedAtMs: NOW + 5, expiresAtMs: NOW + 9 }, false],
+    [{ state: 'expired', expiresAtMs: NOW - 9 }, true],
+    [{ state: 'revoked', expiresAtMs: NOW - 9 }, false],
+  ] as const)('of %j is %j', (more, may) => {
+    expect(mayExtend(key(more), NOW)).toBe(may);
   });
 });

@@ -1,3 +1,4 @@
+import { isExpiring } from '../../../../core/key-filter.ts';
 import type { KeyStateName, KeyView } from '../../../contract/keys.ts';
 import { hasEnded } from '../../keys/key-labels.ts';
 
@@ -7,10 +8,8 @@ export interface KeyStatus {
   readonly atMs?: number | undefined;
 }
 
-/** Warns before the expiry. */
-const SOON_MS = 7 * 86_400_000;
-
-export function keyStatus({ state, revokedAtMs, expiresAtMs }: KeyView, nowMs: number): KeyStatus {
+export function keyStatus(key: KeyView, nowMs: number): KeyStatus {
+  const { state, revokedAtMs, expiresAtMs } = key;
   switch (state) {
     case 'revoked':
     case 'revoking':
@@ -18,8 +17,7 @@ export function keyStatus({ state, revokedAtMs, expiresAtMs }: KeyView, nowMs: n
     case 'expired':
       return { kind: state, atMs: expiresAtMs };
     case 'usable':
-      if (expiresAtMs === undefined || expiresAtMs - nowMs > SOON_MS) return { kind: 'usable' };
-      return { kind: 'expiring', atMs: expiresAtMs };
+      return isExpiring(key, nowMs) ? { kind: 'expiring', atMs: expiresAtMs } : { kind: 'usable' };
   }
 }
 
@@ -36,9 +34,15 @@ export function mayReplace(key: KeyView): boolean {
   return !hasEnded(key) && key.state !== 'revoking';
 }
 
+/** True where a later expiry is what the key needs. */
+export function mayExtend(key: KeyView, nowMs: number): boolean {
+  const { kind } = keyStatus(key, nowMs);
+  return kind === 'expiring' || kind === 'expired';
+}
+
 /** An action on a key that needs a dialog. */
 export interface KeyAction {
-  readonly what: 'edit' | 'replace' | 'revoke';
+  readonly what: 'edit' | 'extend' | 'replace' | 'revoke';
   readonly of: KeyView;
 }
 

@@ -1,29 +1,44 @@
 import type { ReactNode } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
+import { KEY_GROUPS, type KeyGroup } from '../../../../core/key-filter.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { CsvLink } from '../../table/csv-link.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
-import { KEY_GROUPS, type KeyGroup, type KeysUrlState } from './keys-url.ts';
+import type { KeysUrlState } from './keys-url.ts';
 
 export interface KeysFilterProps {
+  readonly organization: string;
   readonly search: KeysUrlState;
   /** Absent while loading. */
   readonly counts: FilteredKeys['counts'] | undefined;
   readonly onChange: (next: Partial<KeysUrlState>) => void;
 }
 
-const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = { usable: 'Usable', ended: 'Revoked or expired', all: 'All' };
+const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = {
+  usable: 'Usable',
+  expiring: 'Expiring',
+  ended: 'Ended',
+  all: 'All',
+};
 
-export function KeysFilter({ search, counts, onChange }: KeysFilterProps): ReactNode {
+export function KeysFilter({ organization, search, counts, onChange }: KeysFilterProps): ReactNode {
   return (
     <FilterBar
       active={search.search !== undefined || search.show !== undefined}
       onClear={() => onChange({ search: undefined, show: undefined })}
+      actions={
+        <CsvLink
+          organization={organization}
+          table="keys"
+          query={{ show: search.show ?? 'usable', search: search.search }}
+        />
+      }
     >
       <SearchBox
-        label="Search name, id or last four"
+        label="Search names and notes"
         value={search.search}
         live
         onSearch={(text) => onChange({ search: text })}
@@ -68,6 +83,17 @@ export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProp
     );
   }
   if (counts.all > 0) {
+    if (search.show === 'expiring') {
+      return (
+        <EmptyState
+          icon="check"
+          title={search.search === undefined ? 'No key expires soon' : 'No matching key expires soon'}
+          action={<Button onClick={() => onChange({ show: undefined })}>Show usable keys</Button>}
+        >
+          Keys that expire within 7 days are shown here, so that you can extend or replace them.
+        </EmptyState>
+      );
+    }
     const [here, there] = search.show === 'ended' ? ['revoked or expired', 'usable'] : ['usable', 'revoked or expired'];
     const isOne = counts.all === 1;
     return (
@@ -87,7 +113,7 @@ export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProp
       title="No matching key"
       action={<Button onClick={() => onChange({ search: undefined })}>Clear the search</Button>}
     >
-      Keys are found by name, id, last four characters and who created them.
+      Keys are found by name, note, id, last four characters and who created them.
     </EmptyState>
   );
 }

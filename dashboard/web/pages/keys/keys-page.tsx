@@ -7,12 +7,16 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { UnlessFailed } from '../../components/states.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
+import { ExpiryBanner } from './expiry-banner.tsx';
 import { filterKeys } from './filter-keys.ts';
 import { KeyOverlays } from './key-overlays.tsx';
+import { isSelectable } from './key-selection.ts';
+import { KeySelectionBar } from './key-selection-bar.tsx';
 import type { KeyAction } from './key-status.ts';
 import { KeysFilter, NoKeys } from './keys-filter.tsx';
 import { KeysTable } from './keys-table.tsx';
 import type { KeysUrlState } from './keys-url.ts';
+import { useKeySelection } from './use-key-selection.ts';
 
 const REFRESH_MS = 15_000;
 
@@ -22,10 +26,11 @@ export function KeysPage(): ReactNode {
   const navigate = useNavigate({ from: '/o/$organization/keys' });
   const [action, setAction] = useState<KeyAction>();
   const createButton = useRef<HTMLButtonElement>(null);
+  const selection = useKeySelection();
   const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
-  const filtered = keys && filterKeys(keys, search);
+  const filtered = keys && filterKeys(keys, search, Date.now());
   const { first, hasMore, showMore } = useFirstRows(filtered?.shown);
   const go = (next: Partial<KeysUrlState>, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
@@ -37,9 +42,16 @@ export function KeysPage(): ReactNode {
         title="API keys"
         description="Every request of your applications carries one of these."
         actions={
-          <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
-            Create key
-          </Button>
+          <>
+            {keys?.some(isSelectable) && selection.ids === undefined && (
+              <Button icon="check" onClick={() => selection.select([])}>
+                Select
+              </Button>
+            )}
+            <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
+              Create key
+            </Button>
+          </>
         }
       />
       {suspended && (
@@ -47,13 +59,28 @@ export function KeysPage(): ReactNode {
           Every request with one of its keys is refused with 403 org_suspended.
         </Banner>
       )}
-      <KeysFilter search={search} counts={filtered?.counts} onChange={onChange} />
+      <ExpiryBanner
+        keys={keys ?? []}
+        onAct={setAction}
+        onShow={search.show === 'expiring' ? undefined : () => onChange({ show: 'expiring', search: undefined })}
+      />
+      <KeysFilter organization={organization} search={search} counts={filtered?.counts} onChange={onChange} />
+      {keys && filtered && (
+        <KeySelectionBar
+          organization={organization}
+          keys={keys}
+          shown={filtered.shown}
+          selection={selection}
+          afterwards={createButton}
+        />
+      )}
       <UnlessFailed query={query}>
         <KeysTable
           keys={first}
           openKey={search.key}
           onOpen={({ id }) => go({ key: id }, false)}
           onAct={setAction}
+          selection={selection}
           empty={
             filtered && (
               <NoKeys

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { PasswordLinkView, SessionView } from '../../../contract/session.ts';
 import { ask } from '../../api/api.ts';
+import { useSignInMethods } from '../../api/sign-in-methods.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
@@ -9,6 +10,7 @@ import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { HiddenEmail, NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
+import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 
 export interface AcceptInvitationProps {
   readonly token: string;
@@ -32,6 +34,7 @@ export function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProp
     queryFn: () => ask('GET /api/session', {}),
     retry: false,
   });
+  const { password: hasPasswords, issuer } = useSignInMethods();
   if (session.isPending) return null;
   const isSignedIn = session.data?.user.email === link.email;
   return (
@@ -43,7 +46,12 @@ export function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProp
       {isSignedIn ? (
         <AcceptSignedIn token={token} onJoined={onJoined} />
       ) : (
-        <AcceptWithPassword token={token} link={link} onJoined={onJoined} />
+        <>
+          {issuer !== undefined && (
+            <SingleSignOn issuer={issuer} linkToken={token} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
+          )}
+          {hasPasswords && <AcceptWithPassword token={token} link={link} onJoined={onJoined} />}
+        </>
       )}
     </>
   );

@@ -5,6 +5,7 @@ import type { PasswordLinkView, SessionView } from '../../../contract/session.ts
 import { send } from '../../api/api.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { startSession } from '../../api/session.ts';
+import { useSignInMethods } from '../../api/sign-in-methods.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
@@ -12,6 +13,7 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { Form } from '../../forms/form.tsx';
 import { HiddenEmail, NewPasswordField } from '../../forms/password-input.tsx';
+import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
 
@@ -42,7 +44,9 @@ export function LinkPage(): ReactNode {
     <FrontDoor title={titleOf(link.data)}>
       <Loaded query={link} skeleton={<Skeleton height="210px" />}>
         {(found) =>
-          found.organization === undefined ? (
+          found.purpose === 'sign_in' ? (
+            <SignInByLink token={token} link={found} onEntered={enter} />
+          ) : found.organization === undefined ? (
             <PasswordForm token={token} link={found} onEntered={enter} />
           ) : (
             <AcceptInvitation token={token} link={found} onJoined={enter} />
@@ -55,6 +59,7 @@ export function LinkPage(): ReactNode {
 
 function titleOf(link: PasswordLinkView | undefined): string {
   if (link?.organization !== undefined) return `Join ${link.organization}`;
+  if (link?.purpose === 'sign_in') return 'Sign in';
   return link?.purpose === 'reset' ? 'Set a new password' : 'Set your password';
 }
 
@@ -72,6 +77,20 @@ function LinkGone(): ReactNode {
   );
 }
 
+function SignInByLink({ token, link, onEntered }: PasswordFormProps): ReactNode {
+  const use = useSend('POST /api/sign-in-links/use', { changes: [], onDone: onEntered });
+  return (
+    <Form onSubmit={() => use.mutate({ body: { token } })} problem={use.error}>
+      <p>
+        As <strong>{link.email}</strong>. The link works once, until {formatInstant(link.expiresAtMs)}.
+      </p>
+      <Button type="submit" tone="primary" busy={use.isPending}>
+        Sign in
+      </Button>
+    </Form>
+  );
+}
+
 interface PasswordFormProps {
   readonly token: string;
   readonly link: PasswordLinkView;
@@ -81,6 +100,17 @@ interface PasswordFormProps {
 function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode {
   const [password, setPassword] = useState('');
   const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
+  const { password: hasPasswords, issuer } = useSignInMethods();
+  if (!hasPasswords && issuer !== undefined) {
+    return (
+      <>
+        <p>
+          For <strong>{link.email}</strong>. Passwords are off here: no link is needed.
+        </p>
+        <SingleSignOn issuer={issuer} tone="primary" />
+      </>
+    );
+  }
   if (use.error?.problem === 'link_used_or_expired') return <p role="alert">{use.error.message}</p>;
   return (
     <Form onSubmit={() => use.mutate({ body: { token, password } })} problem={use.error}>

@@ -16,9 +16,9 @@ const ROLES = [
   {
     value: 'member',
     label: 'Member',
-    hint: 'Sees everything but members and audit log, and makes and manages keys of their own.',
+    hint: 'Sees everything but members, payments, alerts and audit log, and makes and manages keys of their own.',
   },
-  { value: 'owner', label: 'Owner', hint: 'Manages all keys and members, and sees the audit log.' },
+  { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts, and sees the audit log.' },
 ] as const;
 
 export function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
@@ -35,7 +35,7 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
     <FormDialog
       onClose={onClose}
       title="Invite somebody"
-      description="You get a link to hand over. No email is sent."
+      description="They get a link by mail. Without a mail server you get it, to hand it over."
       submit="Invite"
       sending={invite}
       onSubmit={() =>

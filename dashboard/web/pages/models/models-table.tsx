@@ -1,10 +1,13 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ModelView } from '../../../contract/money.ts';
+import { useSession } from '../../api/session.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/figures.tsx';
 import { capabilityLabel, MODEL_STATES } from '../../models/model-labels.ts';
 import { PriceEntries } from '../../models/price-entries.tsx';
+import { useOrganization } from '../../shell/use-organization.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './models.module.css';
 
@@ -32,6 +35,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
           <CopyButton text={model.id} what={`model id ${model.id}`} />
         </span>
         <State of={model} />
+        <TryIt of={model} />
       </div>
     ),
   },
@@ -58,6 +62,24 @@ const COLUMNS: readonly Column<ModelView>[] = [
   },
   { id: 'prices', header: 'Prices', width: '40%', cell: ({ priceTable }) => <PriceEntries of={priceTable} /> },
 ];
+
+/** Leads to the playground, if there is one and the model can be used. */
+function TryIt({ of: { id, state } }: { readonly of: ModelView }): ReactNode {
+  const { playground } = useSession();
+  const { id: organization } = useOrganization();
+  if (playground === undefined || state !== 'available') return null;
+  return (
+    <Link
+      className={styles.link}
+      to="/o/$organization/playground"
+      params={{ organization }}
+      search={{ model: id }}
+      aria-label={`Try it: ${id}`}
+    >
+      Try it
+    </Link>
+  );
+}
 
 /** Shows nothing for available models. */
 function State({ of: { state } }: { readonly of: ModelView }): ReactNode {

@@ -47,8 +47,27 @@ describe('series of costs', () => {
     ]);
   });
 
-  it('leave out what is unknown, and may be negative', () => {
+  it('have a gap where a day is unknown, and zero where a day has no requests', () => {
+    const unknown = row({ day: '2026-11-20', model: 'a', revenueNanoUsd: '1' });
+    expect(costSeries([...rows, unknown], DAYS, 'margin')).toEqual([
+      { id: 'a', label: 'a', values: [undefined, -0.5] },
+    ]);
     expect(costSeries(rows, DAYS, 'margin')).toEqual([{ id: 'a', label: 'a', values: [0, -0.5] }]);
+  });
+
+  it('are left out where no day is known', () => {
     expect(costSeries(rows, DAYS, 'cost')).toEqual([]);
+  });
+
+  it('have a gap in the sum of the others where one of them is unknown', () => {
+    const many = Array.from({ length: 10 }, (_, i) =>
+      DAYS.map((day) =>
+        row({
+          ...{ day, model: `m${i}`, revenueNanoUsd: String(100 - i) },
+          ...(i === 9 && day === DAYS[1] ? {} : { costNanoUsd: '1000000000' }),
+        }),
+      ),
+    ).flat();
+    expect(costSeries(many, DAYS, 'cost').at(-1)).toEqual({ id: 'others', label: '2 others', values: [2, undefined] });
   });
 });

@@ -37,17 +37,22 @@ export function sortCosts(rows: readonly CostRowView[], sort: Column, order: Ord
   });
 }
 
-/** Daily series of a measure, the largest revenue first. Rows of unknown amount are left out. */
+/**
+ * Daily series of a measure, the largest revenue first. A day of unknown amount has no value, and a
+ * series without a known day is left out.
+ */
 export function costSeries(
   rows: readonly CostRowView[],
   days: readonly string[],
   measure: Measure,
 ): readonly DailySeries[] {
-  const values = rows.flatMap((row) => {
+  const values = rows.map((row) => {
     const amount = amountOf(row, measure);
     const id = row.organizationId ?? subjectOf(row);
-    const weight = BigInt(row.revenueNanoUsd);
-    return amount === undefined ? [] : [{ day: row.day, id, label: subjectOf(row), value: dollars(amount), weight }];
+    const value = amount === undefined ? undefined : dollars(amount);
+    return { day: row.day, id, label: subjectOf(row), value, weight: BigInt(row.revenueNanoUsd) };
   });
-  return dailySeries(values, days);
+  const known = new Set(values.flatMap(({ id, value }) => (value === undefined ? [] : [id])));
+  const shown = values.filter(({ id }) => known.has(id));
+  return dailySeries(shown, days);
 }

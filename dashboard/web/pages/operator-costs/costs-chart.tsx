@@ -1,7 +1,8 @@
-import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { OTHERS } from '../../charts/daily-series.ts';
+import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Card } from '../../components/card.tsx';
 import { EmptyState, UnlessFailed } from '../../components/states.tsx';
 import { formatDollars } from '../../format/format-money.ts';
@@ -23,7 +24,6 @@ const MEASURES: readonly { readonly value: Measure; readonly label: string }[] =
   { value: 'margin', label: 'Margin' },
   { value: 'losses', label: 'Losses' },
 ];
-const NONE: ReadonlySet<string> = new Set();
 
 /** One measure by day. A margin may be negative, so it has lines; others are stacked. */
 export function CostsChart({ search, days, onSearch }: CostsChartProps): ReactNode {
@@ -35,14 +35,13 @@ export function CostsChart({ search, days, onSearch }: CostsChartProps): ReactNo
   const costs = tooMany ? daily : detailed;
   const { data } = costs;
 
-  const [hidden, setHidden] = useState(NONE);
-  const toggle = useCallback((id: string) => setHidden((now) => toggled(now, id)), []);
   const axis = useMemo(() => daysBetween(days), [days]);
   const startsMs = useMemo(() => axis.map((day) => Date.parse(`${day}T00:00:00Z`)), [axis]);
   const series = useMemo(
     () => costSeries(data?.rows ?? [], axis, show).map((one) => ({ ...one, isOther: one.id === OTHERS })),
     [data, axis, show],
   );
+  const hiding = useHiddenSeries(series.map(({ id }) => id));
   const unknown = data?.rows.filter((row) => amountOf(row, show) === undefined).length ?? 0;
   const title = MEASURES.find(({ value }) => value === show)?.label ?? '';
   return (
@@ -68,14 +67,13 @@ export function CostsChart({ search, days, onSearch }: CostsChartProps): ReactNo
             series={series}
             format={formatDollars}
             step="day"
-            hidden={hidden}
-            onToggle={toggle}
+            {...hiding}
           />
         )}
         {unknown > 0 && (
           <p className={styles.note}>
-            The chart lacks days of which the cost is not known: a target that served requests then has no{' '}
-            <code>cost_usd_per_million_tokens</code>.
+            A gap is a day whose cost is not known, not zero: a target that served requests then has no{' '}
+            <code>cost_usd_per_million_tokens</code>. The chart leaves out what has no day with a known cost.
           </p>
         )}
         {tooMany && (
@@ -89,10 +87,4 @@ export function CostsChart({ search, days, onSearch }: CostsChartProps): ReactNo
 /** The default is left out of the URL. */
 function withMeasure({ show: _, ...rest }: CostsUrlState, measure: Measure): CostsUrlState {
   return measure === 'revenue' ? rest : { ...rest, show: measure };
-}
-
-function toggled(hidden: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(hidden);
-  if (!next.delete(id)) next.add(id);
-  return next;
 }

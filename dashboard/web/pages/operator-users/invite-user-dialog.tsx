@@ -45,7 +45,7 @@ export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps):
     <FormDialog
       onClose={onClose}
       title="Invite somebody"
-      description="You get a link to hand over. No email is sent."
+      description="They get a link by mail. Without a mail server you get it, to hand it over."
       submit="Invite"
       sending={invite}
       onSubmit={submit}

@@ -35,7 +35,7 @@ export function PasswordLinkDialog({
     >
       {invited
         ? 'Earlier links for this person stop working.'
-        : 'Hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
+        : 'It goes by mail, or you hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
     </ConfirmDialog>
   );
 }

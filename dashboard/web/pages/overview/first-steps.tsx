@@ -6,7 +6,7 @@ import { Card } from '../../components/card.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { CodeSnippet } from '../../components/code-snippet.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { snippets } from '../../keys/snippets.ts';
+import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
 import styles from './overview.module.css';
 
 export interface FirstStepsProps {
@@ -16,7 +16,7 @@ export interface FirstStepsProps {
 
 /** Replaces empty charts until the first request. */
 export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode {
-  const { apiUrl } = useSession();
+  const { apiUrl, playground } = useSession();
   const models = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
   const model = models.data?.models.find(({ state }) => state === 'available')?.id;
   return (
@@ -42,16 +42,21 @@ export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode
             <h3>Send the first request</h3>
             <p>
               Any client for the chat-completions API works: give it this base URL and your key in place of{' '}
-              <code>YOUR_API_KEY</code>.
+              <code>{KEY_TO_FILL_IN}</code>.
             </p>
             <CodeSnippet
               snippets={snippets({
                 apiUrl,
-                secret: 'YOUR_API_KEY',
+                secret: KEY_TO_FILL_IN,
                 scopes: ['chat'],
                 ...(model !== undefined && { model }),
               })}
             />
+            {playground && (
+              <LinkButton icon="play" to="/o/$organization/playground" params={{ organization }}>
+                Or try a model here
+              </LinkButton>
+            )}
           </div>
         </li>
         <li className={styles.step}>

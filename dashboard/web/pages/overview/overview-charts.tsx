@@ -1,6 +1,7 @@
-import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useMemo, useRef } from 'react';
 import type { Overview, OverviewGroup } from '../../../contract/organization.ts';
 import { Chart } from '../../charts/chart.tsx';
+import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Card } from '../../components/card.tsx';
 import { Count, Money } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
@@ -9,7 +10,7 @@ import { formatCompact, formatCount } from '../../format/format-number.ts';
 import { relativeChange } from './change.ts';
 import { ChangeNote } from './change-note.tsx';
 import styles from './overview.module.css';
-import { inKnownOrder, type OverviewMeasure, seriesId, shownSeries, toggleHidden } from './overview-series.ts';
+import { inKnownOrder, type OverviewMeasure, seriesId, shownSeries } from './overview-series.ts';
 import { RANGE_LABELS } from './overview-url.ts';
 
 export interface OverviewChartsProps {
@@ -18,18 +19,15 @@ export interface OverviewChartsProps {
   readonly by: OverviewGroup;
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
 /** Spend, requests and tokens over the same steps and series, with a shared cursor. */
 export function OverviewCharts({ overview, by }: OverviewChartsProps): ReactNode {
   const order = useRef<readonly string[]>([]);
   const series = useMemo(() => inKnownOrder(overview?.series ?? [], order.current), [overview]);
   order.current = series.map(seriesId);
-  const [hidden, setHidden] = useState(NONE);
-  const toggle = useCallback((id: string) => setHidden((now) => toggleHidden(now, id, order.current)), []);
+  const hiding = useHiddenSeries(order.current);
   const totals = overview?.totals;
   const before = overview?.before;
-  const shared = { overview, series, by, hidden, onToggle: toggle };
+  const shared = { overview, series, by, ...hiding };
   return (
     <div className={styles.charts}>
       <div className={styles.wide}>

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OverviewSeries } from '../../../contract/organization.ts';
-import { inKnownOrder, OTHER_ID, seriesId, shownSeries, toggleHidden } from './overview-series.ts';
+import { inKnownOrder, OTHER_ID, seriesId, shownSeries } from './overview-series.ts';
 
 function series(id?: string): OverviewSeries {
   return {
@@ -45,20 +45,5 @@ describe('series of the overview', () => {
       values: [3, 0],
     });
     expect(shownSeries([series('a')], 'tokens')[0]?.values).toEqual([40, 0]);
-  });
-});
-
-describe('leaving series out', () => {
-  it('goes both ways, and never leaves out the last', () => {
-    const all = ['a', 'b'];
-    const withoutA = toggleHidden(new Set(), 'a', all);
-    expect([...withoutA]).toEqual(['a']);
-    expect([...toggleHidden(withoutA, 'b', all)]).toEqual(['a']);
-    expect([...toggleHidden(withoutA, 'a', all)]).toEqual([]);
-  });
-
-  it('counts only what is there now', () => {
-    expect([...toggleHidden(new Set(['gone']), 'a', ['a', 'b'])]).toEqual(['gone', 'a']);
-    expect([...toggleHidden(new Set(['gone']), 'a', ['a'])]).toEqual(['gone']);
   });
 });

@@ -36,10 +36,3 @@ export function shownSeries(series: readonly OverviewSeries[], measure: Overview
     values: measure === 'cost' ? one.costNanoUsd.map(dollars) : one[measure],
   }));
 }
-
-/** Hidden ids after a click in the legend. The last visible series stays visible. */
-export function toggleHidden(hidden: ReadonlySet<string>, id: string, all: readonly string[]): ReadonlySet<string> {
-  const next = new Set(hidden);
-  if (!next.delete(id)) next.add(id);
-  return all.some((one) => !next.has(one)) ? next : hidden;
-}

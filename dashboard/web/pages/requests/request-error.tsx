@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Banner } from '../../components/banner.tsx';
-import { LinkButton } from '../../components/button.tsx';
-import { Fact, Facts } from '../../components/facts.tsx';
+import { AboutError } from '../../errors/about-error.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import styles from './requests.module.css';
 
@@ -13,16 +12,7 @@ export function RequestError({ code }: { readonly code: string }): ReactNode {
   return (
     <section className={styles.advice} aria-label="About this error">
       <Banner tone="neutral">{readableMessage(advice.entry)}</Banner>
-      <Facts>
-        <Fact label="What to do">{advice.entry.advice}</Fact>
-        <Fact label="Retry">{advice.retry}</Fact>
-        <Fact label="Billed">{advice.billed}</Fact>
-      </Facts>
-      <div>
-        <LinkButton size="small" to="/errors" hash={code} icon="errors">
-          About {code}
-        </LinkButton>
-      </div>
+      <AboutError code={code} />
     </section>
   );
 }

@@ -1,14 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { SessionView } from '../../../contract/session.ts';
-import { ask } from '../../api/api.ts';
 import { startSession } from '../../api/session.ts';
+import { useSignedInElsewhere, useSignInMethods } from '../../api/sign-in-methods.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
 import { PasswordInput } from '../../forms/password-input.tsx';
+import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { backAddress } from './back-address.ts';
@@ -27,35 +28,30 @@ export function SignInPage(): ReactNode {
   };
   const signIn = useSend('POST /api/session', { changes: [], onDone: enter });
   useSignedInElsewhere(enter);
+  const { password: hasPasswords, issuer } = useSignInMethods();
   return (
     <FrontDoor title="Sign in">
-      <Form onSubmit={() => signIn.mutate({ body: { email: email.trim(), password } })} problem={signIn.error}>
-        <Field label="Email" error={signIn.error?.fields.email} required>
-          <TextInput type="email" name="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
-        </Field>
-        <Field
-          label="Password"
-          error={signIn.error?.fields.password}
-          hint="Forgotten? The operator of this gateway can give you a link to set a new one."
-          required
-        >
-          <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" />
-        </Field>
-        <Button type="submit" tone="primary" busy={signIn.isPending}>
-          Sign in
-        </Button>
-      </Form>
+      {issuer !== undefined && (
+        <SingleSignOn issuer={issuer} back={back} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
+      )}
+      {hasPasswords && (
+        <Form onSubmit={() => signIn.mutate({ body: { email: email.trim(), password } })} problem={signIn.error}>
+          <Field label="Email" error={signIn.error?.fields.email} required>
+            <TextInput type="email" name="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
+          </Field>
+          <Field
+            label="Password"
+            error={signIn.error?.fields.password}
+            hint="Forgotten? The operator of this gateway can give you a link to set a new one."
+            required
+          >
+            <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" />
+          </Field>
+          <Button type="submit" tone="primary" busy={signIn.isPending}>
+            Sign in
+          </Button>
+        </Form>
+      )}
     </FrontDoor>
   );
-}
-
-/** The user may have signed in in another tab meanwhile. */
-export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
-  useEffect(() => {
-    const look = () => {
-      if (document.visibilityState === 'visible') void ask('GET /api/session', {}).then(onSession, () => {});
-    };
-    document.addEventListener('visibilitychange', look);
-    return () => document.removeEventListener('visibilitychange', look);
-  }, [onSession]);
 }

@@ -1,7 +1,8 @@
-import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { OTHERS } from '../../charts/daily-series.ts';
+import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Card } from '../../components/card.tsx';
 import { UnlessFailed } from '../../components/states.tsx';
 import { formatDollars } from '../../format/format-money.ts';
@@ -25,7 +26,6 @@ const MEASURES: readonly { readonly value: Measure; readonly label: string }[] =
   { value: 'tokens', label: 'Tokens' },
 ];
 const REFRESH_MS = 60_000;
-const NONE: ReadonlySet<string> = new Set();
 
 /** Usage by day, whatever the groups of the table. Series are models or keys. */
 export function UsageChart({ organization, search, days, onSearch }: UsageChartProps): ReactNode {
@@ -42,14 +42,13 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
   const usage = tooMany ? daily : detailed;
   const { data } = usage;
 
-  const [hidden, setHidden] = useState(NONE);
-  const toggle = useCallback((id: string) => setHidden((now) => toggled(now, id)), []);
   const axis = useMemo(() => daysBetween(days), [days]);
   const startsMs = useMemo(() => axis.map((day) => Date.parse(`${day}T00:00:00Z`)), [axis]);
   const series = useMemo(
     () => usageSeries(data?.rows ?? [], axis, show).map((one) => ({ ...one, isOther: one.id === OTHERS })),
     [data, axis, show],
   );
+  const hiding = useHiddenSeries(series.map(({ id }) => id));
   const title = MEASURES.find(({ value }) => value === show)?.label ?? '';
   return (
     <Card
@@ -71,8 +70,7 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
           series={series}
           format={show === 'cost' ? formatDollars : formatCompact}
           step="day"
-          hidden={hidden}
-          onToggle={toggle}
+          {...hiding}
         />
         {tooMany && (
           <p className={styles.note}>
@@ -87,10 +85,4 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
 /** The default is left out of the URL. */
 function withMeasure({ show: _, ...rest }: UsageUrlState, measure: Measure): UsageUrlState {
   return measure === 'cost' ? rest : { ...rest, show: measure };
-}
-
-function toggled(hidden: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const next = new Set(hidden);
-  if (!next.delete(id)) next.add(id);
-  return next;
 }

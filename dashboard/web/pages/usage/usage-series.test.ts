@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UsageRowView } from '../../../contract/money.ts';
+import { sumOf } from '../../charts/chart-data.ts';
 import { MAX_SERIES, OTHERS } from '../../charts/daily-series.ts';
 import { usageSeries } from './usage-series.ts';
 
@@ -72,7 +73,7 @@ describe('series of usage', () => {
         const all = drawn.map(row);
         const expected = all.filter(({ day }) => DAYS.includes(day ?? '')).reduce((sum, one) => sum + one.requests, 0);
         const series = usageSeries(all, DAYS, 'requests');
-        expect(series.flatMap(({ values }) => values).reduce((sum, value) => sum + value, 0)).toBe(expected);
+        expect(sumOf(series.flatMap(({ values }) => values))).toBe(expected);
         expect(series.length).toBeLessThanOrEqual(MAX_SERIES + 1);
       }),
     );

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+import { LinkButton } from '../components/button.tsx';
+import { Fact, Facts } from '../components/facts.tsx';
+import { adviceFor } from './error-advice.ts';
+
+/** Advice about an error code. An unknown one has none. */
+export function AboutError({ code }: { readonly code: string }): ReactNode {
+  const advice = adviceFor(code);
+  if (advice === undefined) return null;
+  return (
+    <>
+      <Facts>
+        <Fact label="What to do">{advice.entry.advice}</Fact>
+        <Fact label="Retry">{advice.retry}</Fact>
+        <Fact label="Billed">{advice.billed}</Fact>
+      </Facts>
+      <div>
+        <LinkButton size="small" to="/errors" hash={code} icon="errors">
+          About {code}
+        </LinkButton>
+      </div>
+    </>
+  );
+}

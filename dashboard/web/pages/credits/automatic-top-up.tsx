@@ -1,0 +1,165 @@
+import { type ReactNode, useState } from 'react';
+import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '../../../../core/field-bounds.ts';
+import type { AutomaticTopUpView, TopUpOffer, TopUpsView } from '../../../contract/top-ups.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Banner } from '../../components/banner.tsx';
+import { Button } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { Fact, Facts, Muted } from '../../components/facts.tsx';
+import { Instant } from '../../components/figures.tsx';
+import { formatCount } from '../../format/format-number.ts';
+import { Field } from '../../forms/field.tsx';
+import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { NumberInput } from '../../forms/number-inputs.tsx';
+import styles from './payments.module.css';
+
+export interface AutomaticTopUpProps {
+  readonly organization: string;
+  readonly payments: TopUpsView & { readonly offer: TopUpOffer };
+  /** Somebody comes back from saving a card. */
+  readonly hasSaved: boolean;
+}
+
+const CHANGES = ['GET /api/organizations/:organization/top-ups'] as const;
+
+/** Settings, saved card and the last failure of automatic top-up. */
+export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTopUpProps): ReactNode {
+  const { card, automatic, stopped, offer } = payments;
+  const [dialog, setDialog] = useState<'settings' | 'removal'>();
+  const save = useSend('POST /api/organizations/:organization/card', {
+    changes: CHANGES,
+    onDone: ({ url }) => window.location.assign(url),
+  });
+  const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES });
+  const problem = save.error ?? set.error;
+  const close = () => setDialog(undefined);
+  return (
+    <Card
+      title="Automatic top-up"
+      actions={
+        <div className={styles.actions}>
+          {card !== undefined && (
+            <Button tone="quiet" onClick={() => setDialog('removal')}>
+              Remove card
+            </Button>
+          )}
+          <Button busy={save.isPending} onClick={() => save.mutate({ params: { organization } })}>
+            {card === undefined ? 'Save a card' : 'Replace card'}
+          </Button>
+          {automatic && (
+            <Button busy={set.isPending} onClick={() => set.mutate({ params: { organization }, body: {} })}>
+              Turn off
+            </Button>
+          )}
+          {card !== undefined && (
+            <Button onClick={() => setDialog('settings')}>{automatic ? 'Change' : 'Turn on'}</Button>
+          )}
+        </div>
+      }
+    >
+      {stopped && automatic && (
+        <Banner
+          tone="bad"
+          title="Automatic top-up has stopped"
+          action={
+            <Button
+              busy={set.isPending}
+              onClick={() => set.mutate({ params: { organization }, body: { settings: automatic } })}
+            >
+              Try again
+            </Button>
+          }
+        >
+          {stopped.reason} The card has not been charged since <Instant atMs={stopped.atMs} />, and is not charged
+          before you replace it or try again.
+        </Banner>
+      )}
+      {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
+      {problem && <Banner tone="bad">{problem.message}</Banner>}
+      <Facts>
+        <Fact label="Card">{card ?? <Muted>None is saved</Muted>}</Fact>
+        <Fact label="Top-up">
+          {automatic ? (
+            `$${formatCount(automatic.amountUsd)} when the balance is below $${formatCount(automatic.belowUsd)}`
+          ) : (
+            <Muted>Off</Muted>
+          )}
+        </Fact>
+        {automatic && <Fact label="Most for a day (UTC)">${formatCount(automatic.dailyUsd)}</Fact>}
+      </Facts>
+      {dialog === 'settings' && (
+        <SettingsDialog organization={organization} offer={offer} settings={automatic} onClose={close} />
+      )}
+      {dialog === 'removal' && <RemovalDialog organization={organization} onClose={close} />}
+    </Card>
+  );
+}
+
+/** News for somebody who comes back from saving a card, whose event may be late. */
+function SavedCard({ card, isOn }: { readonly card: string | undefined; readonly isOn: boolean }): ReactNode {
+  if (card === undefined) {
+    return (
+      <Banner tone="neutral" title="Waiting for the card">
+        It appears here as soon as Stripe confirms it, usually within seconds.
+      </Banner>
+    );
+  }
+  return isOn ? null : (
+    <Banner tone="good" title="The card is saved">
+      It is not charged before you turn on automatic top-up.
+    </Banner>
+  );
+}
+
+interface SettingsDialogProps {
+  readonly organization: string;
+  readonly offer: TopUpOffer;
+  readonly settings: AutomaticTopUpView | undefined;
+  readonly onClose: () => void;
+}
+
+function SettingsDialog({ organization, offer, settings, onClose }: SettingsDialogProps): ReactNode {
+  const { leastUsd, mostUsd, presetsUsd } = offer;
+  const [belowUsd, setBelow] = useState<number | undefined>(settings?.belowUsd ?? leastUsd);
+  const [amountUsd, setAmount] = useState<number | undefined>(settings?.amountUsd ?? presetsUsd[0]);
+  const [dailyUsd, setDaily] = useState<number | undefined>(settings?.dailyUsd ?? presetsUsd[0]);
+  const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES, onDone: onClose });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="Automatic top-up"
+      description="The saved card is charged when the balance is below the threshold: within seconds, if it is now."
+      submit="Save"
+      sending={set}
+      onSubmit={() => {
+        if (belowUsd === undefined || amountUsd === undefined || dailyUsd === undefined) return;
+        set.mutate({ params: { organization }, body: { settings: { belowUsd, amountUsd, dailyUsd } } });
+      }}
+    >
+      <Field label="When the balance is below" required>
+        <NumberInput value={belowUsd} onChange={setBelow} min={1} max={MAX_TOP_UP_USD} suffix="USD" />
+      </Field>
+      <Field label="Charge" required error={set.error?.fields?.settings}>
+        <NumberInput value={amountUsd} onChange={setAmount} min={leastUsd} max={mostUsd} suffix="USD" />
+      </Field>
+      <Field label="At most for a day" hint="A day of UTC." required>
+        <NumberInput value={dailyUsd} onChange={setDaily} min={leastUsd} max={MAX_DAILY_TOP_UPS_USD} suffix="USD" />
+      </Field>
+    </FormDialog>
+  );
+}
+
+function RemovalDialog({ organization, onClose }: Pick<SettingsDialogProps, 'organization' | 'onClose'>): ReactNode {
+  const remove = useSend('DELETE /api/organizations/:organization/card', { changes: CHANGES, onDone: onClose });
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title="Remove the saved card?"
+      submit="Remove card"
+      sending={remove}
+      onSubmit={() => remove.mutate({ params: { organization } })}
+    >
+      Automatic top-up ends with it.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { TopUpView } from '../../../contract/top-ups.ts';
+import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
+
+it('says what became of a payment', () => {
+  const wordOf = (state: TopUpView['state'], { automatic = false, returnedNanoUsd = '0' } = {}) =>
+    topUpState({ state, automatic, returnedNanoUsd }).word;
+  expect(wordOf('paid')).toBe('Paid');
+  expect(wordOf('paid', { returnedNanoUsd: '1' })).toBe('Returned');
+  expect(wordOf('expired')).toBe('Not paid');
+  expect(wordOf('open')).toBe('Not paid yet');
+  expect(wordOf('open', { automatic: true })).toBe('In progress');
+});
+
+it('has news for somebody who comes back from paying', () => {
+  expect(topUpNews({ state: 'open' }).title).toBe('Waiting for the payment');
+  expect(topUpNews({ state: 'failed', failure: 'Declined.' }).text).toBe('Declined.');
+  expect(topUpNews({ state: 'expired' }).text).toBe('Nothing was charged.');
+  expect(topUpNews({ state: 'refused', failure: 'Another amount.' }).text).toMatch(/^Another amount\. .*operator/);
+});
+
+it('follows a payment in progress, and an automatic one that is about to begin', () => {
+  const topUp = { id: 'top-1', automatic: false, amountNanoUsd: '1', returnedNanoUsd: '0', createdAtMs: 1 } as const;
+  const automatic = { belowUsd: 5, amountUsd: 10, dailyUsd: 50 };
+  const below = 4_999_999_999n;
+  expect(isMoving({ topUps: [{ ...topUp, state: 'open' }] }, undefined)).toBe(true);
+  expect(isMoving({ topUps: [{ ...topUp, state: 'paid' }] }, below)).toBe(false);
+  expect(isMoving({ topUps: [], automatic }, below)).toBe(true);
+  expect(isMoving({ topUps: [], automatic }, below + 1n)).toBe(false);
+  expect(isMoving({ topUps: [], automatic, stopped: { atMs: 1, reason: 'Declined.' } }, below)).toBe(false);
+});
+
+it('has a new mark when a payment begins, is made or is given back', () => {
+  const states = [
+    { state: 'open', returnedNanoUsd: '0' },
+    { state: 'paid', returnedNanoUsd: '0' },
+    { state: 'paid', returnedNanoUsd: '5' },
+  ] as const;
+  const marks = states.map((one) =>
+    paymentsMark([{ id: 'top-1', automatic: false, amountNanoUsd: '9', createdAtMs: 1, ...one }]),
+  );
+  expect(new Set([paymentsMark([]), ...marks]).size).toBe(4);
+});

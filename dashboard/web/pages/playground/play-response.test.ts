@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { ApiProblem } from '../../api/problem.ts';
+import { eventsIn } from './play.ts';
+import {
+  messagesOf,
+  NO_RESPONSE,
+  type Play,
+  type PlayResponse,
+  responseAfter,
+  responseAtEnd,
+} from './play-response.ts';
+
+const after = (...events: readonly object[]): PlayResponse =>
+  events.flatMap((event) => eventsIn(JSON.stringify(event))).reduce(responseAfter, NO_RESPONSE);
+const done = (response: PlayResponse) => eventsIn('[DONE]').reduce(responseAfter, response);
+const delta = (value: object) => ({ choices: [{ index: 0, delta: value }] });
+const FAILURE = { error: { code: 'upstream_error', message: 'Broken.', metadata: { a: 1 } }, choices: [] };
+
+test('a response has the text, the reasoning and the usage of its events', () => {
+  const response = after(
+    delta({ role: 'assistant', content: '' }),
+    delta({ reasoning_content: 'Hm.' }),
+    delta({ content: 'One ' }),
+    delta({ content: 'two' }),
+    { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, cost: 0.002 } },
+  );
+  expect(response).toEqual({
+    ...{ state: 'streaming', reasoning: 'Hm.', text: 'One two' },
+    usage: { promptTokens: 10, completionTokens: 5, costUsd: 0.002 },
+  });
+  expect(done(response).state).toBe('complete');
+});
+
+test('an error in the stream stays one after the last event, and keeps what came before', () => {
+  const response = done(after(delta({ content: 'One' }), FAILURE));
+  expect(response).toMatchObject({ state: 'failed', text: 'One' });
+  expect(response.failure).toEqual({ code: 'upstream_error', message: 'Broken.', metadata: { a: 1 } });
+});
+
+test('a stream without its last event was cut off, unless the dashboard refused it', () => {
+  expect(responseAtEnd(after(delta({ content: 'One' }))).state).toBe('cut');
+  const problem = new ApiProblem({ problem: 'too_many_requests', message: 'Wait.' });
+  expect(responseAtEnd(NO_RESPONSE, problem)).toMatchObject({ state: 'failed', problem });
+  const complete = done(after(delta({ content: 'One' })));
+  expect(responseAtEnd(complete)).toBe(complete);
+});
+
+test.each([
+  ['no JSON', 'oh no'],
+  ['another value', '[1]'],
+  ['no choices', '{"choices":"none"}'],
+  ['a delta of another type', '{"choices":[{"delta":7}]}'],
+  ['a content of another type', '{"choices":[{"delta":{"content":[1]}}]}'],
+])('an event with %s says nothing', (_, data) => {
+  expect(eventsIn(data)).toEqual([]);
+});
+
+test('the next request has the system message, what was answered, and what is said now', () => {
+  const play = (said: string, text: string): Play => ({
+    ...{ id: 0, model: 'small', said },
+    response: { ...NO_RESPONSE, state: 'complete', text },
+  });
+  const plays = [play('First', 'One'), play('Refused', '')];
+  expect(messagesOf('Be kind.', plays, 'Second')).toEqual([
+    { role: 'system', content: 'Be kind.' },
+    { role: 'user', content: 'First' },
+    { role: 'assistant', content: 'One' },
+    { role: 'user', content: 'Second' },
+  ]);
+  expect(messagesOf('  ', [], '')).toEqual([]);
+});
