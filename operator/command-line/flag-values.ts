@@ -19,7 +19,9 @@ export interface ValueReader {
   budget(flag: string): NanoUsd | null | undefined;
   credit(flag: string): NanoUsd | undefined;
   isOn(flag: string): boolean | undefined;
-  scopes(flag: string): readonly Scope[];
+  /** Reads the flag with `read`, unless it is `none`, which clears. */
+  orNone<T>(flag: string, read: (flag: string) => T): T | null;
+  scopes(flag: string): readonly Scope[] | undefined;
   models(flag: string): readonly string[] | undefined;
   ipRanges(flag: string): readonly string[] | undefined;
   moment(flag: string): number | undefined;
@@ -70,7 +72,8 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
     credit: (flag) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
     isOn: (flag) =>
       read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
-    scopes: (flag) => (read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope)) ?? []).filter(isScope),
+    orNone: (flag, readFlag) => (flags.get(flag) === 'none' ? null : readFlag(flag)),
+    scopes: (flag) => read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope))?.filter(isScope),
     models: (flag) => read(flag, `up to ${MAX_LIST_LENGTH} model ids, separated by commas`, list(isModelId)),
     ipRanges: (flag) =>
       read(

@@ -1,3 +1,5 @@
+import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
+import type { LoadResult } from '../../core/config/load.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath } from '../command-line/database.ts';
 
@@ -16,10 +18,25 @@ export const CHECK_CONFIG: Command = {
       return { kind: 'refused', message: problems.map(formatProblem).join('\n'), json: { ok: false, problems } };
     }
     const { warnings } = loaded;
+    const sections = sectionsOf(await loadConfig(path, env, { secrets: 'dashboard' }));
     return {
       kind: 'done',
-      json: { ok: true, ...(warnings.length > 0 ? { warnings } : {}) },
-      text: [`${path} is valid.`, ...warnings.map((warning) => `warning: ${formatProblem(warning)}`)].join('\n'),
+      json: { ok: true, ...(warnings.length > 0 ? { warnings } : {}), ...(sections.length > 0 ? { sections } : {}) },
+      text: [`${path} is valid.`, ...sections, ...warnings.map((warning) => `warning: ${formatProblem(warning)}`)].join(
+        '\n',
+      ),
     };
   },
 };
+
+/** Sections that the dashboard will use, without secrets; empty where its secrets are missing. */
+function sectionsOf(loaded: LoadResult<DashboardProcessConfig>): readonly string[] {
+  if (!loaded.ok) return [];
+  const { mail, signIn, stripe } = loaded.config;
+  const { oidc } = signIn;
+  return [
+    ...(mail ? [`mail: by ${mail.server.host}:${mail.server.port}, from ${mail.from}`] : []),
+    ...(oidc ? [`sign-in: ${oidc.issuer}${signIn.password ? ', or a password' : ', no passwords'}`] : []),
+    ...(stripe ? [`payments: ${stripe.apiBase.host}, ${stripe.leastUsd} to ${stripe.mostUsd} USD`] : []),
+  ];
+}

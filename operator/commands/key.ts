@@ -1,10 +1,27 @@
+import { countOf } from '../../core/count-of.ts';
+import { MAX_NOTE_CHARACTERS } from '../../core/field-bounds.ts';
+import { keyStateAt } from '../../core/key-state.ts';
 import { formatUsd } from '../../core/money.ts';
-import type { KeySettings } from '../../database/keys/key-records.ts';
+import { present } from '../../core/present.ts';
+import type { AboveOrganization, KeyChange, KeyRecord, KeySettings } from '../../database/keys/key-records.ts';
+import { MOST_REVOKED_AT_ONCE } from '../../database/keys/revoke-keys.ts';
+import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
-import { type CreateKeyOutcome, createKey, keyJson, keyLines, keyState } from '../records/keys.ts';
+import { type CreateKeyOutcome, createKey, keyJson, keyLines, keysCsv } from '../records/keys.ts';
+
+const RESTRICTION_FLAGS: readonly FlagSpec[] = [
+  { name: 'models', value: 'a,b' },
+  { name: 'ips', value: 'CIDR,…' },
+  { name: 'expires', value: 'ISO' },
+  { name: 'rpm', value: 'N' },
+  { name: 'tpm', value: 'N' },
+  { name: 'daily-budget', value: 'USD' },
+  { name: 'monthly-budget', value: 'USD' },
+  { name: 'lifetime-budget', value: 'USD' },
+];
 
 const create: Command = {
   name: 'key create',
@@ -13,13 +30,9 @@ const create: Command = {
   flags: [
     { name: 'org', value: 'ID', required: true },
     { name: 'name', value: 'NAME', required: true },
+    { name: 'note', value: 'TEXT' },
     { name: 'scopes', value: 'chat,usage:read', required: true },
-    { name: 'models', value: 'a,b' },
-    { name: 'ips', value: 'CIDR,…' },
-    { name: 'expires', value: 'ISO' },
-    { name: 'rpm', value: 'N' },
-    { name: 'tpm', value: 'N' },
-    { name: 'daily-budget', value: 'USD' },
+    ...RESTRICTION_FLAGS,
   ],
   async run(call) {
     const organizationId = call.flags.get('org') ?? '';
@@ -38,33 +51,44 @@ const list: Command = {
   name: 'key list',
   summary: "List an organization's keys, oldest first.",
   positionals: [],
-  flags: [{ name: 'org', value: 'ID', required: true }],
+  flags: [{ name: 'org', value: 'ID', required: true }, { name: 'csv' }],
   async run(call) {
     const organizationId = call.flags.get('org') ?? '';
     const problem = idProblem('org', organizationId);
     if (problem) return problem;
     return onDatabase(
       call,
-      () => undefined,
-      async ({ administration }) => {
+      (values) => values.isOn('csv') === true,
+      async ({ administration, pool }, asCsv) => {
         const keys = await administration.keys(organizationId);
         if (!keys) return unknown('org', organizationId);
         const nowMs = Date.now();
-        const rows = keys.map((key) => [key.id, `…${key.last4}`, keyState(key, nowMs), key.scopes.join(','), key.name]);
+        const json = { keys: keys.map((key) => keyJson(key, nowMs)) };
+        if (asCsv) return { kind: 'done', json, text: await keysCsv(pool, organizationId, nowMs) };
+        const rows = keys.map((key) => [
+          key.id,
+          `…${key.last4}`,
+          keyStateAt(key, nowMs),
+          key.scopes.join(','),
+          key.name,
+          key.note ?? '',
+        ]);
         return {
           kind: 'done',
-          json: { keys: keys.map((key) => keyJson(key, nowMs)) },
+          json,
           text:
-            rows.length === 0 ? 'There are no keys.' : table([['ID', 'ENDS IN', 'STATE', 'SCOPES', 'NAME'], ...rows]),
+            rows.length === 0
+              ? 'There are no keys.'
+              : table([['ID', 'ENDS IN', 'STATE', 'SCOPES', 'NAME', 'NOTE'], ...rows]),
         };
       },
     );
   },
 };
 
-const revoke: Command = {
-  name: 'key revoke',
-  summary: 'Revoke a key from the next request on. It cannot be undone.',
+const show: Command = {
+  name: 'key show',
+  summary: 'Show a key without its secret.',
   positionals: ['ID'],
   flags: [],
   async run(call) {
@@ -75,50 +99,143 @@ const revoke: Command = {
       call,
       () => undefined,
       async ({ administration }) => {
-        const key = await administration.revokeKey(id, operatorHere());
-        if (!key) return unknown('key', id);
-        const nowMs = Date.now();
-        return { kind: 'done', json: keyJson(key, nowMs), text: table(keyLines(key, nowMs)) };
+        const key = await administration.key(undefined, id);
+        return key ? shown(key) : unknown('key', id);
       },
     );
   },
 };
 
-export const KEY_COMMANDS: readonly Command[] = [create, list, revoke];
+const update: Command = {
+  name: 'key update',
+  summary: 'Change settings of a key from the next request on; "none" clears all but name and scopes.',
+  positionals: ['ID'],
+  flags: [
+    { name: 'name', value: 'NAME' },
+    { name: 'note', value: 'TEXT' },
+    { name: 'scopes', value: 'chat,usage:read' },
+    ...RESTRICTION_FLAGS,
+  ],
+  async run(call) {
+    const [id = ''] = call.positionals;
+    const problem = idProblem('key', id);
+    if (problem) return problem;
+    return onDatabase(call, readChange, async ({ administration }, change) => {
+      const key = await administration.key(undefined, id);
+      if (!key) return unknown('key', id);
+      const result = await administration.updateKey(key.organizationId, id, change, operatorHere());
+      switch (result.kind) {
+        case 'updated':
+          return shown(result.key);
+        case 'revoked':
+          return refused(`The key ${id} is revoked: create another one.`);
+        case 'above_organization':
+          return tooHigh(result);
+        case 'unknown_key':
+          return unknown('key', id);
+      }
+    });
+  },
+};
+
+const revoke: Command = {
+  name: 'key revoke',
+  summary: 'Revoke keys from the next request on, all of them or none. It cannot be undone.',
+  positionals: ['ID…'],
+  flags: [],
+  async run(call) {
+    const ids = [...new Set(call.positionals)];
+    if (ids.length > MOST_REVOKED_AT_ONCE) return refused(`At most ${MOST_REVOKED_AT_ONCE} keys at once.`);
+    for (const id of ids) {
+      const problem = idProblem('key', id);
+      if (problem) return problem;
+    }
+    return onDatabase(
+      call,
+      () => undefined,
+      async ({ administration }) => {
+        const result = await administration.revokeKeys({ ids }, operatorHere());
+        if (result.kind === 'unknown_key') return unknown('key', result.id);
+        if (result.kind === 'not_allowed') throw new Error('an operator may revoke every key');
+        const [key, ...others] = result.keys;
+        // One key is printed as it always was.
+        if (key && others.length === 0) return shown(key);
+        const nowMs = Date.now();
+        const json = { keys: result.keys.map((one) => keyJson(one, nowMs)) };
+        return { kind: 'done', json, text: `Revoked ${countOf(result.keys.length, 'key')}.` };
+      },
+    );
+  },
+};
+
+export const KEY_COMMANDS: readonly Command[] = [create, list, show, update, revoke];
+
+function shown(key: KeyRecord): Result {
+  const nowMs = Date.now();
+  return { kind: 'done', json: keyJson(key, nowMs), text: table(keyLines(key, nowMs)) };
+}
 
 function readSettings(organizationId: string, values: ValueReader): KeySettings {
+  const note = values.text('note', MAX_NOTE_CHARACTERS);
   const models = values.models('models');
   const ipRanges = values.ipRanges('ips');
   const expiresAtMs = values.moment('expires');
-  const requestsPerMinute = values.count('rpm', 1_000_000_000) ?? undefined;
-  const tokensPerMinute = values.count('tpm', 1_000_000_000_000) ?? undefined;
-  const dailyBudgetNanoUsd = values.budget('daily-budget') ?? undefined;
+  const limits = readLimits(values);
   return {
     organizationId,
     name: values.name('name') ?? '',
-    scopes: values.scopes('scopes'),
+    scopes: values.scopes('scopes') ?? [],
+    ...(note === undefined ? {} : { note }),
     ...(models ? { models } : {}),
     ...(ipRanges ? { ipRanges } : {}),
     ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    limits: {
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-      ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd }),
-    },
+    limits: present({
+      requestsPerMinute: limits.requestsPerMinute ?? undefined,
+      tokensPerMinute: limits.tokensPerMinute ?? undefined,
+      dailyBudgetNanoUsd: limits.dailyBudgetNanoUsd ?? undefined,
+      monthlyBudgetNanoUsd: limits.monthlyBudgetNanoUsd ?? undefined,
+      lifetimeBudgetNanoUsd: limits.lifetimeBudgetNanoUsd ?? undefined,
+    }),
   };
 }
 
+function readChange(values: ValueReader): KeyChange {
+  return present({
+    name: values.name('name'),
+    note: values.orNone('note', (flag) => values.text(flag, MAX_NOTE_CHARACTERS)),
+    scopes: values.scopes('scopes'),
+    models: values.orNone('models', values.models),
+    ipRanges: values.orNone('ips', values.ipRanges),
+    expiresAtMs: values.orNone('expires', values.moment),
+    ...readLimits(values),
+  });
+}
+
+/** `null`: `none`. */
+function readLimits(values: ValueReader) {
+  return {
+    requestsPerMinute: values.count('rpm', 1_000_000_000),
+    tokensPerMinute: values.count('tpm', 1_000_000_000_000),
+    dailyBudgetNanoUsd: values.budget('daily-budget'),
+    monthlyBudgetNanoUsd: values.budget('monthly-budget'),
+    lifetimeBudgetNanoUsd: values.budget('lifetime-budget'),
+  };
+}
+
+/** Only limits that organizations have, too. */
 const LIMIT_FLAG = { requestsPerMinute: 'rpm', tokensPerMinute: 'tpm', dailyBudgetNanoUsd: 'daily-budget' } as const;
+
+function tooHigh({ limit, organizationLimit }: AboveOrganization): Result {
+  const text = typeof organizationLimit === 'bigint' ? `${formatUsd(organizationLimit)} USD` : organizationLimit;
+  return refused(`--${LIMIT_FLAG[limit]} is above the organization's limit of ${text}.`);
+}
 
 function created(outcome: CreateKeyOutcome, organizationId: string): Result {
   switch (outcome.kind) {
     case 'unknown_organization':
       return unknown('org', organizationId);
-    case 'above_organization': {
-      const { limit, organizationLimit } = outcome;
-      const text = typeof organizationLimit === 'bigint' ? `${formatUsd(organizationLimit)} USD` : organizationLimit;
-      return refused(`--${LIMIT_FLAG[limit]} is above the organization's limit of ${text}.`);
-    }
+    case 'above_organization':
+      return tooHigh(outcome);
     case 'created': {
       const { key, secret } = outcome;
       const nowMs = Date.now();

@@ -1,3 +1,4 @@
+import { MAX_NOTE_CHARACTERS } from '../../core/field-bounds.ts';
 import { newId } from '../../core/ids.ts';
 import { formatUsd, usdNumber } from '../../core/money.ts';
 import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
@@ -149,7 +150,7 @@ const credit: Command = {
     if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
     const reference = referenceOf(call);
     const readValues = (values: ValueReader) =>
-      defined({ note: values.text('note', 500), given: values.text('reference', 200) });
+      defined({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', 200) });
     let decided = false;
     const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
       const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };

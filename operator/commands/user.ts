@@ -1,4 +1,7 @@
 import { countOf } from '../../core/count-of.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
+import { removeIdentities } from '../../database/sign-in/identities.ts';
+import { createPasswordLink } from '../../database/sign-in/password-links.ts';
 import { normalizeEmail } from '../../database/users/email-address.ts';
 import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
 import { findUserByEmail, listUsers, type UserRecord } from '../../database/users/user-rows.ts';
@@ -92,7 +95,41 @@ const enable = onUser('user enable', 'Let a disabled user sign in again.', (data
   disableOrEnable(database.pool, email, false),
 );
 
-export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable];
+/** The way in where passwords are off, or the issuer does not respond. */
+const link = onUser(
+  'user sign-in-link',
+  'Make a link that signs in as the user once, within 15 minutes, and show it once.',
+  async ({ pool }, email) => {
+    const user = await findUserByEmail(pool, email);
+    if (!user) return undefined;
+    const { token, tokenHash } = newToken();
+    const made = await createPasswordLink(pool, { userId: user.id, purpose: 'sign_in', tokenHash }, operatorHere());
+    if (made.kind !== 'created') return refused(`${email} is disabled.`);
+    const path = `/link#${token}`;
+    return {
+      kind: 'done',
+      json: { id: user.id, email, path, expires_at: new Date(made.expiresAtMs).toISOString() },
+      text: `${path}\n\nOpen it behind the dashboard's address within 15 minutes: it signs in as ${email}, once.`,
+    };
+  },
+);
+
+const unbind = onUser(
+  'user unbind',
+  'Forget the user of the issuer that a user signs in as, and end all sessions. The next sign-in binds again.',
+  async ({ pool }, email) => {
+    const user = await findUserByEmail(pool, email);
+    if (!user) return undefined;
+    const removed = await removeIdentities(pool, user.id, operatorHere());
+    return {
+      kind: 'done',
+      json: { id: user.id, email, unbound: removed },
+      text: removed === 0 ? `${email} is bound to no issuer.` : `${email} is unbound.`,
+    };
+  },
+);
+
+export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable, link, unbind];
 
 /** `change` returns `undefined` if there is no such user. */
 function onUser(

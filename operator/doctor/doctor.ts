@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
 import type { CheckedConfig } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig, LoadResult } from '../../core/config/load.ts';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
@@ -10,6 +11,7 @@ import type { Result } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { lookAtCertificate } from './certificate.ts';
 import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './check.ts';
+import { lookAtAddress, lookAtIssuer, lookAtMail, lookAtStripe } from './dashboard-sections.ts';
 import { type LookedAt, lookAtDatabase, lookAtLedger } from './database.ts';
 import { lookAtDemo } from './demo.ts';
 import { lookAtDisk } from './disk.ts';
@@ -36,6 +38,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   const { loadConfig } = await import('../../core/config/load.ts');
   const path = configPath(env);
   const loaded = await loadConfig(path, env, { secrets: 'checked' });
+  const ofDashboard = await loadConfig(path, env, { secrets: 'dashboard' });
   const database = lookAtConfiguredDatabase(env);
   // Each check that waits for it reports its failure.
   database.catch(() => undefined);
@@ -59,6 +62,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
         run: async () => lookAtDemo(loaded.ok && loaded.config.demo, await database),
       },
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
+      ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);
     // An operator's own container has a database and nothing else
     // (deploy/compose/least-privilege.yaml).
@@ -98,6 +102,21 @@ function configuredChecks(
     ...[...providers.values()].map((provider) =>
       check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
     ),
+  ];
+}
+
+/** No checks where a secret is missing: the finding about the configuration says it. */
+function dashboardChecks(config: DashboardProcessConfig): readonly Check[] {
+  const {
+    mail,
+    signIn: { oidc },
+    stripe,
+  } = config;
+  return [
+    { name: 'dashboard address', withinMs: WITHIN_MS, run: async () => lookAtAddress(config) },
+    ...(mail ? [{ name: 'mail', withinMs: WITHIN_MS, run: () => lookAtMail(mail) }] : []),
+    ...(oidc ? [{ name: 'sign-in', withinMs: WITHIN_MS, run: () => lookAtIssuer(oidc) }] : []),
+    ...(stripe ? [{ name: 'payments', withinMs: WITHIN_MS, run: () => lookAtStripe(stripe) }] : []),
   ];
 }
 

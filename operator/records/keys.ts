@@ -1,8 +1,13 @@
+import { csvLines } from '../../core/csv-lines.ts';
 import { newKeySecret } from '../../core/key-secret.ts';
-import { usdNumber } from '../../core/money.ts';
+import { keyStateAt } from '../../core/key-state.ts';
+import { type NanoUsd, usdNumber } from '../../core/money.ts';
+import { present } from '../../core/present.ts';
 import type { Administration } from '../../database/administration/administration.ts';
 import type { Actor } from '../../database/audit/audit.ts';
 import type { CreateKeyResult, KeyRecord, KeySettings } from '../../database/keys/key-records.ts';
+import { KEY_CSV_COLUMNS, readKeyTable } from '../../database/keys/key-table.ts';
+import type { Pool } from '../command-line/database.ts';
 import { budgetText, limitText } from './organizations.ts';
 
 export interface CreatedKey {
@@ -24,13 +29,6 @@ export async function createKey(
   return result.kind === 'created' ? { ...result, secret } : result;
 }
 
-export type KeyState = 'usable' | 'expired' | 'revoked';
-
-export function keyState(key: KeyRecord, nowMs: number): KeyState {
-  if (key.revoked) return 'revoked';
-  return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'usable';
-}
-
 /** JSON of a key: absent restrictions are null, amounts are USD. */
 export function keyJson(key: KeyRecord, nowMs: number) {
   const { limits } = key;
@@ -38,14 +36,17 @@ export function keyJson(key: KeyRecord, nowMs: number) {
     id: key.id,
     org_id: key.organizationId,
     name: key.name,
+    note: key.note ?? null,
     last4: key.last4,
-    state: keyState(key, nowMs),
+    state: keyStateAt(key, nowMs),
     scopes: key.scopes,
     models: key.models ?? null,
     ips: key.ipRanges ?? null,
     rpm: limits.requestsPerMinute ?? null,
     tpm: limits.tokensPerMinute ?? null,
-    daily_budget: limits.dailyBudgetNanoUsd === undefined ? null : usdNumber(limits.dailyBudgetNanoUsd),
+    daily_budget: usdOrNull(limits.dailyBudgetNanoUsd),
+    monthly_budget: usdOrNull(limits.monthlyBudgetNanoUsd),
+    lifetime_budget: usdOrNull(limits.lifetimeBudgetNanoUsd),
     expires_at: isoOrNull(key.expiresAtMs),
     revoked_at: isoOrNull(key.revokedAtMs),
     created_at: new Date(key.createdAtMs).toISOString(),
@@ -57,16 +58,33 @@ export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [str
   return [
     ['id', key.id],
     ['name', key.name],
+    ['note', key.note ?? ''],
     ['organization', key.organizationId],
-    ['state', keyState(key, nowMs)],
+    ['state', keyStateAt(key, nowMs)],
     ['scopes', key.scopes.join(', ')],
     ['models', key.models?.join(', ') ?? 'all'],
     ['addresses', key.ipRanges?.join(', ') ?? 'all'],
     ['requests per minute', limitText(key.limits.requestsPerMinute)],
     ['tokens per minute', limitText(key.limits.tokensPerMinute)],
     ['daily budget', budgetText(key.limits.dailyBudgetNanoUsd)],
+    ['monthly budget', budgetText(key.limits.monthlyBudgetNanoUsd)],
+    ['lifetime budget', budgetText(key.limits.lifetimeBudgetNanoUsd)],
     ['expires', isoOrNull(key.expiresAtMs) ?? 'never'],
   ];
+}
+
+function usdOrNull(nanoUsd: NanoUsd | undefined): number | null {
+  return nanoUsd === undefined ? null : usdNumber(nanoUsd);
+}
+
+/** The table that the dashboard exports, newest key first. */
+export async function keysCsv(pool: Pool, organizationId: string, nowMs: number): Promise<string> {
+  const steps = csvLines(KEY_CSV_COLUMNS, (before: string | undefined, limit) =>
+    readKeyTable(pool, { organizationId, ...present({ before }), limit }, nowMs),
+  );
+  let text = '';
+  for await (const lines of steps) text += lines;
+  return text.trimEnd();
 }
 
 function isoOrNull(ms: number | undefined): string | null {

@@ -1,0 +1,75 @@
+import type {
+  DashboardProcessConfig,
+  MailConfig,
+  OidcConfig,
+  StripeConfig,
+} from '../../core/config/dashboard-config.ts';
+import { type Finding, ok, problem, warning } from './check.ts';
+
+/**
+ * Checks of what only the dashboard uses, as it would use it from this machine. No mail is sent,
+ * nobody signs in, and nothing changes at Stripe.
+ */
+
+/** Logs in to the mail server. */
+export async function lookAtMail({ server }: MailConfig): Promise<readonly Finding[]> {
+  const { checkMailServer } = await import('../../dashboard/server/alerts/mail-transport.ts');
+  const where = `${server.host}:${server.port}`;
+  const wrong = await checkMailServer(server);
+  if (wrong === undefined)
+    return [ok('mail', `${where} answers${server.login === undefined ? ', without a login' : ' and takes the login'}`)];
+  return [problem('mail', `${where}: ${wrong}`, 'Check mail.smtp_url, its user and password, and firewalls.')];
+}
+
+/** Reads the metadata of the issuer. */
+export async function lookAtIssuer(oidc: OidcConfig): Promise<readonly Finding[]> {
+  const { checkIssuer } = await import('../../dashboard/server/oidc/issuers.ts');
+  const wrong = await checkIssuer(oidc);
+  if (wrong === undefined) return [ok('sign-in', `${oidc.issuer} describes itself as sign_in.oidc expects`)];
+  const advice = 'sign_in.oidc.issuer must be as the issuer writes it, to the last slash, and be reachable from here.';
+  return [problem('sign-in', `${oidc.issuer}: ${wrong}`, advice)];
+}
+
+const MODES = {
+  live: 'in live mode: cards are charged',
+  test: 'in test mode: no card is charged',
+  unknown: 'in a mode that the key does not name',
+} as const;
+
+/** Asks Stripe for something with the key. */
+export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Finding[]> {
+  const { checkStripe } = await import('../../dashboard/server/payments/account-check.ts');
+  const where = stripe.apiBase.host;
+  const answer = await checkStripe(stripe);
+  switch (answer.kind) {
+    case 'answers':
+      return [ok('payments', `${where} takes the key, ${MODES[answer.mode]}`)];
+    case 'wrong_key':
+      return [problem('payments', `${where} refuses the key`, 'Copy payments.stripe.secret_key again from Stripe.')];
+    case 'not_allowed':
+      return [
+        problem(
+          'payments',
+          `${where}: the key may not read payments`,
+          'Give it the rights in docs/operating.md, "Payments by Stripe".',
+        ),
+      ];
+    case 'away':
+      return [
+        problem('payments', `${where} does not answer`, 'Check payments.stripe.api_base, firewalls and proxies.'),
+      ];
+  }
+}
+
+/** Stripe and the issuer send browsers back, and mails have links. */
+export function lookAtAddress({ dashboard, signIn, stripe, mail }: DashboardProcessConfig): readonly Finding[] {
+  const users = [
+    ...(mail === undefined ? [] : ['mail']),
+    ...(signIn.oidc === undefined ? [] : ['sign_in.oidc']),
+    ...(stripe === undefined ? [] : ['payments']),
+  ];
+  if (users.length === 0) return [];
+  if (dashboard.url !== undefined) return [ok('dashboard address', `dashboard.url is ${dashboard.url}`)];
+  const found = `dashboard.url is not set, and ${users.join(', ')} lead people to the dashboard`;
+  return [warning('dashboard address', found, 'Set dashboard.url to the address that browsers use.')];
+}
