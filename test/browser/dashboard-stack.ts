@@ -4,7 +4,7 @@ import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { createUserWithPassword } from '../../operator/records/users.ts';
 import { BY } from '../harness/operator.ts';
 import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
-import type { TestModel } from '../harness/test-config.ts';
+import type { TestConfig, TestModel } from '../harness/test-config.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { launchChromium } from './chromium.ts';
 
@@ -27,6 +27,7 @@ export async function startDashboardStack(
   postgresSocketDir: string,
   models: Readonly<Record<string, TestModel>>,
   otherProviders: readonly string[] = [],
+  more: Pick<TestConfig, 'mail' | 'webhooks' | 'sign_in' | 'payments'> = {},
 ): Promise<DashboardStack> {
   const provider = await startFakeProvider();
   const stack = await startSupervisedStack({
@@ -34,6 +35,7 @@ export async function startDashboardStack(
     config: {
       providers: Object.fromEntries(['fake', ...otherProviders].map((name) => [name, { base_url: provider.baseUrl }])),
       models,
+      ...more,
     },
   });
   const database = openDatabase(stack.databaseUrl, { info: () => {}, warn: () => {}, error: () => {} });
@@ -115,6 +117,6 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
 }

@@ -22,7 +22,9 @@ const ADDRESSES = [
   '/o/$organization/credits',
   '/o/$poor/credits',
   '/o/$organization/models',
+  '/o/$organization/playground',
   '/o/$organization/members',
+  '/o/$organization/alerts',
   '/o/$organization/audit',
   '/errors',
   '/account',
@@ -32,6 +34,7 @@ const ADDRESSES = [
   '/operator/costs',
   '/operator/mapping',
   '/operator/system',
+  '/operator/alerts',
   '/operator/audit',
   '/no-such-page',
 ];

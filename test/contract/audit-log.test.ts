@@ -173,6 +173,8 @@ const NAME = fc.constantFrom('a', 'b');
 const LIST = (...members: string[]) =>
   fc.option(fc.uniqueArray(fc.constantFrom(...members), { minLength: 1 }), { nil: null });
 const LIMITS = { requestsPerMinute: LIMIT, tokensPerMinute: LIMIT, dailyBudgetNanoUsd: BUDGET };
+/** Amounts, which the audit log has as text. */
+const BUDGETS = new Set(['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd']);
 const ORGANIZATION_CHANGE: fc.Arbitrary<OrganizationChange> = fc.record(
   { name: NAME, allowMultipleCompletions: fc.boolean(), concurrency: fc.integer({ min: 1, max: 2 }), maxTokens: LIMIT },
   { requiredKeys: [] },
@@ -185,6 +187,8 @@ const KEY_CHANGE: fc.Arbitrary<KeyChange> = fc.record(
     ipRanges: LIST('10.0.0.0/8', '::1'),
     expiresAtMs: fc.option(fc.constantFrom(1_900_000_000_123, 1_900_000_000_124), { nil: null }),
     ...LIMITS,
+    monthlyBudgetNanoUsd: BUDGET,
+    lifetimeBudgetNanoUsd: BUDGET,
   },
   { requiredKeys: [] },
 );
@@ -223,13 +227,15 @@ describe('replaying the audit log', () => {
             ...(organization.maxTokens === undefined ? {} : { maxTokens: organization.maxTokens }),
           });
           const { name, scopes, models, ipRanges, expiresAtMs, limits } = key;
-          const { dailyBudgetNanoUsd: budget, ...others } = limits;
+          const amounts = Object.entries(limits).map(([limit, value]) => [
+            limit,
+            BUDGETS.has(limit) ? `${value}` : value,
+          ]);
           expect(replay(log, id)).toEqual({
-            ...{ name, scopes: ordered(scopes), ...others },
+            ...{ name, scopes: ordered(scopes), ...Object.fromEntries(amounts) },
             ...(models ? { models: ordered(models) } : {}),
             ...(ipRanges ? { ipRanges: ordered(ipRanges) } : {}),
             ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-            ...(budget === undefined ? {} : { dailyBudgetNanoUsd: String(budget) }),
           });
           for (const { action, changes } of log) {
             if (action.endsWith('.updated')) expect(changes).not.toEqual({});

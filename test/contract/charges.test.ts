@@ -134,8 +134,9 @@ describe('charge_generations()', () => {
     [{ organization_id: `org-${'0'.repeat(26)}` }, '23503'],
     [{ key_id: `key-${'0'.repeat(26)}` }, '23503'],
     [{ key_id: null }, '23503'],
-  ])('refuses %j, and its neighbour in the batch with it', async (changes, code) => {
+  ])('refuses %j alone, and its neighbour in a batch with it', async (changes, code) => {
     const before = await balance();
+    await expect(charge(chargeOf(changes))).rejects.toMatchObject({ code });
     await expect(charge(chargeOf({}), chargeOf(changes))).rejects.toMatchObject({ code });
     expect(await balance()).toBe(before);
   });

@@ -28,7 +28,7 @@ describe('changes of keys', () => {
     if (created.kind !== 'created') throw new Error(created.kind);
     return { ...identity, organizationId, key: created.key };
   }
-  const newIdentity = (): KeyReplacement => ({
+  const newIdentity = (): Omit<KeyReplacement, 'expiresAtMs'> => ({
     id: newId('key', Date.now()),
     hash: randomBytes(32),
     last4: randomBytes(2).toString('hex'),
@@ -41,14 +41,19 @@ describe('changes of keys', () => {
       const { id, hash, organizationId, key } = await addKey({ models: ['m-1'], limits: { tokensPerMinute: 5 } });
       const change = {
         name: 'Production',
+        note: 'Ask Bo',
         scopes: ['chat', 'usage:read'] as const,
         ipRanges: ['10.0.0.0/8'],
         expiresAtMs: 4_000_000_000_123,
         requestsPerMinute: 60,
         dailyBudgetNanoUsd: 1n,
+        monthlyBudgetNanoUsd: 20n,
+        lifetimeBudgetNanoUsd: 300n,
       };
-      const { requestsPerMinute, dailyBudgetNanoUsd, ...settings } = change;
-      const limits = { tokensPerMinute: 5, requestsPerMinute, dailyBudgetNanoUsd };
+      const { requestsPerMinute, dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd, ...settings } =
+        change;
+      const budgets = { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd };
+      const limits = { tokensPerMinute: 5, requestsPerMinute, ...budgets };
       expect(await administration.updateKey(organizationId, id, change, BY)).toEqual({
         kind: 'updated',
         key: { ...key, ...settings, limits },
@@ -63,8 +68,9 @@ describe('changes of keys', () => {
         limits,
       });
       const clear = {
-        ...{ models: null, ipRanges: null, expiresAtMs: null },
+        ...{ note: null, models: null, ipRanges: null, expiresAtMs: null },
         ...{ requestsPerMinute: null, tokensPerMinute: null, dailyBudgetNanoUsd: null },
+        ...{ monthlyBudgetNanoUsd: null, lifetimeBudgetNanoUsd: null },
       };
       const { models: _, ...rest } = key;
       const cleared = { ...rest, name: 'Production', scopes: change.scopes, limits: {} };
@@ -156,7 +162,7 @@ describe('changes of keys', () => {
     it('makes a key with the same settings and revokes the old one now', async () => {
       const { administration, events } = database;
       const settings = { scopes: ['usage:read'] as const, models: ['m'], ipRanges: ['::1'], expiresAtMs: 4e12 };
-      const old = await addKey({ ...settings, limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
+      const old = await addKey({ ...settings, note: 'Kept', limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
       const replacement = newIdentity();
       const by = { ...ADA, userId: `usr-${'1'.repeat(26)}` };
       const result = await administration.replaceKey(old.organizationId, old.id, replacement, by);
@@ -237,6 +243,16 @@ describe('changes of keys', () => {
         ]);
         if (replaced.kind !== 'replaced') throw new Error(replaced.kind);
         expect(replaced.key.scopes).toEqual(updated.kind === 'updated' ? ['usage:read'] : ['chat']);
+      }
+    });
+
+    it('gives the new key the expiry that is named, and the old one keeps its own', async () => {
+      const { administration } = database;
+      for (const expiresAtMs of [4_100_000_000_000, null]) {
+        const { id, organizationId } = await addKey({ expiresAtMs: 4e12 });
+        const result = await administration.replaceKey(organizationId, id, { ...newIdentity(), expiresAtMs }, BY);
+        if (result.kind !== 'replaced') throw new Error(result.kind);
+        expect([result.key.expiresAtMs ?? null, result.old.expiresAtMs]).toEqual([expiresAtMs, 4e12]);
       }
     });
 

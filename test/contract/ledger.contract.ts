@@ -11,7 +11,7 @@ import { usageOf } from './usage-of.ts';
 /** A ledger, and what the gateway and its operators do around it. */
 export interface LedgerUnderTest {
   readonly ledger: Ledger;
-  /** A new organization with one key. */
+  /** A new organization with one key, which has a monthly and a lifetime budget. */
   addCustomer(creditNanoUsd: NanoUsd): Promise<Customer>;
   credit(organizationId: string, amountNanoUsd: NanoUsd): Promise<void>;
   /** The read that authenticates a request. */
@@ -33,7 +33,8 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       const settlement = settlementOf(customer, { costNanoUsd: 300n });
       const first = await on.ledger.settle(settlement);
       expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
-      expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n });
+      const longer = { monthSpentNanoUsd: 300n, lifetimeSpentNanoUsd: 300n };
+      expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n, ...longer });
       expect(await on.ledger.settle({ ...settlement, costNanoUsd: 999n })).toEqual(first);
       await on.ledger.settle(settlementOf(customer, { costNanoUsd: 100n }));
       const later = await on.ledger.settle(settlement);
@@ -52,13 +53,15 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(after.ledgerEpoch).toBe(before.ledgerEpoch);
     });
 
-    it('keeps the spend of each day and of each organization apart', async () => {
+    it('keeps the spend of each day, of each month and of each organization apart', async () => {
       const [one, other] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       await on.ledger.settle(settlementOf(one, { costNanoUsd: 7n, day: DAY - 1 }));
       await on.ledger.settle(settlementOf(one, { costNanoUsd: 50n }));
       const late = await on.ledger.settle(settlementOf(one, { costNanoUsd: 3n, day: DAY - 1 }));
       expect(late.organization).toMatchObject({ balanceNanoUsd: 940n, day: DAY - 1, spentNanoUsd: 10n });
       expect((await on.read(one, DAY)).key.spentNanoUsd).toBe(50n);
+      await on.ledger.settle(settlementOf(one, { costNanoUsd: 100n, day: DAY - 31 }));
+      expect((await on.read(one, DAY)).key).toMatchObject({ monthSpentNanoUsd: 60n, lifetimeSpentNanoUsd: 160n });
       expect((await on.read(other, DAY)).organization).toMatchObject({ balanceNanoUsd: 1_000n, spentNanoUsd: 0n });
     });
 

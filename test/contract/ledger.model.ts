@@ -1,3 +1,4 @@
+import { firstOfMonth } from '../../core/clock.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 
 /**
@@ -26,11 +27,13 @@ export function createLedgerModel(openingNanoUsd: bigint) {
       const all = of(organizationId);
       const ofDay = all.filter((entry) => entry.day === day);
       const sequence = all.length;
-      const ofKey = ofDay.filter((entry) => entry.keyId === keyId);
+      const ofKey = all.filter((entry) => entry.keyId === keyId);
+      const inMonth = ofKey.filter((entry) => firstOfMonth(entry.day ?? 0) === firstOfMonth(day));
+      const longer = { monthSpentNanoUsd: -sum(inMonth), lifetimeSpentNanoUsd: -sum(ofKey) };
       return {
         ledgerEpoch: 'epoch',
         organization: { sequence, balanceNanoUsd: sum(all), day, spentNanoUsd: -sum(ofDay) },
-        key: { sequence, day, spentNanoUsd: -sum(ofKey) },
+        key: { sequence, day, spentNanoUsd: -sum(ofKey.filter((entry) => entry.day === day)), ...longer },
       };
     },
   };

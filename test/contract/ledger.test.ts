@@ -8,7 +8,12 @@ ledgerContract('PostgreSQL', async (): Promise<LedgerUnderTest> => {
   const store = await openStore(await createDatabase());
   return {
     ledger: store.ledger,
-    addCustomer: (creditNanoUsd) => addCustomer(store, creditNanoUsd),
+    async addCustomer(creditNanoUsd) {
+      const customer = await addCustomer(store, creditNanoUsd);
+      const budgets = { monthlyBudgetNanoUsd: 1n, lifetimeBudgetNanoUsd: 1n };
+      await store.administration.updateKey(customer.organizationId, customer.keyId, budgets, BY);
+      return customer;
+    },
     credit: async (organizationId, amountNanoUsd) => {
       await store.administration.credit(organizationId, { amountNanoUsd }, BY);
     },

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
+import { changeAlertSettings, findAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
 import { findMember, membersOf } from '../../database/members/member-rows.ts';
 import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
 import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
@@ -43,6 +44,22 @@ describe('memberships', () => {
       { ...row, action: 'user.role_changed', changes: { role: ['member', 'owner'] } },
       { ...row, action: 'user.removed', changes: { role: ['owner', null] } },
     ]);
+  });
+
+  it('end with the alerts that went to the member', async () => {
+    const { pool, addOrganization, addUser, events } = database;
+    const [organizationId, other] = [await addOrganization(), await addOrganization()];
+    const [ana, ben] = [await addUser({ owner: organizationId }), await addUser({ owner: organizationId })];
+    const emails = ['team@example.com', ana.email, ben.email];
+    for (const id of [organizationId, other])
+      await changeAlertSettings(pool, id, () => ({ ...NEW_ALERTS, keyExpiry: true, emails }), BY);
+    await removeMember(pool, organizationId, ana.id, 'must_stay', ADA);
+    const left = ['team@example.com', ben.email];
+    expect(await findAlertSettings(pool, organizationId)).toEqual({ ...NEW_ALERTS, keyExpiry: true, emails: left });
+    expect((await findAlertSettings(pool, other)).emails).toEqual(emails);
+    expect((await events(organizationId)).at(-1)).toMatchObject({
+      ...{ action: 'alerts.updated', actor: ADA.actor, changes: { emails: { added: [], removed: [ana.email] } } },
+    });
   });
 
   it('tell how many keys of a member work, which are revoked with it or handed to an owner', async () => {

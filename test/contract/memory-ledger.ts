@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { UtcDay } from '../../core/clock.ts';
+import { firstOfMonth, type UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '../../database/ledger/ledger.ts';
@@ -13,7 +13,7 @@ interface Entry {
 /**
  * A ledger for ten thousand histories: PostgreSQL takes milliseconds where this takes microseconds.
  * It is held to the same contract (ledger.contract.ts), and can be restored to an earlier state as
- * no database of a test can be in passing.
+ * no database of a test can be in passing. All keys have monthly and lifetime budgets.
  */
 export interface MemoryLedger extends Ledger {
   addKey(organizationId: string, keyId: string): void;
@@ -48,12 +48,16 @@ export function createMemoryLedger(): MemoryLedger {
 
   function read(organizationId: string, keyId: string, day: UtcDay): AccountSnapshot {
     const all = entriesOf(organizationId);
-    const ofDay = chargesOf(organizationId).filter((settlement) => settlement.day === day);
+    const charged = chargesOf(organizationId);
+    const ofDay = charged.filter((settlement) => settlement.day === day);
+    const lifetime = charged.filter(ofKey(keyId));
+    const month = lifetime.filter((settlement) => firstOfMonth(settlement.day) === firstOfMonth(day));
+    const longer = { monthSpentNanoUsd: sum(month, costOf), lifetimeSpentNanoUsd: sum(lifetime, costOf) };
     const sequence = all.length;
     return {
       ledgerEpoch: epoch,
       organization: { sequence, balanceNanoUsd: sum(all, amountOf), day, spentNanoUsd: sum(ofDay, costOf) },
-      key: { sequence, day, spentNanoUsd: sum(ofDay.filter(ofKey(keyId)), costOf) },
+      key: { sequence, day, spentNanoUsd: sum(ofDay.filter(ofKey(keyId)), costOf), ...longer },
     };
   }
 

@@ -5,11 +5,9 @@ import { verifyPassword } from '../../dashboard/server/sign-in/password.ts';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '../../database/sign-in/sessions.ts';
 import { findCredentials } from '../../database/users/users.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
 import { addKey, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
-
-type Json = Record<string, unknown>;
+import { type Json, operatorCommands } from './operator-commands.ts';
 
 describe('users on the operator command line', () => {
   let database: AuditedDatabase;
@@ -18,17 +16,7 @@ describe('users on the operator command line', () => {
   });
   afterAll(() => database.close());
 
-  const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: database.url });
-  async function done(...args: string[]): Promise<Json> {
-    const result = await run(...args);
-    if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
-    return result.json as Json;
-  }
-  async function refusal(kind: 'refused' | 'usage', ...args: string[]): Promise<string> {
-    const result = await run(...args);
-    if (result.kind !== kind) throw new Error(`${args.join(' ')}: ${result.kind} instead of ${kind}`);
-    return result.message;
-  }
+  const { run, done, refusal } = operatorCommands(() => database.url);
   async function opens(email: string, password: unknown): Promise<boolean | 'busy'> {
     const credentials = await findCredentials(database.pool, email);
     return verifyPassword(String(password), credentials?.passwordHash);
@@ -132,6 +120,32 @@ describe('users on the operator command line', () => {
       expect(await refusal('refused', 'user', command, 'nobody@example.com')).toContain('"nobody@example.com"');
       expect(await refusal('refused', 'user', command, 'nobody')).toContain('"nobody"');
     }
+  });
+
+  it('sign in by a link, which the command shows and nothing stores', async () => {
+    await done('user', 'create', '--email', 'way@example.com', '--operator');
+    const made = await done('user', 'sign-in-link', 'way@example.com');
+    expect(made).toMatchObject({ email: 'way@example.com', path: expect.stringMatching(/^\/link#[\w-]{43}$/) });
+    expect(Date.parse(String(made.expires_at)) - Date.now()).toBeLessThan(16 * 60_000);
+    expect((await database.events(String(made.id))).at(-1)).toMatchObject({ action: 'user.sign_in_link' });
+    expect(await refusal('refused', 'user', 'sign-in-link', 'nobody@example.com')).toContain('There is no user');
+  });
+
+  it('are unbound from a user of the issuer, who is then no operator by claim', async () => {
+    const { id } = await done('user', 'create', '--email', 'bound@example.com');
+    await sql(
+      database.url,
+      `insert into user_identities (issuer, subject, user_id) values ('https://i.example', 's', '${id}')`,
+    );
+    await sql(
+      database.url,
+      `update users set is_operator = true, operator_by_claim = true, password_hash = null where id = '${id}'`,
+    );
+    expect(await listed('bound@example.com')).toMatchObject({ state: 'active', operator: true });
+    expect(await done('user', 'unbind', 'bound@example.com')).toEqual({ id, email: 'bound@example.com', unbound: 1 });
+    expect(await listed('bound@example.com')).toMatchObject({ state: 'invited', operator: false });
+    expect((await database.events(String(id))).at(-1)).toMatchObject({ action: 'user.identity_removed' });
+    expect(await done('user', 'unbind', 'bound@example.com')).toMatchObject({ unbound: 0 });
   });
 
   it.each([

@@ -1,35 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { createDatabase, createEmptyDatabase, DAY, openStore, sql } from '../harness/database.ts';
-
-type Json = Record<string, unknown>;
+import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
+import { type Json, operatorCommands } from './operator-commands.ts';
 
 describe('the operator command line', () => {
   let url = '';
-  let store: Postgres;
   beforeAll(async () => {
     url = await createDatabase();
-    store = await openStore(url);
+    await (await openStore(url)).close();
   });
-  afterAll(() => store.close());
 
-  const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
-  async function done(...args: string[]): Promise<Json> {
-    const result = await run(...args);
-    if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
-    return result.json as Json;
-  }
-  async function refusal(kind: 'refused' | 'usage', ...args: string[]): Promise<string> {
-    const result = await run(...args);
-    if (result.kind !== kind) throw new Error(`${args.join(' ')}: ${result.kind} instead of ${kind}`);
-    return result.message;
-  }
+  const { done, refusal } = operatorCommands(() => url);
   const newOrganization = async (...flags: string[]) =>
     String((await done('org', 'create', '--name', 'Acme', ...flags)).id);
 
@@ -105,40 +90,6 @@ describe('the operator command line', () => {
       },
     ]);
     expect(await done('ledger', 'verify')).toMatchObject({ ok: true, differences: [] });
-  });
-
-  it('makes a key that authenticates, shows it once, and stores its hash only', async () => {
-    const org = await newOrganization('--rpm', '100');
-    const flags =
-      '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2027-01-31 --rpm 100 --daily-budget 1';
-    const created = await done('key', 'create', '--org', org, '--name', 'CI', ...flags.split(' '));
-    expect(created).toEqual({
-      id: expect.stringMatching(/^key-[0-9A-Z]{26}$/),
-      key: expect.stringMatching(/^sk-gw-[A-Za-z0-9_-]{43}$/),
-      ...{
-        org_id: org,
-        name: 'CI',
-        last4: String(created.key).slice(-4),
-        state: 'usable',
-        scopes: ['chat', 'usage:read'],
-      },
-      ...{ models: ['a', 'b'], ips: ['10.0.0.0/8'], rpm: 100, tpm: null, daily_budget: 1 },
-      ...{ expires_at: '2027-01-31T00:00:00.000Z', revoked_at: null, created_at: expect.any(String) },
-    });
-    const hash = createHash('sha256').update(String(created.key)).digest();
-    expect((await store.keys.findByHash(hash, DAY))?.key.id).toBe(created.id);
-    const { key, ...shown } = created;
-    expect(await done('key', 'list', '--org', org)).toEqual({ keys: [shown] });
-    const [{ dump } = { dump: '' }] = await sql<{ dump: string }>(
-      url,
-      "select string_agg(keys::text, '') as dump from keys",
-    );
-    expect(dump).not.toContain(String(key).slice(6));
-    expect(await done('key', 'revoke', String(created.id))).toMatchObject({
-      state: 'revoked',
-      revoked_at: expect.any(String),
-    });
-    expect((await store.keys.findByHash(hash, DAY))?.key.revokedAtMs).toBeDefined();
   });
 
   it('suspends and resumes from the next read on', async () => {

@@ -184,10 +184,18 @@ describe('recovery', () => {
     expect(attempts[0]?.loss).toEqual({ reason: 'taken_over', amountNanoUsd: 50_000n });
   });
 
-  it('lets one that the ledger refuses not keep the others waiting', async () => {
+  it('records the attempt of one that the ledger refuses, and charges the others', async () => {
     const [refused, one] = [left({ keyId: newId('key', Date.now()) }), left()];
     await settle([refused, one]);
     expect(await spent()).toBe(50_000n);
+    const { generationId, organizationId, keyId } = refused;
+    expect(attempts).toEqual([
+      {
+        ...{ generationId, organizationId, keyId, model: 'm', upstreamId: 'up-1', ...refused.asked },
+        ...{ result: 'ok', reason: 'not_charged' },
+        tokens: { usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 }, source: 'counted' },
+      },
+    ]);
     const letters = await sql(
       url,
       `select delivered from dead_letters where generation_id = '${refused.generationId}'`,

@@ -51,7 +51,7 @@ describe('sessions', () => {
         { organizationId: second, name: 'Acme', role: 'member', suspended: false },
         { organizationId: first, name: 'Zeta', role: 'owner', suspended: true },
       ],
-      ...{ invitations: [], passwordAgeMs: expect.any(Number), passwordHandedOut: false },
+      ...{ invitations: [], passwordAgeMs: expect.any(Number), passwordHandedOut: false, beganBy: 'password' },
     });
     expect((await findUser(pool, user.id))?.lastSignedInAtMs).toBe(found?.session.createdAtMs);
     expect(await findSession(pool, newToken().tokenHash)).toBeUndefined();
@@ -118,9 +118,9 @@ describe('sessions', () => {
     await signIn(other.id);
     const ids = async () => (await sessionsOf(pool, user.id)).map(({ id }) => id);
     expect(await ids()).toEqual([a, b]);
-    expect(await deleteSession(pool, other, a, '::1')).toBe(false);
-    expect(await deleteSession(pool, user, b, '::1')).toBe(true);
-    expect(await deleteSession(pool, user, b, '::1')).toBe(false);
+    expect(await deleteSession(pool, other, a, '::1')).toBeUndefined();
+    expect(await deleteSession(pool, user, b, '::1')).toEqual({});
+    expect(await deleteSession(pool, user, b, '::1')).toBeUndefined();
     expect(await ids()).toEqual([a]);
     expect(await sessions[1]?.find()).toBeUndefined();
     expect((await events(user.id)).slice(1).map(({ action, address }) => [action, address])).toEqual([

@@ -43,6 +43,10 @@ const PAGE_ROUTES = {
     input: { current: 'wrong', next: 'a long new password' },
     answer: 'wrong_password',
   },
+  'GET /api/sign-in': { access: 'anyone' },
+  'POST /api/oidc/authorization': { access: 'anyone', answer: 'not_found' },
+  'POST /api/oidc/session': { access: 'anyone', input: { query: 'code=x&state=y' }, answer: 'not_found' },
+  'POST /api/sign-in-links/use': { access: 'anyone', input: { token: 'x' }, answer: 'link_used_or_expired' },
   'GET /api/devices': { access: 'user' },
   'DELETE /api/devices/:device': { access: 'user' },
 
@@ -58,6 +62,11 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization/keys/:key': { access: 'member' },
   'PATCH /api/organizations/:organization/keys/:key': { access: 'member', input: { name: 'renamed' } },
   'POST /api/organizations/:organization/keys/:key/revocation': { access: 'member' },
+  'POST /api/organizations/:organization/keys/revocation': {
+    access: 'member',
+    input: { keys: [`key-${'0'.repeat(26)}`] },
+    answer: 'not_found',
+  },
   'POST /api/organizations/:organization/keys/:key/replacement': {
     access: 'member',
     input: { revokeOldAfterHours: 1 },
@@ -73,6 +82,13 @@ const PAGE_ROUTES = {
   },
   'GET /api/organizations/:organization/models': { access: 'member' },
 
+  'GET /api/organizations/:organization/top-ups': { access: 'owner' },
+  'POST /api/organizations/:organization/top-ups': { access: 'owner', input: { amountUsd: 10 } },
+  'POST /api/organizations/:organization/top-ups/:topUp/check': { access: 'owner' },
+  'POST /api/organizations/:organization/card': { access: 'owner' },
+  'DELETE /api/organizations/:organization/card': { access: 'owner' },
+  'PUT /api/organizations/:organization/automatic-top-up': { access: 'owner' },
+
   'GET /api/organizations/:organization/members': { access: 'owner' },
   'POST /api/organizations/:organization/members': {
     access: 'owner',
@@ -84,6 +100,16 @@ const PAGE_ROUTES = {
   'POST /api/organizations/:organization/members/:user/invitation': { access: 'owner', tells: 'link' },
   'GET /api/organizations/:organization/audit': { access: 'owner' },
 
+  'GET /api/organizations/:organization/alerts': { access: 'owner' },
+  'PUT /api/organizations/:organization/alerts': {
+    access: 'owner',
+    input: { keyBudgets: true, keyExpiry: true, topUps: true, emails: ['alerts@example.com'] },
+  },
+  'POST /api/organizations/:organization/alerts/secret': { access: 'owner', answer: 'conflict' },
+  'POST /api/organizations/:organization/alerts/test': { access: 'owner' },
+
+  'GET /api/alerts': { access: 'operator' },
+  'POST /api/alerts/test': { access: 'operator' },
   'GET /api/organizations': { access: 'operator' },
   'POST /api/organizations': { access: 'operator', input: { name: 'New' } },
   'PATCH /api/organizations/:organization': { access: 'operator', input: { name: 'Renamed' } },
@@ -108,12 +134,20 @@ const PAGE_ROUTES = {
 const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   [`GET ${ORGANIZATION}/requests.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
+  [`GET ${ORGANIZATION}/keys.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/usage.csv`]: { access: 'member', input: { from: '2026-11-01', to: '2026-11-30', by: 'day' } },
   'GET /api/costs.csv': { access: 'operator', input: COSTS },
+};
+
+const PLAY = { model: 'small', messages: [{ role: 'user', content: 'Hello' }], maxTokens: 10 };
+
+const RELAYS: Readonly<Record<string, Decision>> = {
+  [`POST ${ORGANIZATION}/playground`]: { access: 'member', input: PLAY },
 };
 
 /** Every route there is, by method and path. */
 export const DECISIONS: ReadonlyMap<string, Decision> = new Map<string, Decision>([
   ...Object.entries<Decision>(PAGE_ROUTES),
   ...Object.entries(CSV_ROUTES),
+  ...Object.entries(RELAYS),
 ]);

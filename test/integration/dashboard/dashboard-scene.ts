@@ -2,9 +2,12 @@ import { hash } from 'node:crypto';
 import { newId } from '../../../core/ids.ts';
 import { newKeySecret } from '../../../core/key-secret.ts';
 import type { Route } from '../../../dashboard/server/http/route.ts';
+import { createTopUp } from '../../../database/payments/top-ups.ts';
 import type { Role } from '../../../database/schema/roles.ts';
 import { sessionsOf } from '../../../database/sign-in/sessions.ts';
 import { sql } from '../../harness/database.ts';
+import { startScriptedStripe } from '../../stripe/scripted-stripe.ts';
+import { startApi } from './api-stand-in.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 import type { Decision } from './dashboard-routes.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
@@ -39,7 +42,8 @@ export interface Scene {
 }
 
 export async function openScene(role?: Role): Promise<Scene> {
-  const dashboard = await startDashboard({}, role);
+  const [api, stripe] = await Promise.all([startApi(), startScriptedStripe()]);
+  const dashboard = await startDashboard({ playgroundUrl: api.url, stripe: stripe.config }, role);
   const organizationId = await dashboard.addOrganization('First');
   const otherId = await dashboard.addOrganization('Other');
   const users = {
@@ -69,10 +73,17 @@ export async function openScene(role?: Role): Promise<Scene> {
     return id;
   }
 
+  async function addTopUp(): Promise<string> {
+    const id = newId('top', Date.now());
+    await createTopUp(dashboard.database, { id, organizationId, amountCents: 1000n, createdBy: users.owner.email });
+    return id;
+  }
+
   const make: Readonly<Record<string, (actor: Actor) => Promise<string>>> = {
     organization: async () => organizationId,
     key: addKey,
     request: addRequest,
+    topUp: addTopUp,
     user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
     // An invited person is no user yet.
     member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
@@ -96,7 +107,10 @@ export async function openScene(role?: Role): Promise<Scene> {
       const values = await Promise.all(made.map((name) => make[name]?.(actor)));
       return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']));
     },
-    close: () => dashboard.close(),
+    close: async () => {
+      await dashboard.close();
+      await Promise.all([api.close(), stripe.close()]);
+    },
   };
 }
 

@@ -4,6 +4,8 @@ import { createApp } from '../../../dashboard/server/app.ts';
 import type { Settings } from '../../../dashboard/server/http/settings.ts';
 import { watchProxies } from '../../../dashboard/server/http/untrusted-proxies.ts';
 import { listenOn } from '../../../dashboard/server/listen.ts';
+import { createIssuers } from '../../../dashboard/server/oidc/issuers.ts';
+import { Playground } from '../../../dashboard/server/playground/playground.ts';
 import { ROUTES } from '../../../dashboard/server/routes.ts';
 import { newToken } from '../../../dashboard/server/sign-in/session-token.ts';
 import { DashboardTurns } from '../../../dashboard/server/turns/dashboard-turns.ts';
@@ -63,7 +65,9 @@ const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
   trustedProxies: [],
+  privateNetworks: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
+  signIn: { password: true },
 };
 
 /** One browser of a test changes more within a minute than a person does. */
@@ -88,8 +92,9 @@ export async function startDashboard(
   const untrustedProxies = watchProxies(log, nowMs, (address) => recordProxy(database, address));
   const turns = new DashboardTurns();
   const deps = {
-    ...{ database, entry, administration, turns, changeLimits },
-    ...{ settings: () => settings, nowMs, untrustedProxies },
+    ...{ log, database, entry, administration, turns, changeLimits },
+    ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, nowMs) },
+    playground: new Playground(),
     compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [] }),
   };
   const files = { find: () => undefined, page: undefined };

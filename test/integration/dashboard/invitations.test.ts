@@ -46,7 +46,7 @@ describe('invitations', () => {
     by.send<LinkView>('POST', `${path(of)}/${id}/invitation`);
   const members = async (of: 'a' | 'b') =>
     (await owners[of].get<{ members: MemberView[] }>(path(of))).body.members.map(({ email }) => email);
-  const tokenOf = ({ url }: LinkView) => url.split('#')[1] ?? '';
+  const tokenOf = ({ url = '' }: LinkView) => url.split('#')[1] ?? '';
   const use = ({ body }: Reply<{ link: LinkView }>, password = PASSWORD, browser = dashboard.browser()) =>
     browser.send<SessionView>('POST', '/api/password-links/use', { token: tokenOf(body.link), password });
   const inspect = ({ body }: Reply<{ link: LinkView }>) =>

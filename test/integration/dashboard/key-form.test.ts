@@ -70,6 +70,13 @@ describe('what is written into the form of a key', () => {
     ['dailyBudgetNanoUsd', String(MAX_AMOUNT_NANO_USD + 1n)],
     ['dailyBudgetNanoUsd', '9'.repeat(60_000)],
     ['dailyBudgetNanoUsd', 5],
+    ['note', ''],
+    ['note', 'a\nb'],
+    ['note', 'a\u202eb'],
+    ['note', 'x'.repeat(501), 'At most 500 characters.'],
+    ['monthlyBudgetNanoUsd', '-1'],
+    ['monthlyBudgetNanoUsd', null],
+    ['lifetimeBudgetNanoUsd', String(MAX_AMOUNT_NANO_USD + 1n)],
   ])('refuses %s %j and says so beside the field', async (field, value, message) => {
     const { status, body } = await create({ ...SIMPLE, [field]: value });
     expect([status, body.problem]).toEqual([400, 'invalid']);

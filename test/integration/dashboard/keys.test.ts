@@ -47,6 +47,7 @@ describe('creating a key', () => {
     const expiresAtMs = Date.now() + DAY_MS;
     const wanted = {
       name: 'Backend',
+      note: '<b>Ask Bo</b>',
       scopes: ['chat', 'usage:read'],
       models: ['gpt-5-mini', 'other'],
       ipRanges: ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'],
@@ -54,6 +55,8 @@ describe('creating a key', () => {
       requestsPerMinute: 100,
       tokensPerMinute: 50_000,
       dailyBudgetNanoUsd: '2500000000',
+      monthlyBudgetNanoUsd: '30000000000',
+      lifetimeBudgetNanoUsd: '100000000000',
     };
     const { body } = await create(owner, { ...wanted, name: '  Backend ' });
     const { key, secret } = body;
@@ -61,6 +64,7 @@ describe('creating a key', () => {
     const view = {
       ...{ ...wanted, id: expect.stringMatching(/^key-/), last4: secret.slice(-4), state: 'usable' },
       ...{ createdAtMs: expect.any(Number), createdBy: ownerEmail, spentTodayNanoUsd: '0', mine: true },
+      ...{ spentThisMonthNanoUsd: '0', spentInLifetimeNanoUsd: '0' },
     };
     expect(key).toEqual(view);
     expect(await show(key.id)).toEqual(key);
@@ -94,14 +98,15 @@ describe('creating a key', () => {
 describe('editing a key', () => {
   it('changes what is said, clears what is null and keeps the rest', async () => {
     const { id } = await created(owner, { ...SIMPLE, models: ['a'], ipRanges: ['10.0.0.1'], requestsPerMinute: 5 });
-    const change = { name: 'Renamed', models: null, tokensPerMinute: 10, dailyBudgetNanoUsd: '1' };
+    const more = { note: 'Ask Bo', dailyBudgetNanoUsd: '1', monthlyBudgetNanoUsd: '2', lifetimeBudgetNanoUsd: '0' };
+    const change = { name: 'Renamed', models: null, tokensPerMinute: 10, ...more };
     const { body } = await edit(owner, id, change);
     expect(body).toMatchObject({ name: 'Renamed', ipRanges: ['10.0.0.1'], requestsPerMinute: 5, tokensPerMinute: 10 });
-    expect(body.dailyBudgetNanoUsd).toBe('1');
+    expect(body).toMatchObject(more);
     expect(body).not.toHaveProperty('models');
-    const cleared = await edit(owner, id, { tokensPerMinute: null, dailyBudgetNanoUsd: null, ipRanges: null });
-    for (const gone of ['tokensPerMinute', 'dailyBudgetNanoUsd', 'ipRanges'])
-      expect(cleared.body).not.toHaveProperty(gone);
+    const gone = ['tokensPerMinute', 'ipRanges', ...Object.keys(more)];
+    const cleared = await edit(owner, id, Object.fromEntries(gone.map((setting) => [setting, null])));
+    for (const setting of gone) expect(cleared.body).not.toHaveProperty(setting);
     expect(await show(id)).toEqual(cleared.body);
     const actions = await sql(
       dashboard.databaseUrl,

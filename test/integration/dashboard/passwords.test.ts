@@ -33,7 +33,7 @@ const use = (browser: Browser, token: string, password: string) =>
 const inspect = (token: string) => dashboard.browser().send('POST', '/api/password-links/inspection', { token });
 
 /** The part behind the `#`. */
-function tokenOf({ url }: LinkView): string {
+function tokenOf({ url = '' }: LinkView): string {
   expect(url.startsWith(`${dashboard.origin}/link#`)).toBe(true);
   return url.split('#')[1] ?? '';
 }

@@ -58,7 +58,7 @@ describe('inviting', () => {
     expect(await members()).toContainEqual(body.member);
     const again = await newLink(owner, body.member.userId);
     expect(again.body.url).not.toBe(body.link?.url);
-    const token = body.link?.url.split('#')[1];
+    const token = body.link?.url?.split('#')[1];
     const inspection = await dashboard.browser().send('POST', '/api/password-links/inspection', { token });
     expect(inspection.body.problem).toBe('link_used_or_expired');
     expect(await actionsOf(body.member.userId)).toEqual(['user.invited 1', 'user.invited 1']);

@@ -1,10 +1,18 @@
 import { afterAll, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDayText } from '../../../core/clock.ts';
-import { type GatewayClient, gatewayClient, jsonOf, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
+import { DAY_MS, firstOfNextMonth, MINUTE_MS, utcDay, utcDayText } from '../../../core/clock.ts';
+import {
+  errorOf,
+  type GatewayClient,
+  gatewayClient,
+  jsonOf,
+  outcome,
+  untilNothingHeld,
+} from '../../harness/gateway-client.ts';
 import type { Received } from '../../harness/http-client.ts';
 import { BY } from '../../harness/operator.ts';
 import { createTestClock, type TestClock } from '../../harness/test-clock.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
+import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
@@ -71,24 +79,9 @@ function expectRetryAfter(received: Received, untilMs: number, sentAtMs: number)
 
 const minuteEnd = () => (Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS;
 
-/** 60 at once, held by the provider until all are decided. */
-async function sixtyAtOnce(client: GatewayClient, tokensUsed: number): Promise<readonly Received[]> {
-  const gate = createGate();
-  gateway.provider.script(
-    'exact',
-    gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: tokensUsed } })),
-  );
-  let refused = 0;
-  const answers = Array.from({ length: 60 }, async () => {
-    const received = await ask(client);
-    if (received.status !== 200) refused += 1;
-    return received;
-  });
-  await gate.waitFor(10);
-  await expect.poll(() => refused).toBe(50);
-  expect(gate.arrived()).toBe(10);
-  gate.open();
-  return Promise.all(answers);
+function manyAtOnce(client: GatewayClient, requests = 60, outputTokens = LIMIT): Promise<readonly Received[]> {
+  const crowd = { clients: [client], requests, served: 10, maxTokens: LIMIT, outputTokens };
+  return allAtOnce(gateway.provider, crowd);
 }
 
 test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the next minute opens', async () => {
@@ -199,7 +192,7 @@ test.each(['key', 'organization'] as const)(
     const { organizationId, key } = await gateway.stack.operator.customer({ [owner]: { limits } });
     const client = gatewayClient(gateway.stack.origin, key);
     const sentAtMs = clock.nowMs();
-    const received = await sixtyAtOnce(client, LIMIT);
+    const received = await manyAtOnce(client);
     expect(count(received.map(outcome))).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
     for (const one of received.filter(({ status }) => status === 429)) {
       expect(one.headers['x-should-retry']).toBe('false');
@@ -223,7 +216,7 @@ test('a daily budget counts what was used once it is known', async () => {
     organization: { limits: { dailyBudgetNanoUsd: 10n * COST_NANO_USD } },
   });
   const client = gatewayClient(gateway.stack.origin, key);
-  expect(count((await sixtyAtOnce(client, LIMIT / 2)).map(outcome))).toEqual({
+  expect(count((await manyAtOnce(client, 60, LIMIT / 2)).map(outcome))).toEqual({
     '200': 10,
     '429 daily_budget_exceeded': 50,
   });
@@ -272,3 +265,27 @@ test('reads have a limit of their own, which opens with the next minute', async 
   await toNextMinute();
   expect(outcome(await client.get('/v1/credits'))).toBe('200');
 });
+
+test.each([
+  ['monthly_budget', { monthlyBudgetNanoUsd: 10n * COST_NANO_USD }, '200'],
+  ['lifetime_budget', { lifetimeBudgetNanoUsd: 10n * COST_NANO_USD }, '402 insufficient_credits'],
+] as const)(
+  'a %s worth 10, 64 at once: 10 are served, and a new month opens that of the month',
+  async (limit, limits, inNewMonth) => {
+    await toSecond(20);
+    const { key } = await gateway.stack.operator.customer({ organization: { concurrency: 100 }, key: { limits } });
+    const client = gatewayClient(gateway.stack.origin, key);
+    expect(countOutcomes(await manyAtOnce(client, 64))).toEqual({
+      '200': 10,
+      '402 insufficient_credits': 54,
+    });
+    const monthEnds = firstOfNextMonth(utcDay(clock.nowMs())) * DAY_MS;
+    await clock.set(monthEnds - 2000);
+    const resets = limit === 'monthly_budget' ? { resets_at: new Date(monthEnds).toISOString() } : {};
+    const amounts = { available_usd: 0, estimated_usd: 0.0001, affordable_output_tokens: 0 };
+    expect(errorOf(await ask(client)).metadata).toEqual({ ...amounts, limit, ...resets });
+    await clock.set(monthEnds + 100);
+    expect(outcome(await ask(client))).toBe(inNewMonth);
+    await gateway.stack.operator.verifyLedger();
+  },
+);

@@ -47,10 +47,12 @@ describe('the gateway process and the command line', () => {
     gateway.provider.script('one', streamAnswer({ pieces: ['Hel', 'lo'] }));
     expect(eventsOf(await client.chat({ model: 'one', stream: true })).at(-1)).toBe('[DONE]');
     for (const path of ['/v1/models', '/v1/credits', '/v1/usage']) expect(outcome(await client.get(path))).toBe('200');
+    await operate('key', 'update', keyId, '--lifetime-budget', '0.000000001');
+    expect(outcome(await client.chat({ model: 'one' }))).toBe('402 insufficient_credits');
     await operate('key', 'revoke', keyId);
     expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
     const lines = () => sql(gateway.stack.databaseUrl, `select from request_log where organization_id = '${id}'`);
-    await expect.poll(async () => (await lines()).length).toBe(8);
+    await expect.poll(async () => (await lines()).length).toBe(9);
     const days = () =>
       sql<{ until: string }>(gateway.stack.databaseUrl, 'select summed_until::text as until from request_days');
     await expect.poll(async () => (await days())[0]?.until).toMatch(/^20/);
@@ -66,6 +68,7 @@ describe('the gateway process and the command line', () => {
     await operate('org', 'list');
     await operate('org', 'show', id);
     await operate('key', 'list', '--org', id);
+    await operate('key', 'list', '--org', id, '--csv');
     await operate('user', 'create', '--email', 'ada@acme.example', '--org', id);
     await operate('user', 'reset-password', 'ada@acme.example');
     await operate('user', 'list');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { findInMemory, MARK } from '../../harness/process-memory.ts';
-import { type Home, makeHome, startService } from '../../harness/service.ts';
+import { chat, type Home, makeHome, startService } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
 
 /**
@@ -14,6 +14,13 @@ import { startProcess } from '../../launchers/child-process.ts';
 const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
 const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
 const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];
+/** Secrets of the dashboard: for mail, sign-in by an issuer, and payments. */
+const OF_DASHBOARD = {
+  MAIL: `${MARK}of-mail-1d3a`,
+  CLIENT: `${MARK}of-client-b0c4`,
+  STRIPE: `${MARK}of-stripe-file-6e91`,
+  EVENTS: `${MARK}of-events-file-a27f`,
+};
 
 let home: Home;
 afterEach(() => home.remove());
@@ -26,7 +33,16 @@ function name(secrets: Home): string {
   const text = readFileSync(path, 'utf8').replace('providers: {', `providers: {${providers.join('')}`);
   const headers = 'authorization: "Bearer ${HEADER}", x-key: "${file:secrets/header}"';
   writeFileSync(path, `${text}tracing: {otlp_url: "http://127.0.0.1:1", headers: {${headers}}}\n`);
+  const dashboard = [
+    'mail: {smtp_url: "smtp://user:${MAIL}@127.0.0.1:1", from: a@example.com}',
+    'sign_in: {oidc: {issuer: "http://127.0.0.1:1", client_id: gateway, client_secret: "${CLIENT}"}}',
+    'payments: {stripe: {secret_key: "${file:secrets/stripe}", webhook_secret: "${file:secrets/events}"}}',
+  ];
+  writeFileSync(path, `${readFileSync(path, 'utf8')}${dashboard.join('\n')}\n`);
   mkdirSync(join(secrets.folder, 'secrets'));
+  const { STRIPE, EVENTS } = OF_DASHBOARD;
+  for (const [file, secret] of Object.entries({ stripe: STRIPE, events: EVENTS }))
+    writeFileSync(join(secrets.folder, 'secrets', file), secret);
   for (const [file, secret] of Object.entries(IN_FILES)) writeFileSync(join(secrets.folder, 'secrets', file), secret);
   return path;
 }
@@ -34,12 +50,20 @@ function name(secrets: Home): string {
 test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the demo provider do not', async () => {
   home = await makeHome();
   const path = name(home);
-  const service = await startService(home, IN_ENVIRONMENT);
+  const { MAIL, CLIENT, STRIPE, EVENTS } = OF_DASHBOARD;
+  const service = await startService(home, { ...IN_ENVIRONMENT, MAIL, CLIENT });
   const { pid } = service.childNamed('dashboard/server/main.ts');
+  // Its process runs while it has requests.
+  expect((await chat(home, service)).status).toBe(200);
   expect(findInMemory(service.childNamed('ext-proc/main.ts').pid, ALL)).toEqual(ALL);
   expect(findInMemory(service.pid, Object.values(IN_FILES))).toEqual([]);
   const others = ['envoy.yaml', '/postgres', 'demo/provider.ts'].map((part) => service.childNamed(part).pid);
   for (const each of [pid, ...others]) expect([each, findInMemory(each, ALL)]).toEqual([each, []]);
+  const own = [MAIL, CLIENT, STRIPE, EVENTS];
+  expect(findInMemory(pid, own)).toEqual(own);
+  const gateway = service.childNamed('ext-proc/main.ts').pid;
+  for (const each of [gateway, ...others]) expect([each, findInMemory(each, own)]).toEqual([each, []]);
+  expect(findInMemory(service.pid, [STRIPE, EVENTS])).toEqual([]);
 
   // A change of the file is followed, and brings none of them in.
   writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);

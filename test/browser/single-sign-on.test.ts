@@ -1,0 +1,174 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { sql } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { requirement } from '../harness/requirement.ts';
+import { barriers } from './barriers.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { expectGoodLooks } from './looks.ts';
+import {
+  confirmAtIssuer,
+  listenAsOpenIdProvider,
+  type OpenIdProvider,
+  proveAtIssuer,
+  signInByIssuer,
+} from './openid-provider.ts';
+
+/** A certified issuer at another site, and everybody who comes from there. */
+requirement(NO_CHROMIUM, () => {
+  let provider: OpenIdProvider;
+  let stack: DashboardStack;
+  let organizationId: string;
+
+  beforeAll(async () => {
+    provider = await listenAsOpenIdProvider();
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} }, [], { sign_in: provider.signIn });
+    provider.serve(stack.dashboardOrigin);
+    ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+  });
+
+  afterAll(async () => {
+    await stack?.close();
+    await provider?.close();
+  });
+
+  showLogsOnFailure(() => stack);
+
+  const person = (subject: string, claims: object = {}) =>
+    provider.people.set(subject, { email: `${subject}@people.example`, email_verified: true, ...claims });
+
+  async function signInAt(page: Page, subject: string): Promise<void> {
+    await page.goto('/sign-in');
+    await signInByIssuer(page, subject);
+  }
+
+  const isInside = (url: URL) => url.origin === stack.dashboardOrigin && !url.pathname.startsWith('/sign-in');
+
+  test('an invited person joins from the link, by way of the issuer, and signs out there too', async () => {
+    person('vera');
+    const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
+    const owner = await openPage(stack);
+    await signIn(owner.page, 'owner@acme.example', password);
+    await owner.page.goto(`/o/${organizationId}/members?dialog=invite`);
+    const form = owner.page.getByRole('dialog', { name: 'Invite somebody' });
+    await form.getByLabel('Email').fill('vera@people.example');
+    await form.getByRole('button', { name: 'Invite', exact: true }).click();
+    const link = await owner.page.getByText(/\/link#/).innerText();
+
+    const { page, complaints } = await openPage(stack);
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Join Acme', level: 1 }).waitFor();
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).waitFor();
+    await expectGoodLooks(page, 'sso-join');
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).click();
+    await proveAtIssuer(page, 'vera');
+    await page.getByRole('button', { name: 'Join', exact: true }).click();
+    await page.waitForURL((url) => url.pathname.startsWith('/o/'));
+    await page.getByRole('button', { name: /vera@people\.example/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: /sign me out/i }).click();
+    await page.waitForURL((url) => url.origin === stack.dashboardOrigin && url.pathname === '/sign-in');
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).click();
+    // The issuer asks again who it is.
+    await page.getByLabel('Subject').waitFor();
+    expect(complaints()).toEqual([]);
+  });
+
+  test('a sign-in leads back to the page that asked for it, and its code is in no history', async () => {
+    const { page, complaints } = await openPage(stack, { width: 390, colorScheme: 'dark' });
+    await page.goto(`/o/${organizationId}/usage`);
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).waitFor();
+    await expectGoodLooks(page, 'sso-way-back');
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).click();
+    await proveAtIssuer(page, 'vera');
+    await page.waitForURL((url) => url.pathname === `/o/${organizationId}/usage`);
+    expect(complaints()).toEqual([]);
+  });
+
+  test('an address that is not verified, and one without an account, get an error with what to do', async () => {
+    person('mallory', { email: 'owner@acme.example', email_verified: false });
+    person('stranger');
+    const { page } = await openPage(stack);
+    await signInAt(page, 'mallory');
+    await page.getByText('has not verified your e-mail address').waitFor();
+    expect(new URL(page.url()).search).toBe('');
+    await expectGoodLooks(page, 'sso-unverified');
+    await page.reload();
+    await page.getByText('This sign-in has expired').waitFor();
+    const other = await openPage(stack);
+    await signInAt(other.page, 'stranger');
+    await other.page.getByText('There is no account for stranger@people.example').waitFor();
+  });
+
+  test('an account with a password is connected on its own page, and from then on found by the issuer', async () => {
+    person('ken');
+    const { page, complaints } = await openPage(stack);
+    const password = await stack.createUser('ken@people.example', { organizationId, role: 'member' });
+    await signInAt(page, 'ken');
+    await page.getByText('has a password. Sign in with it').waitFor();
+    await signIn(page, 'ken@people.example', password);
+    await page.goto('/account');
+    await page.getByRole('button', { name: /^Connect localhost/ }).waitFor();
+    await expectGoodLooks(page, 'sso-connect');
+    await page.getByRole('button', { name: /^Connect localhost/ }).click();
+    await page.waitForURL(isInside);
+    await page.getByRole('button', { name: /^Connect localhost/ }).waitFor({ state: 'detached' });
+    const fresh = await openPage(stack);
+    await signInAt(fresh.page, 'ken');
+    await fresh.page.waitForURL(isInside);
+    expect(complaints()).toEqual([]);
+  });
+
+  test('an operator by claim proves himself again over a form, and is none without the claim', async () => {
+    person('ops', { groups: ['gateway-operators'] });
+    const { page, complaints } = await openPage(stack);
+    await signInAt(page, 'ops');
+    await page.waitForURL(isInside);
+    await sql(stack.databaseUrl, "update sessions set password_at = password_at - interval '1 hour'");
+    await page.goto('/operator/organizations');
+    await page.getByRole('button', { name: 'Actions for Acme' }).click();
+    await page.getByRole('menuitem', { name: 'Add credit' }).click();
+    await page.getByLabel('Amount').fill('5');
+    await page.getByRole('dialog').getByRole('button', { name: /^Add / }).click();
+    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await asked.waitFor();
+    await expectGoodLooks(page, 'sso-confirm');
+    await confirmAtIssuer(page, 'ops');
+    await page.getByLabel('Amount').waitFor({ state: 'detached' });
+    expect(complaints()).toEqual([]);
+    person('ops');
+    const later = await openPage(stack);
+    await signInAt(later.page, 'ops');
+    await later.page.waitForURL(isInside);
+    await page.reload();
+    await page.waitForURL((url) => url.pathname === '/sign-in');
+    expect(await barriers(later.page)).toEqual([]);
+  });
+
+  test('without passwords there is one button, and the command line is the way back in', async () => {
+    const former = await stack.createUser('old@gateway.example', 'operator');
+    stack.writeConfig({
+      ...{ providers: { fake: { base_url: stack.provider.baseUrl } }, models: { small: {} } },
+      sign_in: { ...provider.signIn, password: false },
+    });
+    const { page, complaints } = await openPage(stack);
+    await expect.poll(async () => (await page.request.get('/api/sign-in')).json()).toMatchObject({ password: false });
+    await page.goto('/sign-in');
+    await page.getByRole('button', { name: /^Sign in with localhost/ }).waitFor();
+    expect(await page.getByLabel('Password', { exact: true }).count()).toBe(0);
+    await expectGoodLooks(page, 'sso-only');
+    const made = await runCommandLine(['user', 'sign-in-link', 'old@gateway.example'], {
+      DATABASE_URL: stack.databaseUrl,
+    });
+    if (made.kind !== 'done') throw new Error(made.message);
+    expect(JSON.stringify(made.json)).not.toContain(former);
+    await page.goto((made.json as { path: string }).path);
+    await page.getByText('As old@gateway.example.').waitFor();
+    await expectGoodLooks(page, 'sso-link');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(isInside);
+    expect(complaints()).toEqual([]);
+  });
+});

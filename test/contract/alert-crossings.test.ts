@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { NANO_PER_USD } from '../../core/money.ts';
+import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
+import { reportCrossings } from '../../database/alerts/crossings.ts';
+import { listDeliveries } from '../../database/alerts/outbox-rows.ts';
+import { BY } from '../harness/database.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+
+let database: AuditedDatabase;
+beforeAll(async () => {
+  database = await openAudited();
+});
+afterAll(() => database.close());
+
+const usd = (dollars: number) => BigInt(dollars) * NANO_PER_USD;
+
+async function organizationWith(change: object): Promise<string> {
+  const id = await database.addOrganization();
+  await changeAlertSettings(database.pool, id, () => ({ ...NEW_ALERTS, emails: ['a@example.com'], ...change }), BY);
+  return id;
+}
+
+test('a balance is reported once for each crossing of its threshold, and 5 % above it the crossing ends', async () => {
+  const id = await organizationWith({ balanceBelowNanoUsd: usd(100) });
+  const reported: number[] = [];
+  for (const change of [99, 1, -1, 5, -5, 7, -7]) {
+    await database.administration.credit(id, { amountNanoUsd: usd(change) }, BY);
+    reported.push(await reportCrossings(database.pool, true));
+  }
+  // Balances: 99, 100, 99, 104, 99, 106, 99.
+  expect(reported).toEqual([1, 0, 0, 0, 0, 0, 1]);
+  expect(await reportCrossings(database.pool, true)).toBe(0);
+});
+
+test('another threshold is another crossing', async () => {
+  const id = await organizationWith({ balanceBelowNanoUsd: usd(1) });
+  expect(await reportCrossings(database.pool, true)).toBe(1);
+  await changeAlertSettings(database.pool, id, (now) => ({ ...now, balanceBelowNanoUsd: usd(2) }), BY);
+  expect(await reportCrossings(database.pool, true)).toBe(1);
+});
+
+test('without a mail server no mail waits, and nothing is made for an organization without receivers', async () => {
+  const mailed = await organizationWith({ balanceBelowNanoUsd: usd(1) });
+  const none = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
+  expect(await reportCrossings(database.pool, false)).toBe(0);
+  expect([await listDeliveries(database.pool, mailed), await listDeliveries(database.pool, none)]).toEqual([[], []]);
+});
+
+test('each change of the settings is in the audit log, without the path of an URL and without its secret', async () => {
+  const webhook = { url: 'https://example.com/path-sentinel', secret: 'whsec_sentinel' };
+  const id = await organizationWith({ webhook });
+  await changeAlertSettings(
+    database.pool,
+    id,
+    (now) => ({ ...now, webhook: { ...webhook, secret: 'whsec_other' } }),
+    BY,
+  );
+  await changeAlertSettings(database.pool, id, (now) => now, BY);
+  const events = (await database.events(id)).filter(({ action }) => action.startsWith('alerts.'));
+  expect(events.map(({ action, changes }) => [action, changes])).toEqual([
+    ['alerts.updated', { emails: expect.anything(), webhook: [null, 'https://example.com'] }],
+    ['alerts.secret_replaced', {}],
+  ]);
+});

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCommandLine } from '../../operator/command-line.ts';
+import type { Finding } from '../../operator/doctor/check.ts';
+import { type MailServer, startMailServer } from '../integration/dashboard/alert-receivers.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
+
+/** Sections for the dashboard alone: mail, sign-in by an issuer, payments. */
+const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-dashboard-'));
+const configPath = join(folder, 'gateway.yaml');
+const SECRETS = {
+  SMTP_URL: '',
+  OIDC_CLIENT_SECRET: 'client-secret-sentinel',
+  STRIPE_SECRET_KEY: 'sk_test_secret_sentinel',
+  STRIPE_WEBHOOK_SECRET: 'whsec_webhook_sentinel',
+};
+const PASSWORD = 'mail-password-sentinel';
+let mail: MailServer;
+let stripe: ScriptedStripe;
+let issuer: Server;
+let origin = '';
+/** As the metadata has it. */
+let describedAs = '';
+
+beforeAll(async () => {
+  mail = await startMailServer({ user: 'gateway', password: PASSWORD });
+  stripe = await startScriptedStripe();
+  issuer = createServer((_request, response) => {
+    const at = (path: string) => `${origin}/${path}`;
+    const endpoints = { authorization_endpoint: at('a'), token_endpoint: at('t'), jwks_uri: at('k') };
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ issuer: describedAs, ...endpoints }));
+  });
+  await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+  describedAs = origin;
+});
+afterAll(async () => {
+  issuer.closeAllConnections();
+  issuer.close();
+  await Promise.all([mail?.close(), stripe?.close()]);
+  rmSync(folder, { recursive: true });
+});
+
+function configure(dashboard = ''): void {
+  const reference = (name: string) => `"\${${name}}"`;
+  const text = [
+    'listen: {api: 127.0.0.1:1, dashboard: 127.0.0.1:2, metrics: 127.0.0.1:3}',
+    'providers: {}',
+    'models: {}',
+    dashboard,
+    `mail: {smtp_url: ${reference('SMTP_URL')}, from: "Gateway <noreply@example.com>"}`,
+    `sign_in: {oidc: {issuer: "${origin}", client_id: gateway, client_secret: ${reference('OIDC_CLIENT_SECRET')}}}`,
+    `payments: {stripe: {secret_key: ${reference('STRIPE_SECRET_KEY')}, webhook_secret: ${reference('STRIPE_WEBHOOK_SECRET')}, api_base: "${stripe.config.apiBase.origin}"}}`,
+  ];
+  writeFileSync(configPath, text.join('\n'));
+}
+
+const smtpUrl = (password = PASSWORD) => `smtp://gateway:${password}@127.0.0.1:${mail.port}`;
+
+async function run(command: string, env: Readonly<Record<string, string>>): Promise<{ json: unknown; text: string }> {
+  const result = await runCommandLine([command], { GATEWAY_CONFIG: configPath, GATEWAY_DATA: folder, ...env });
+  if (result.kind === 'usage') throw new Error(result.message);
+  const text = result.kind === 'done' ? result.text : result.message;
+  for (const secret of [PASSWORD, 'wrong-sentinel', ...Object.values(env)])
+    expect(`${text}${JSON.stringify(result.json)}`).not.toContain(secret);
+  return { json: result.json, text };
+}
+
+async function doctor(env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const { findings } = (await run('doctor', env)).json as { readonly findings: readonly Finding[] };
+  return findings
+    .filter(({ check }) => ['dashboard address', 'mail', 'sign-in', 'payments'].includes(check))
+    .map(({ check, verdict, found }) => `${verdict} ${check}: ${found}`);
+}
+
+it('works: the doctor logs in to the mail server, discovers the issuer, and asks Stripe', async () => {
+  configure('dashboard: {url: https://dashboard.example.com}');
+  const before = [mail.mails.length, stripe.calls.length];
+  expect(await doctor({ ...SECRETS, SMTP_URL: smtpUrl() })).toEqual([
+    'ok dashboard address: dashboard.url is https://dashboard.example.com/',
+    `ok mail: 127.0.0.1:${mail.port} answers and takes the login`,
+    `ok sign-in: ${origin} describes itself as sign_in.oidc expects`,
+    `ok payments: ${stripe.config.apiBase.host} takes the key, in test mode: no card is charged`,
+  ]);
+  expect([mail.mails.length, stripe.calls.length]).toEqual([before[0], (before[1] ?? 0) + 1]);
+  const live = await doctor({ ...SECRETS, SMTP_URL: smtpUrl(), STRIPE_SECRET_KEY: 'rk_live_sentinel' });
+  expect(live.at(-1)).toMatch(/in live mode: cards are charged$/);
+});
+
+it('fails: each in words', async () => {
+  configure();
+  describedAs = 'https://another.example.com';
+  stripe.away = true;
+  const found = await doctor({ ...SECRETS, SMTP_URL: smtpUrl('wrong-sentinel') });
+  stripe.away = false;
+  describedAs = origin;
+  expect(found).toEqual([
+    'warning dashboard address: dashboard.url is not set, and mail, sign_in.oidc, payments lead people to the dashboard',
+    `problem mail: 127.0.0.1:${mail.port}: the mail server refused the login (535)`,
+    expect.stringMatching(/^problem sign-in: http:\S+: .*issuer/i),
+    `problem payments: ${stripe.config.apiBase.host} does not answer`,
+  ]);
+});
+
+it('is summed up by check-config, and not looked at where its secrets are missing', async () => {
+  configure();
+  expect((await run('check-config', { ...SECRETS, SMTP_URL: smtpUrl() })).text.split('\n').slice(0, 4)).toEqual([
+    `${configPath} is valid.`,
+    `mail: by 127.0.0.1:${mail.port}, from Gateway <noreply@example.com>`,
+    `sign-in: ${origin}, or a password`,
+    `payments: ${stripe.config.apiBase.host}, 5 to 5000 USD`,
+  ]);
+  expect((await run('check-config', {})).text).toMatch(/STRIPE_SECRET_KEY.*the dashboard needs it/);
+  expect(await doctor({})).toEqual([]);
+});

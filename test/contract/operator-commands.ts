@@ -1,0 +1,23 @@
+import { runCommandLine } from '../../operator/command-line.ts';
+
+export type Json = Record<string, unknown>;
+
+/** Runs commands of the operator on a database whose address is known when they run. */
+export function operatorCommands(databaseUrl: () => string) {
+  const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: databaseUrl() });
+  return {
+    run,
+    /** The result of a command that must be done. */
+    async done(...args: string[]): Promise<Json> {
+      const result = await run(...args);
+      if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+      return result.json as Json;
+    },
+    /** The message of a command that must not be done. */
+    async refusal(kind: 'refused' | 'usage', ...args: string[]): Promise<string> {
+      const result = await run(...args);
+      if (result.kind !== kind) throw new Error(`${args.join(' ')}: ${result.kind} instead of ${kind}`);
+      return result.message;
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { hostname, userInfo } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKeySecret } from '../../core/key-secret.ts';
+import { BY, DAY, sql } from '../harness/database.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { type Json, operatorCommands } from './operator-commands.ts';
+
+describe('keys on the operator command line', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+
+  const { run, done, refusal } = operatorCommands(() => database.url);
+  const newOrganization = async (...flags: string[]) =>
+    String((await done('org', 'create', '--name', 'Acme', ...flags)).id);
+  const newKey = async (org: string, ...flags: string[]) =>
+    String((await done('key', 'create', '--org', org, '--name', 'CI', '--scopes', 'chat', ...flags)).id);
+
+  it('makes a key that authenticates, shows it once, and stores its hash only', async () => {
+    const org = await newOrganization('--rpm', '100');
+    const flags =
+      '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2027-01-31 --rpm 100 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5';
+    const note = ['--note', ' Ask Bo Berg '];
+    const created = await done('key', 'create', '--org', org, '--name', 'CI', ...note, ...flags.split(' '));
+    expect(created).toEqual({
+      id: expect.stringMatching(/^key-[0-9A-Z]{26}$/),
+      key: expect.stringMatching(/^sk-gw-[A-Za-z0-9_-]{43}$/),
+      ...{
+        org_id: org,
+        name: 'CI',
+        note: 'Ask Bo Berg',
+        last4: String(created.key).slice(-4),
+        state: 'usable',
+        scopes: ['chat', 'usage:read'],
+      },
+      ...{ models: ['a', 'b'], ips: ['10.0.0.0/8'], rpm: 100, tpm: null, daily_budget: 1 },
+      ...{ monthly_budget: 20, lifetime_budget: 0.5 },
+      ...{ expires_at: '2027-01-31T00:00:00.000Z', revoked_at: null, created_at: expect.any(String) },
+    });
+    const hash = createHash('sha256').update(String(created.key)).digest();
+    expect((await database.keys.findByHash(hash, DAY))?.key.id).toBe(created.id);
+    const { key, ...shown } = created;
+    expect(await done('key', 'list', '--org', org)).toEqual({ keys: [shown] });
+    expect(await done('key', 'show', String(created.id))).toEqual(shown);
+    expect(await refusal('refused', 'key', 'show', `key-${'0'.repeat(26)}`)).toContain('There is no key');
+    const withLineEnd = ['--org', org, '--name', 'B', '--scopes', 'chat', '--note', 'a\nb'];
+    expect(await refusal('usage', 'key', 'create', ...withLineEnd)).toContain('--note takes 1 to 500 visible');
+    const [{ dump } = { dump: '' }] = await sql<{ dump: string }>(
+      database.url,
+      "select string_agg(keys::text, '') as dump from keys",
+    );
+    expect(dump).not.toContain(String(key).slice(6));
+    expect(await done('key', 'revoke', String(created.id))).toMatchObject({
+      state: 'revoked',
+      revoked_at: expect.any(String),
+    });
+    expect((await database.keys.findByHash(hash, DAY))?.key.revokedAtMs).toBeDefined();
+  });
+
+  it('revokes several keys in one step, or none, and lists keys as CSV', async () => {
+    const org = await newOrganization();
+    const make = async (name: string) =>
+      String((await done('key', 'create', '--org', org, '--name', name, '--scopes', 'chat')).id);
+    const ids = [await make('=1+1'), await make('B'), await make('C')];
+    const [a = '', b = '', c = ''] = ids;
+    const unknown = `key-${'0'.repeat(26)}`;
+    expect(await refusal('refused', 'key', 'revoke', a, unknown)).toContain(unknown);
+    expect(await refusal('refused', 'key', 'revoke', a, 'B')).toContain('"B"');
+    const stateOf = async () => ((await done('key', 'list', '--org', org)).keys as Json[]).map(({ state }) => state);
+    expect(await stateOf()).toEqual(['usable', 'usable', 'usable']);
+    expect(await done('key', 'revoke', b, c, b)).toMatchObject({
+      keys: [
+        { id: b, state: 'revoked' },
+        { id: c, state: 'revoked' },
+      ],
+    });
+    expect(await stateOf()).toEqual(['usable', 'revoked', 'revoked']);
+    const csv = await run('key', 'list', '--org', org, '--csv');
+    const lines = csv.kind === 'done' ? csv.text.split('\r\n').map((line) => line.split(',').slice(0, 5)) : [];
+    const of = (id: string, name: string, state: string) => [id, name, expect.stringMatching(/^sk-gw-…/), '', state];
+    expect(lines).toEqual([
+      ['key_id', 'name', 'key', 'member', 'status'],
+      of(c, 'C', 'revoked'),
+      of(b, 'B', 'revoked'),
+      of(a, "'=1+1", 'usable'),
+    ]);
+  });
+
+  it('names the state of a key in the list, alone and in the CSV alike, also while it is being replaced', async () => {
+    const org = await newOrganization();
+    const old = await newKey(org);
+    const { identity } = newKeySecret(Date.now());
+    const tomorrow = Date.now() + 86_400_000;
+    await database.administration.replaceKey(org, old, { ...identity, oldRevokedAtMs: tomorrow }, BY);
+    const expired = await newKey(org, '--expires', '2020-01-31');
+    const states = [
+      { id: old, state: 'revoking' },
+      { id: identity.id, state: 'usable' },
+      { id: expired, state: 'expired' },
+    ];
+    const { keys } = await done('key', 'list', '--org', org);
+    expect((keys as Json[]).map(({ id, state }) => ({ id, state }))).toEqual(states);
+    expect(await done('key', 'show', old)).toMatchObject({ state: 'revoking' });
+    const text = await run('key', 'list', '--org', org);
+    const csv = await run('key', 'list', '--org', org, '--csv');
+    for (const { id, state } of states) {
+      expect(text).toMatchObject({ text: expect.stringMatching(new RegExp(`${id}  …\\S{4} +${state} `)) });
+      expect(csv).toMatchObject({ text: expect.stringMatching(new RegExp(`${id},CI,[^,]*,[^,]*,${state},`)) });
+    }
+  });
+
+  it('updates what is named and nothing else; none clears; the audit log says who', async () => {
+    const org = await newOrganization();
+    const id = await newKey(
+      org,
+      ...['--note', 'Ask Bo', '--models', 'a', '--ips', '10.0.0.0/8', '--expires', '2027-01-31'],
+      ...'--rpm 5 --tpm 9 --daily-budget 1 --monthly-budget 20 --lifetime-budget 0.5'.split(' '),
+    );
+    const before = await done('key', 'show', id);
+    expect(await done('key', 'update', id)).toEqual(before);
+    const events = () => database.events(id);
+    expect(await events()).toHaveLength(1);
+
+    const change = '--name New --note Old --scopes usage:read --models b,c --ips ::1 --expires 2028-02-29';
+    const limits = '--rpm 6 --tpm 10 --daily-budget 2 --monthly-budget 21 --lifetime-budget 0.000000001';
+    const changed = {
+      ...before,
+      ...{ name: 'New', note: 'Old', scopes: ['usage:read'], models: ['b', 'c'], ips: ['::1'] },
+      ...{ expires_at: '2028-02-29T00:00:00.000Z', rpm: 6, tpm: 10 },
+      ...{ daily_budget: 2, monthly_budget: 21, lifetime_budget: 1e-9 },
+    };
+    expect(await done('key', 'update', id, ...change.split(' '), ...limits.split(' '))).toEqual(changed);
+    expect(await done('key', 'show', id)).toEqual(changed);
+    expect(await done('key', 'update', id, '--monthly-budget', '3')).toEqual({ ...changed, monthly_budget: 3 });
+
+    const clearable = ['note', 'models', 'ips', 'expires', 'rpm', 'tpm'];
+    const budgets = ['daily-budget', 'monthly-budget', 'lifetime-budget'];
+    const none = [...clearable, ...budgets].flatMap((flag) => [`--${flag}`, 'none']);
+    expect(await done('key', 'update', id, ...none)).toEqual({
+      ...changed,
+      ...{ note: null, models: null, ips: null, expires_at: null, rpm: null, tpm: null },
+      ...{ daily_budget: null, monthly_budget: null, lifetime_budget: null },
+    });
+    const made = await events();
+    expect(made.map(({ action }) => action)).toEqual(['key.created', ...Array(3).fill('key.updated')]);
+    expect(made[2]).toMatchObject({
+      actor: `${userInfo().username}@${hostname()}`,
+      changes: { monthlyBudgetNanoUsd: ['21000000000', '3000000000'] },
+    });
+  });
+
+  it('refuses to update what cannot be, and changes nothing then', async () => {
+    const org = await newOrganization('--rpm', '10', '--daily-budget', '2');
+    const id = await newKey(org);
+    const before = await done('key', 'show', id);
+    const update = ['key', 'update', id, '--name', 'New'];
+    expect(await refusal('refused', ...update, '--rpm', '11')).toBe("--rpm is above the organization's limit of 10.");
+    expect(await refusal('refused', ...update, '--daily-budget', '2.1')).toContain('limit of 2 USD');
+    expect(await refusal('usage', ...update, '--rpm', '0', '--scopes', 'none')).toMatch(
+      /--scopes takes .*\n--rpm takes /,
+    );
+    expect(await refusal('usage', 'key', 'update', id, '--name', ' ')).toContain('--name takes');
+    expect(await refusal('usage', 'key', 'update')).toContain('ID is missing.');
+    expect(await refusal('refused', 'key', 'update', 'CI')).toContain('There is no key "CI"');
+    expect(await refusal('refused', 'key', 'update', `key-${'0'.repeat(26)}`, '--rpm', '1')).toContain(
+      'There is no key',
+    );
+    expect(await done('key', 'show', id)).toEqual(before);
+    await done('key', 'revoke', id);
+    expect(await refusal('refused', ...update)).toBe(`The key ${id} is revoked: create another one.`);
+    expect(await done('key', 'show', id)).toMatchObject({ name: 'CI', state: 'revoked' });
+  });
+});

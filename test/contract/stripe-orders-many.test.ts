@@ -1,0 +1,3 @@
+import { stripeOrders } from './stripe-orders.contract.ts';
+
+stripeOrders(10_000);

@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../core/log/log.ts';
+import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
+import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
+import { changeAlertSettings, NEW_ALERTS } from '../../../database/alerts/alert-settings.ts';
+import { BY, sql } from '../../harness/database.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+let stripe: ScriptedStripe;
+let dashboard: TestDashboard;
+let organizationId: string;
+let owner: Browser;
+let userId: string;
+
+beforeAll(async () => {
+  stripe = await startScriptedStripe();
+  dashboard = await startDashboard({ stripe: stripe.config });
+  stripe.deliverTo = dashboard.origin;
+});
+
+beforeEach(async () => {
+  stripe.world.charges = 0;
+  stripe.world.declines = undefined;
+  // A round is for every organization.
+  await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
+  organizationId = await dashboard.addOrganization();
+  ({ id: userId } = await dashboard.addUser({ in: [organizationId, 'owner'] }));
+  owner = await dashboard.signedIn({ id: userId });
+});
+
+afterAll(async () => {
+  await dashboard?.close();
+  await stripe?.close();
+});
+
+const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
+const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
+const states = async () => (await view()).topUps.map(({ state }) => state);
+const LOG = createLog('silent');
+const SETTINGS = { belowUsd: 5, amountUsd: 20, dailyUsd: 40 };
+const set = (settings: object | undefined = SETTINGS) => owner.send('PUT', at('automatic-top-up'), { settings });
+/** One round of a dashboard process. */
+const round = () =>
+  topUpAutomatically(stripe.config, {
+    database: dashboard.database,
+    nowMs: () => Date.now(),
+    log: LOG,
+  });
+const credit = (usd: bigint) =>
+  dashboard.administration.credit(organizationId, { amountNanoUsd: usd * 1_000_000_000n }, BY);
+
+async function balance(): Promise<number> {
+  const organization = await dashboard.administration.organization(organizationId);
+  return Number(organization?.balanceNanoUsd) / 1e9;
+}
+
+const alertOwners = () =>
+  changeAlertSettings(
+    dashboard.database,
+    organizationId,
+    () => ({ ...NEW_ALERTS, topUps: true, emails: ['o@example.com'] }),
+    BY,
+  );
+
+async function failedTopUps(): Promise<unknown[]> {
+  const query = `select content from outbox where organization_id = '${organizationId}' and kind = 'top_up.failed'`;
+  return (await sql<{ content: unknown }>(dashboard.databaseUrl, query)).map(({ content }) => content);
+}
+
+async function saveCard(): Promise<void> {
+  const begun = await owner.send<{ url: string }>('POST', at('card'));
+  stripe.world.complete(begun.body.url.split('/').at(-1) ?? '');
+  await stripe.deliverAll();
+}
+
+describe('automatic top-up', () => {
+  test('needs a saved card, settings that fit, and a password that was given recently', async () => {
+    expect([(await set()).status, (await view()).automatic]).toEqual([409, undefined]);
+    await saveCard();
+    expect((await view()).card).toBe('visa 4242');
+    for (const wrong of [{ amountUsd: 4 }, { amountUsd: 5001 }, { dailyUsd: 19 }, { belowUsd: 0 }])
+      expect((await set({ ...SETTINGS, ...wrong })).status).toBe(400);
+    await sql(dashboard.databaseUrl, "update sessions set password_at = now() - interval '1 hour'");
+    expect((await set()).body.problem).toBe('password_needed');
+    await sql(dashboard.databaseUrl, 'update sessions set password_at = now()');
+    expect([(await set()).status, (await view()).automatic]).toEqual([200, SETTINGS]);
+  });
+
+  test('charges the card below the threshold, once by however many processes, and no more than a day allows', async () => {
+    await saveCard();
+    await set();
+    await Promise.all([round(), round(), round()]);
+    expect([await balance(), stripe.world.charges]).toEqual([20, 1]);
+    await stripe.deliverAll();
+    await round();
+    expect([await balance(), stripe.world.charges]).toEqual([20, 1]);
+    await credit(-16n);
+    await Promise.all([round(), round()]);
+    expect([await balance(), stripe.world.charges]).toEqual([24, 2]);
+    await credit(-20n);
+    await round();
+    expect([await balance(), stripe.world.charges]).toEqual([4, 2]);
+    expect(await states()).toEqual(['paid', 'paid']);
+  });
+
+  test('that the bank declines is shown, and not tried again before a person acts', async () => {
+    await saveCard();
+    await set();
+    stripe.world.declines = 'Your card has insufficient funds.';
+    await alertOwners();
+    await round();
+    await stripe.deliverAll();
+    await round();
+    expect([await balance(), stripe.world.charges, await states()]).toEqual([0, 1, ['failed']]);
+    expect(await failedTopUps()).toEqual([{ amount_nano_usd: '20000000000', automatic: true }]);
+    expect((await view()).stopped).toEqual({ atMs: expect.any(Number), reason: 'Your card has insufficient funds.' });
+    stripe.world.declines = undefined;
+    await set();
+    // Late news of the failure, which a person has seen.
+    for (const event of stripe.world.events.filter(({ type }) => type === 'payment_intent.payment_failed'))
+      await stripe.deliver(event);
+    await round();
+    expect([await balance(), stripe.world.charges, (await view()).stopped]).toEqual([20, 2, undefined]);
+  });
+
+  test('whose response was lost is asked for again with the same key, and charged once', async () => {
+    await saveCard();
+    await set();
+    stripe.away = true;
+    await expect(round()).rejects.toThrow();
+    stripe.away = false;
+    await round();
+    expect(stripe.world.charges).toBe(0);
+    const asked = stripe.calls.filter(({ method, path }) => method === 'POST' && path === '/v1/payment_intents');
+    await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
+    await Promise.all([round(), round()]);
+    expect([await balance(), stripe.world.charges]).toEqual([20, 1]);
+    const again = stripe.calls.filter(({ method, path }) => method === 'POST' && path === '/v1/payment_intents');
+    expect(again.length).toBeGreaterThan(asked.length);
+    const [{ id } = { id: '' }] = (await view()).topUps;
+    expect(new Set(again.slice(-2).map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([id]));
+  });
+
+  test('that nobody answered for a day is given up, and settled if it was paid after all', async () => {
+    await saveCard();
+    await set();
+    stripe.away = true;
+    await expect(round()).rejects.toThrow();
+    stripe.away = false;
+    await alertOwners();
+    await sql(dashboard.databaseUrl, "update top_ups set created_at = created_at - interval '24 hours'");
+    await round();
+    expect(await failedTopUps()).toHaveLength(1);
+    expect([await states(), (await view()).stopped?.reason]).toEqual([['failed'], 'Stripe did not answer for a day.']);
+    const metadata = { gateway_top_up: (await view()).topUps[0]?.id ?? '', gateway_organization: organizationId };
+    stripe.world.succeed(stripe.world.addPayment({ amount: 2000, currency: 'usd', metadata, customer: null }));
+    await stripe.deliverAll();
+    expect([await balance(), await states()]).toEqual([20, ['paid']]);
+  });
+
+  test('that Stripe did not answer is not asked for again after a stop, a suspension or the end of the settings', async () => {
+    await saveCard();
+    await set();
+    stripe.away = true;
+    await expect(round()).rejects.toThrow();
+    stripe.away = false;
+    const later = async () => {
+      await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
+      await round();
+    };
+    await sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = now()');
+    await later();
+    await sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = null');
+    await dashboard.administration.setSuspended(organizationId, true, BY);
+    await later();
+    await dashboard.administration.setSuspended(organizationId, false, BY);
+    await owner.send('PUT', at('automatic-top-up'), {});
+    expect(await states()).toEqual(['failed']);
+    await later();
+    expect([stripe.world.charges, await states()]).toEqual([0, ['failed']]);
+  });
+
+  test('stops where money was given back, or when the card is removed', async () => {
+    await saveCard();
+    await set();
+    await round();
+    const [payment] = [...stripe.world.payments.keys()].slice(-1);
+    stripe.world.refund(payment ?? '', 2000);
+    await stripe.deliverAll();
+    await round();
+    expect([await balance(), stripe.world.charges]).toEqual([0, 1]);
+    expect((await view()).stopped?.reason).toBe('A payment was refunded or disputed.');
+    await owner.send('DELETE', at('card'));
+    await round();
+    expect([stripe.world.charges, (await view()).card, (await view()).automatic]).toEqual([1, undefined, undefined]);
+    for (const event of stripe.world.events.filter(({ type }) => type === 'checkout.session.completed'))
+      await stripe.deliver(event);
+    expect((await view()).card).toBeUndefined();
+  });
+
+  test('takes a new card where Stripe has forgotten the customer, as after a change from test mode', async () => {
+    await saveCard();
+    await set();
+    stripe.world.customers.clear();
+    await saveCard();
+    expect([(await view()).card, (await view()).automatic]).toEqual(['visa 4242', undefined]);
+    await set();
+    await round();
+    expect(await balance()).toBe(20);
+  });
+
+  test('leaves an audit event, and a suspended organization alone', async () => {
+    await saveCard();
+    await set();
+    await dashboard.administration.setSuspended(organizationId, true, BY);
+    await round();
+    expect(stripe.world.charges).toBe(0);
+    const changed = await sql<{ changes: object }>(
+      dashboard.databaseUrl,
+      `select actor, changes from audit_log where organization_id = '${organizationId}' and action = 'organization.automatic_top_up'
+       order by id`,
+    );
+    expect(changed).toEqual([
+      { actor: 'Stripe', changes: { card: [null, 'visa 4242'] } },
+      {
+        actor: expect.stringContaining('@'),
+        changes: {
+          belowNanoUsd: [null, '5000000000'],
+          amountNanoUsd: [null, '20000000000'],
+          dailyNanoUsd: [null, '40000000000'],
+        },
+      },
+    ]);
+  });
+});

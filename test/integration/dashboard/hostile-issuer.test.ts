@@ -1,0 +1,179 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { begin, finish, newKey, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
+
+/** An issuer, or somebody before it, that does not keep to the protocol: nobody is signed in. */
+const SOMEBODY = { sub: 'somebody', email: 'somebody@example.com', groups: ['ops'] };
+const dashboards: TestDashboard[] = [];
+const issuers: ScriptedIssuer[] = [];
+let dashboard: TestDashboard;
+let issuer: ScriptedIssuer;
+
+beforeEach(async () => {
+  issuer = await startScriptedIssuer();
+  dashboard ??= await startDashboard();
+  if (dashboards.length === 0) dashboards.push(dashboard);
+  issuers.push(issuer);
+  dashboard.configure({ signIn: issuer.signIn });
+});
+afterAll(async () => {
+  for (const one of issuers) await one.close();
+  for (const one of dashboards) await one.close();
+});
+
+test('a sign-in that keeps to the protocol succeeds, so that the others fail for their own reason', async () => {
+  const browser = dashboard.browser();
+  const { status, body } = await signInAt(browser, issuer, SOMEBODY);
+  expect([status, body.user?.email, body.user?.isOperator, body.signedInBy]).toEqual([
+    200,
+    'somebody@example.com',
+    true,
+    'issuer',
+  ]);
+});
+
+const now = Math.floor(Date.now() / 1000);
+test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
+  ['another issuer', { iss: 'https://other.example.com' }],
+  ['another audience', { aud: 'another-client' }],
+  ['an expired token', { exp: now - 600, iat: now - 900 }],
+  ['another nonce', { nonce: 'another' }],
+  ['no nonce', { nonce: undefined }],
+  ['no subject', { sub: undefined }],
+  ['a subject that is too long', { sub: 'x'.repeat(256) }],
+  ['a subject with a zero byte', { sub: 'a\u0000b' }],
+  ['a time of sign-in that is none', { auth_time: 'x' }],
+  ['a time of sign-in before all time', { auth_time: -1e300 }],
+  ['no signature', {}, { alg: 'none' }],
+  ['a signature with the secret of the client', {}, { alg: 'HS256' }],
+  ['another key', {}, { kid: 'two' }],
+])('%s signs nobody in', async (_, claims, header = {}) => {
+  issuer.header = header;
+  const browser = dashboard.browser();
+  const reply = await signInAt(browser, issuer, { ...SOMEBODY, ...claims });
+  expect([reply.status, reply.body.problem]).toEqual([403, 'identity_refused']);
+  expect(browser.cookies.has('gateway_session')).toBe(false);
+});
+
+test('a token that another key has signed signs nobody in', async () => {
+  issuer.key = newKey();
+  expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem).toBe('identity_refused');
+});
+
+test.each<[string, unknown]>([
+  ['not verified', false],
+  ['not said to be verified', undefined],
+  ['verified by another word', 'yes'],
+])('an address that is %s signs nobody in', async (_, email_verified) => {
+  const reply = await signInAt(dashboard.browser(), issuer, { ...SOMEBODY, email_verified });
+  expect([reply.status, reply.body.problem]).toEqual([403, 'email_unverified']);
+});
+
+test('a response that the browser did not ask for, or that it has used, signs nobody in', async () => {
+  const attacker = dashboard.browser();
+  const query = await begin(attacker, issuer, SOMEBODY);
+  // Login CSRF: the attacker's response in the victim's browser.
+  const victim = dashboard.browser();
+  expect((await finish(victim, query)).body.problem).toBe('sign_in_expired');
+  await begin(victim, issuer, SOMEBODY);
+  expect((await finish(victim, query)).body.problem).toBe('sign_in_expired');
+  expect(issuer.asked).not.toContain('/token');
+  const own = await begin(attacker, issuer, SOMEBODY);
+  const flow = attacker.cookies.get('gateway_oidc') ?? '';
+  expect((await finish(attacker, own)).status).toBe(200);
+  expect((await finish(attacker, own)).body.problem).toBe('sign_in_expired');
+  // An issuer that takes a code twice.
+  attacker.cookies.set('gateway_oidc', flow);
+  expect((await finish(attacker, own)).body.problem).toBe('sign_in_expired');
+});
+
+test('an error of the issuer is told in our words', async () => {
+  const browser = dashboard.browser();
+  const query = (await begin(browser, issuer)).replace(
+    /code=[^&]+/,
+    'error=access_denied&error_description=evil+words',
+  );
+  const { body, text } = await finish(browser, query);
+  expect([body.problem, text.includes('evil')]).toEqual(['issuer_refused', false]);
+});
+
+test.each<[string, (path: string) => void]>([
+  [
+    'redirects',
+    (path) =>
+      issuer.instead.set(
+        path,
+        (_, response) => void response.writeHead(302, { location: `${issuer.url}/elsewhere` }).end(),
+      ),
+  ],
+  ['fails', (path) => issuer.instead.set(path, (_, response) => void response.writeHead(500).end('no'))],
+  ['sends no JSON', (path) => issuer.instead.set(path, (_, response) => void response.end('<html>'))],
+  ['hangs up', (path) => issuer.instead.set(path, (request) => void request.socket.destroy())],
+  [
+    'never ends',
+    (path) =>
+      issuer.instead.set(
+        path,
+        (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+      ),
+  ],
+  [
+    'sends without end',
+    (path) =>
+      issuer.instead.set(path, (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        const more = () => {
+          while (response.write(' '.repeat(65_536)));
+        };
+        response.on('drain', more);
+        more();
+      }),
+  ],
+])('an issuer whose token endpoint %s is unavailable, and harms nobody else', async (_, arrange) => {
+  arrange('/token');
+  const [slow, live] = await Promise.all([
+    signInAt(dashboard.browser(), issuer, SOMEBODY),
+    dashboard.browser().send('POST', '/api/session', { email: 'x@example.com', password: 'wrong' }),
+  ]);
+  expect([slow.status, slow.body.problem, live.body.problem]).toEqual([503, 'issuer_unavailable', 'wrong_password']);
+  expect(issuer.asked).not.toContain('/elsewhere');
+});
+
+const DISCOVERY = '/.well-known/openid-configuration';
+test.each<[string, () => void]>([
+  ['is away', () => issuer.instead.set(DISCOVERY, (request) => void request.socket.destroy())],
+  ['calls itself another one', () => Object.assign(issuer, { metadata: { issuer: 'https://other.example.com' } })],
+  [
+    'sends browsers to a script',
+    () => Object.assign(issuer, { metadata: { authorization_endpoint: 'javascript:alert(1)' } }),
+  ],
+  [
+    'sends browsers without TLS elsewhere',
+    () => Object.assign(issuer, { metadata: { authorization_endpoint: 'http://evil.example.com/' } }),
+  ],
+])('an issuer that %s begins no sign-in', async (_, arrange) => {
+  arrange();
+  const reply = await dashboard.browser().send('POST', '/api/oidc/authorization');
+  expect([reply.status, reply.body.problem]).toEqual([503, 'issuer_unavailable']);
+  expect(reply.text).not.toContain('evil');
+});
+
+test.each([
+  'http://169.254.169.254/token',
+  'https://169.254.169.254/token',
+  'https://[::1]/token',
+  'https://redis/token',
+  'https://metadata.google.internal/token',
+])('a token endpoint at %s is not asked', async (token_endpoint) => {
+  issuer.metadata = { token_endpoint };
+  const reply = await signInAt(dashboard.browser(), issuer, SOMEBODY);
+  expect(reply.status).toBe(503);
+});
+
+test('attempts from one address are bounded before the issuer is asked', async () => {
+  issuer.instead.set('/token', (_, response) => void response.writeHead(500).end());
+  const problems = new Set<string | undefined>();
+  for (let i = 0; i < 35; i++) problems.add((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem);
+  expect([...problems]).toContain('too_many_attempts');
+  expect(issuer.asked.filter((path) => path === '/token').length).toBeLessThanOrEqual(30);
+});

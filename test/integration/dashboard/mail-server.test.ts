@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SmtpServer } from '../../../core/config/dashboard-config.ts';
+import { sendMail } from '../../../dashboard/server/alerts/mail-transport.ts';
+import { mailText } from '../../../dashboard/server/alerts/message-texts.ts';
+import { type MailServer, startMailServer } from './alert-receivers.ts';
+
+describe('a mail server', () => {
+  let server: MailServer;
+  beforeAll(async () => {
+    server = await startMailServer({ user: 'gateway', password: 'pass word' });
+  });
+  afterAll(() => server.close());
+
+  const login = { user: 'gateway', password: 'pass word' };
+  const send = (change: Partial<SmtpServer>, subject = 'Subject') => {
+    const at = { host: '127.0.0.1', port: server.port, tls: false, login, ...change };
+    const mail = { to: 'to@example.com', subject, text: 'Text\n', messageId: 'msg_1' };
+    return sendMail({ server: at, from: 'Gateway <noreply@gateway.example>', operators: [] }, mail);
+  };
+
+  it('gets mails with a login, and with an id that stays', async () => {
+    expect(await send({})).toEqual({ kind: 'delivered', text: 'accepted by the mail server' });
+    expect(server.mails.at(-1)).toMatchObject({ to: ['to@example.com'], text: 'Text\n' });
+    expect(server.mails.at(-1)?.head).toContain('Message-ID: <msg_1@gateway.example>');
+  });
+
+  it('gets no password over a network without TLS', async () => {
+    const before = server.mails.length;
+    // Linux connects to this machine there, and the address is no loopback address.
+    expect(await send({ host: '0.0.0.0' })).toMatchObject({ kind: 'failed' });
+    expect(server.mails.length).toBe(before);
+  });
+
+  it('refuses, or is away: a failure in words of ours', async () => {
+    expect((await send({ login: { user: 'gateway', password: 'wrong' } })).text).toMatch(
+      /^the mail server refused the login/,
+    );
+    expect((await send({ port: 9 })).text).toBe('the mail server is not reachable');
+    expect((await send({ tls: true })).kind).toBe('failed');
+  });
+
+  it('gets names of customers on one line, in subject and text', async () => {
+    const content = {
+      organization: 'Acme\r\nBcc: victim@example.com\r\n\r\nBody',
+      url: 'https://g/link#t',
+      until: 'u',
+    };
+    const mail = mailText({ kind: 'invitation', content });
+    expect(mail?.subject).toBe('Invitation to Acme Bcc: victim@example.com Body');
+    await send({}, mail?.subject);
+    expect(server.mails.at(-1)?.to).toEqual(['to@example.com']);
+    expect(server.mails.at(-1)?.head).not.toMatch(/^Bcc:/im);
+  });
+});

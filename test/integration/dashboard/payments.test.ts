@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
+import { sql } from '../../harness/database.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+let stripe: ScriptedStripe;
+let dashboard: TestDashboard;
+let organizationId: string;
+let owner: Browser;
+
+beforeAll(async () => {
+  stripe = await startScriptedStripe();
+  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
+  stripe.deliverTo = dashboard.origin;
+});
+
+beforeEach(async () => {
+  organizationId = await dashboard.addOrganization();
+  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+});
+
+afterAll(async () => {
+  await dashboard?.close();
+  await stripe?.close();
+});
+
+const page = () => `/api/organizations/${organizationId}/top-ups`;
+const view = async () => (await owner.get<TopUpsView>(page())).body;
+const states = async () => (await view()).topUps.map(({ state }) => state);
+
+/** In USD. */
+async function balance(of = organizationId): Promise<number> {
+  const [row] = await sql<{ usd: string }>(
+    dashboard.databaseUrl,
+    `select balance_nano_usd / 1e9 as usd from accounts where organization_id = '${of}'`,
+  );
+  return Number(row?.usd);
+}
+
+async function entries(): Promise<readonly (readonly [number, string | null])[]> {
+  const rows = await sql<{ usd: string; reference: string | null }>(
+    dashboard.databaseUrl,
+    `select amount_nano_usd / 1e9 as usd, reference from ledger_entries where organization_id = '${organizationId}' order by sequence`,
+  );
+  return rows.map(({ usd, reference }) => [Number(usd), reference]);
+}
+
+/** Begins a payment and returns its Checkout session. */
+async function begin(amountUsd = 10): Promise<string> {
+  const begun = await owner.send<{ url: string }>('POST', page(), { amountUsd });
+  expect(begun.status).toBe(200);
+  return begun.body.url.split('/').at(-1) ?? '';
+}
+
+async function paid(amountUsd = 10): Promise<string> {
+  const payment = stripe.world.complete(await begin(amountUsd));
+  expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
+  return payment;
+}
+
+describe('a payment in Checkout', () => {
+  test('is credited when the signed event says so, and is listed with its receipt', async () => {
+    const session = await begin(25);
+    expect([await balance(), await states()]).toEqual([0, ['open']]);
+    const payment = stripe.world.complete(session);
+    expect(await balance()).toBe(0);
+    await stripe.deliverAll();
+    expect(await entries()).toEqual([[25, payment]]);
+    const [topUp] = (await view()).topUps;
+    expect(topUp).toMatchObject({
+      state: 'paid',
+      amountNanoUsd: '25000000000',
+      automatic: false,
+      returnedNanoUsd: '0',
+    });
+    expect(topUp?.receiptUrl).toMatch(/^https:\/\/pay\.stripe\.com\/receipts\/ch_/);
+    expect((await view()).offer).toEqual({ presetsUsd: [10, 50, 100], leastUsd: 5, mostUsd: 5000 });
+  });
+
+  test('is credited once, however often, late and in whatever order its events arrive', async () => {
+    stripe.world.complete(await begin());
+    const events = stripe.world.events.slice(-6);
+    await stripe.deliverAll();
+    for (const event of [...events].reverse()) expect(await stripe.deliver(event)).toBe(200);
+    await Promise.all(events.map((event) => stripe.deliver(event)));
+    expect(await balance()).toBe(10);
+  });
+
+  test('that nobody makes in time is expired, and costs nothing', async () => {
+    stripe.world.expire(await begin());
+    await stripe.deliverAll();
+    expect([await balance(), await states()]).toEqual([0, ['expired']]);
+  });
+
+  test.each([4, 5001, 10.5, -10, '10'])('of %s USD is not begun', async (amountUsd) => {
+    const asked = await owner.send('POST', page(), { amountUsd });
+    expect([asked.status, asked.body.fields]).toEqual([400, { amountUsd: expect.any(String) }]);
+    expect((await view()).topUps).toEqual([]);
+  });
+
+  test('is not begun while Stripe does not respond', async () => {
+    stripe.away = true;
+    const asked = await owner.send('POST', page(), { amountUsd: 10 });
+    stripe.away = false;
+    expect([asked.status, await states()]).toEqual([503, ['failed']]);
+  });
+});
+
+describe('money that is given back', () => {
+  test('is taken from the balance, also in parts, also below zero, and returned with a dispute that is won', async () => {
+    const payment = await paid(50);
+    const refund = stripe.world.refund(payment, 2000);
+    await stripe.deliverAll();
+    const dispute = stripe.world.dispute(payment, 4000);
+    await stripe.deliverAll();
+    expect(await balance()).toBe(-10);
+    expect((await view()).topUps[0]?.returnedNanoUsd).toBe('60000000000');
+    stripe.world.decide(dispute, 'won');
+    await stripe.deliverAll();
+    stripe.world.failRefund(refund);
+    await stripe.deliverAll();
+    expect(await entries()).toEqual([
+      [50, payment],
+      [-20, refund],
+      [-40, dispute],
+      [40, `${dispute}#2`],
+      [20, `${refund}#2`],
+    ]);
+  });
+
+  test('before the payment was told of is taken with it', async () => {
+    const payment = stripe.world.complete(await begin());
+    const before = stripe.world.events.length;
+    stripe.world.refund(payment, 400);
+    const [refunded] = stripe.world.events.slice(before);
+    if (refunded) expect(await stripe.deliver(refunded)).toBe(200);
+    expect(await balance()).toBe(6);
+    await stripe.deliverAll();
+    expect(await balance()).toBe(6);
+  });
+
+  test('an inquiry of a bank takes nothing, a lost dispute stays taken', async () => {
+    const payment = await paid();
+    stripe.world.dispute(payment, 1000, 'warning_needs_response');
+    await stripe.deliverAll();
+    expect(await balance()).toBe(10);
+    stripe.world.decide(stripe.world.dispute(payment, 1000), 'lost');
+    await stripe.deliverAll();
+    expect(await balance()).toBe(0);
+  });
+});
+
+describe('an event', () => {
+  test.each([
+    ['signed with another secret', { secret: 'whsec_another' }],
+    ['changed on its way', { forge: (body: string) => body.replace('"type"', '"typo":1,"type"') }],
+    ['recorded, and replayed years later', { signedAtMs: Date.now() - 3 * 366 * 86_400_000 }],
+  ])('%s changes nothing', async (_, how) => {
+    stripe.world.complete(await begin());
+    const completed = stripe.world.events.at(-1);
+    if (completed) expect(await stripe.deliver(completed, how)).toBe(400);
+    expect(await balance()).toBe(0);
+  });
+
+  test('with the right signature that invents a payment changes nothing: the secret of the webhook is worth no money', async () => {
+    const session = await begin();
+    const metadata = { gateway_organization: organizationId, gateway_top_up: (await view()).topUps[0]?.id };
+    const object = { id: 'pi_invented', status: 'succeeded', amount_received: 1_000_000, currency: 'usd', metadata };
+    for (const type of ['payment_intent.succeeded', 'charge.succeeded', 'checkout.session.completed'])
+      expect(await stripe.deliver({ id: 'evt_1', type, object: { ...object, payment_intent: 'pi_invented' } })).toBe(
+        200,
+      );
+    const paidSession = { id: session, payment_status: 'paid', payment_intent: 'pi_invented', status: 'complete' };
+    expect(await stripe.deliver({ id: 'evt_2', type: 'checkout.session.completed', object: paidSession })).toBe(200);
+    expect([await balance(), await states()]).toEqual([0, ['open']]);
+  });
+
+  test.each([
+    'null',
+    '[]',
+    '{"type":"charge.refunded"}',
+    '{"type":"charge.refunded","data":null}',
+    '{"type":7,"data":{}}',
+  ])('with the right signature that is %s changes nothing', async (body) => {
+    expect(await stripe.deliver({ id: 'evt_3', type: '', object: {} }, { payload: body })).toBe(200);
+  });
+
+  test('too large, without a signature, or while payments are off is refused', async () => {
+    const post = (body: string) => fetch(`${dashboard.origin}/webhooks/stripe`, { method: 'POST', body });
+    expect((await post('{}')).status).toBe(400);
+    expect((await post('x'.repeat(300_000))).status).toBe(413);
+    dashboard.configure({});
+    expect((await post('{}')).status).toBe(404);
+    expect((await owner.send('POST', page(), { amountUsd: 10 })).status).toBe(409);
+    dashboard.configure({ stripe: stripe.config });
+  });
+
+  test('that cannot be followed now is asked for again', async () => {
+    stripe.world.complete(await begin());
+    const completed = stripe.world.events.at(-1);
+    stripe.away = true;
+    if (completed) expect(await stripe.deliver(completed)).toBe(503);
+    stripe.away = false;
+    if (completed) expect(await stripe.deliver(completed)).toBe(200);
+    expect(await balance()).toBe(10);
+  });
+});
+
+describe('a payment that does not match its top-up is not credited, and the operator sees why', () => {
+  test.each([
+    ['another amount', { amount: 100_000 }, 'The payment is of another amount.'],
+    ['another currency', { currency: 'jpy' }, 'The payment is in another currency.'],
+  ])('%s', async (_, change, failure) => {
+    stripe.world.complete(await begin(), change);
+    await stripe.deliverAll();
+    expect([await balance(), (await view()).topUps[0]]).toEqual([
+      0,
+      expect.objectContaining({ state: 'refused', failure }),
+    ]);
+  });
+
+  test('a session of another organization', async () => {
+    const otherId = await dashboard.addOrganization('Other');
+    const session = stripe.world.sessions.get(await begin());
+    if (session) session.asked.metadata.gateway_organization = otherId;
+    stripe.world.complete(session?.id ?? '');
+    await stripe.deliverAll();
+    expect([await balance(), await balance(otherId), await states()]).toEqual([0, 0, ['refused']]);
+  });
+
+  test('a second payment of the same top-up', async () => {
+    const payment = await paid();
+    const { metadata, ...first } = stripe.world.payments.get(payment) ?? { metadata: {}, amount: 0, currency: '' };
+    stripe.world.succeed(stripe.world.addPayment({ ...first, metadata, customer: null }));
+    await stripe.deliverAll();
+    expect([await balance(), await states()]).toEqual([10, ['paid']]);
+  });
+
+  test('one of another program at the same account of Stripe is none of ours', async () => {
+    stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: {}, customer: null }));
+    const foreign = { gateway_top_up: `top-${'0'.repeat(26)}`, gateway_organization: organizationId };
+    stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: foreign, customer: null }));
+    expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
+    expect(await balance()).toBe(0);
+  });
+});

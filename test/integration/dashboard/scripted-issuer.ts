@@ -1,0 +1,114 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { SignInConfig } from '../../../core/config/dashboard-config.ts';
+import type { SessionView } from '../../../dashboard/contract/session.ts';
+import type { Browser, Reply } from './dashboard-browser.ts';
+
+/** An issuer that says whatever a test wants, on loopback. */
+export interface ScriptedIssuer {
+  readonly url: string;
+  readonly signIn: SignInConfig;
+  /** Paths that were asked for. */
+  readonly asked: string[];
+  /** Further members of the metadata, or other ones. */
+  metadata: Readonly<Record<string, unknown>>;
+  /** Claims over the usual ones; `undefined` leaves one out. */
+  claims: Readonly<Record<string, unknown>>;
+  userInfo: Readonly<Record<string, unknown>>;
+  /** Changes the header of ID tokens; a token without signature for `alg: none`. */
+  header: Readonly<Record<string, unknown>>;
+  /** Key that signs; its public half is in the key set only if it is the issuer's own. */
+  key: KeyObject;
+  /** Answers a path instead of the issuer. */
+  readonly instead: Map<string, (request: IncomingMessage, response: ServerResponse) => void>;
+  close(): Promise<void>;
+}
+
+export const CLIENT = { clientId: 'gateway', clientSecret: 'client-secret' };
+export const newKey = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+
+export async function startScriptedIssuer(): Promise<ScriptedIssuer> {
+  const own = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://issuer');
+    issuer.asked.push(pathname);
+    const instead = issuer.instead.get(pathname);
+    if (instead) return instead(request, response);
+    const send = (body: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
+    if (pathname === '/jwks') return send({ keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'one' }] });
+    if (pathname === '/userinfo') return send({ sub: issuer.claims.sub, ...issuer.userInfo });
+    if (pathname === '/token') {
+      void text(request).then((body) => {
+        const nonce = new URLSearchParams(body).get('code') ?? '';
+        send({ access_token: 'access', token_type: 'bearer', id_token: idToken(issuer, nonce) });
+      });
+      return;
+    }
+    return send({
+      issuer: issuer.url,
+      authorization_endpoint: `${issuer.url}/authorize`,
+      token_endpoint: `${issuer.url}/token`,
+      jwks_uri: `${issuer.url}/jwks`,
+      userinfo_endpoint: `${issuer.url}/userinfo`,
+      end_session_endpoint: `${issuer.url}/sign-out`,
+      id_token_signing_alg_values_supported: ['RS256'],
+      ...issuer.metadata,
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const oidc = { issuer: url, ...CLIENT, scopes: ['openid', 'email'], operatorClaim: { name: 'groups', value: 'ops' } };
+  const issuer: ScriptedIssuer = {
+    url,
+    signIn: { password: true, oidc },
+    asked: [],
+    metadata: {},
+    claims: {},
+    userInfo: {},
+    header: {},
+    key: own.privateKey,
+    instead: new Map(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return issuer;
+}
+
+/** The nonce is the code. */
+function idToken({ url, claims, header, key }: ScriptedIssuer, nonce: string): string {
+  const now = Math.floor(Date.now() / 1000);
+  const usual = { iss: url, aud: CLIENT.clientId, iat: now, exp: now + 300, auth_time: now, nonce };
+  const head = { alg: 'RS256', kid: 'one', ...header };
+  const signed = [head, { ...usual, ...claims }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+  const signature = head.alg === 'none' ? '' : sign('sha256', Buffer.from(signed.join('.')), key).toString('base64url');
+  return [...signed, signature].join('.');
+}
+
+/** Begins a sign-in, and returns the query of the issuer's response, whose token has the claims. */
+export async function begin(
+  browser: Browser,
+  issuer: ScriptedIssuer,
+  claims: Readonly<Record<string, unknown>> = {},
+): Promise<string> {
+  const begun = await browser.send<{ url: string }>('POST', '/api/oidc/authorization');
+  if (begun.status !== 200) throw new Error(`no sign-in began: ${begun.text}`);
+  const { searchParams } = new URL(begun.body.url);
+  issuer.claims = { email_verified: true, ...claims };
+  return `code=${searchParams.get('nonce')}&state=${searchParams.get('state')}`;
+}
+
+export const finish = (browser: Browser, query: string): Promise<Reply<SessionView>> =>
+  browser.send('POST', '/api/oidc/session', { query });
+
+export async function signInAt(
+  browser: Browser,
+  issuer: ScriptedIssuer,
+  claims: Readonly<Record<string, unknown>>,
+): Promise<Reply<SessionView>> {
+  return finish(browser, await begin(browser, issuer, claims));
+}

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../../core/log/log.ts';
+import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
+import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
+import { sql } from '../../harness/database.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
+import type { ApiAnswer } from '../../stripe/stripe-api.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+/** Stripe does what it is asked, and the answer is lost, or says something else. */
+let stripe: ScriptedStripe;
+let dashboard: TestDashboard;
+let organizationId: string;
+let owner: Browser;
+
+beforeAll(async () => {
+  stripe = await startScriptedStripe();
+  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
+  stripe.deliverTo = dashboard.origin;
+});
+
+beforeEach(async () => {
+  stripe.world.charges = 0;
+  // A round is for every organization.
+  await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
+  organizationId = await dashboard.addOrganization();
+  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+  const { body } = await owner.send<{ url: string }>('POST', at('card'));
+  stripe.world.complete(body.url.split('/').at(-1) ?? '');
+  await stripe.deliverAll();
+  await owner.send('PUT', at('automatic-top-up'), { settings: { belowUsd: 5, amountUsd: 20, dailyUsd: 40 } });
+});
+
+afterAll(async () => {
+  await dashboard?.close();
+  await stripe?.close();
+});
+
+const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
+const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
+const states = async () => (await view()).topUps.map(({ state }) => state);
+const round = () =>
+  topUpAutomatically(stripe.config, {
+    database: dashboard.database,
+    nowMs: () => Date.now(),
+    log: createLog('silent'),
+  });
+
+async function balance(): Promise<number> {
+  const organization = await dashboard.administration.organization(organizationId);
+  return Number(organization?.balanceNanoUsd) / 1e9;
+}
+
+/** A round more than a minute later, when the top-up is asked for again. */
+async function laterRound(): Promise<void> {
+  await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
+  await round();
+}
+
+const AWAY = { status: 500, body: { error: { type: 'api_error', message: 'Away' } } };
+const refusal = (status: number, type: string, code = 'none') => ({
+  status,
+  body: { error: { type, code, message: 'No.' } },
+});
+
+/** To calls of this method about payments: the answers, the last again and again. */
+function answersTo(method: string, ...answers: readonly (ApiAnswer | 'never')[]): void {
+  const left = [...answers];
+  stripe.instead = (call) => {
+    if (call.method !== method || !call.path.startsWith('/v1/payment_intents')) return undefined;
+    return left.length > 1 ? left.shift() : left[0];
+  };
+}
+
+/** Three calls with eight seconds each, and their pauses. */
+const IN_TIME_MS = 40_000;
+
+describe('an automatic top-up', () => {
+  test('whose charge Stripe never answers ends in time, and is found later without a second charge', {
+    timeout: 2 * IN_TIME_MS,
+  }, async () => {
+    answersTo('POST', 'never');
+    const begun = performance.now();
+    await expect(round()).rejects.toThrow();
+    expect(performance.now() - begun).toBeLessThan(IN_TIME_MS);
+    expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 0, ['open']]);
+    stripe.instead = undefined;
+    await round();
+    expect([stripe.world.charges, await balance()]).toEqual([1, 0]);
+    await laterRound();
+    expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
+  });
+
+  test.each([
+    ['never comes', ['never', AWAY]],
+    ['is refused as wrong', [refusal(400, 'invalid_request_error')]],
+    ['is refused as if the card were declined', [refusal(402, 'card_error')]],
+    ['says that there is none', [refusal(404, 'invalid_request_error', 'resource_missing')]],
+  ] as const)(
+    'that was charged has not failed where the answer about the payment %s',
+    {
+      timeout: IN_TIME_MS,
+    },
+    async (_, answers) => {
+      answersTo('GET', ...answers);
+      await expect(round()).rejects.toThrow();
+      expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 0, ['open']]);
+      expect((await view()).stopped).toBeUndefined();
+      stripe.instead = undefined;
+      await laterRound();
+      expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
+    },
+  );
+});

@@ -1,0 +1,134 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Stripe } from 'stripe';
+import type { StripeConfig } from '../../core/config/dashboard-config.ts';
+import { type ApiAnswer, type ApiCall, createStripeApi } from './stripe-api.ts';
+import { StripeWorld, type WorldEvent } from './stripe-world.ts';
+
+/** Stripe under the control of a test: its interface, its page for paying, its signed events. */
+export interface ScriptedStripe {
+  readonly world: StripeWorld;
+  readonly config: StripeConfig;
+  readonly calls: readonly ApiCall[];
+  /** While true, nothing is answered but 500. */
+  away: boolean;
+  /**
+   * Answer to a call instead of the world's. `never`: the world does what it is asked, and says
+   * nothing.
+   */
+  instead: ((call: ApiCall) => ApiAnswer | 'never' | undefined) | undefined;
+  /** While true, what is paid on the page has no event before `deliverAll`. */
+  late: boolean;
+  /** Address that events go to. */
+  deliverTo: string | undefined;
+  /** Sends an event as Stripe does. Returns the status. */
+  deliver(event: WorldEvent, how?: Delivery): Promise<number>;
+  /** Sends the events that were not sent yet, in their order. Returns the statuses. */
+  deliverAll(): Promise<readonly number[]>;
+  close(): Promise<void>;
+}
+
+export interface Delivery {
+  readonly secret?: string;
+  /** Time of the signature. Default: now. */
+  readonly signedAtMs?: number;
+  /** Instead of the event. */
+  readonly payload?: string;
+  /** Changes the body after it was signed. */
+  readonly forge?: (body: string) => string;
+}
+
+const SECRET = 'whsec_test_of_the_scripted_stripe';
+
+export async function startScriptedStripe(): Promise<ScriptedStripe> {
+  const world = new StripeWorld();
+  const api = createStripeApi(world);
+  const calls: ApiCall[] = [];
+  const signer = new Stripe('sk_test_signer');
+  let delivered = 0;
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const apiBase = new URL(`http://127.0.0.1:${port}`);
+  world.pages = apiBase.origin;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '/';
+    if (path.startsWith('/pay/')) return page(path.slice('/pay/'.length), request.method ?? '', response);
+    let body = '';
+    for await (const piece of request) body += piece;
+    const key = request.headers['idempotency-key'];
+    const call = {
+      method: request.method ?? '',
+      path,
+      body,
+      idempotencyKey: typeof key === 'string' ? key : undefined,
+    };
+    calls.push(call);
+    const unavailable = { status: 500, body: { error: { type: 'api_error', message: 'Away' } } };
+    const instead = scripted.away ? unavailable : scripted.instead?.(call);
+    const { status, body: told } = typeof instead === 'object' ? instead : api(call);
+    if (instead === 'never') return;
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+  }
+
+  async function page(id: string, method: string, response: ServerResponse): Promise<void> {
+    const session = world.sessions.get(id);
+    if (!session) return void response.writeHead(404).end();
+    if (method !== 'POST') {
+      const title = session.mode === 'setup' ? 'Save' : 'Pay';
+      return void response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(`<!doctype html><title>${title}</title><form method="post"><button>${title}</button></form>`);
+    }
+    world.complete(id);
+    if (!scripted.late) await scripted.deliverAll();
+    response.writeHead(303, { location: session.success_url }).end();
+  }
+
+  const scripted: ScriptedStripe = {
+    world,
+    calls,
+    config: {
+      ...{ secretKey: 'sk_test_1', webhookSecret: SECRET, currency: 'usd' as const, apiBase },
+      ...{ presetsUsd: [10, 50, 100], leastUsd: 5, mostUsd: 5000 },
+    },
+    away: false,
+    instead: undefined,
+    late: false,
+    deliverTo: undefined,
+    async deliver(
+      { id, type, object },
+      {
+        secret = SECRET,
+        signedAtMs = Date.now(),
+        payload = JSON.stringify({ id, object: 'event', type, data: { object } }),
+        forge = (body: string) => body,
+      } = {},
+    ) {
+      const timestamp = Math.floor(signedAtMs / 1000);
+      const signature = signer.webhooks.generateTestHeaderString({ payload, secret, timestamp });
+      const headers = { 'stripe-signature': signature, 'content-type': 'application/json; charset=utf-8' };
+      const sent = await fetch(`${scripted.deliverTo}/webhooks/stripe`, {
+        method: 'POST',
+        headers,
+        body: forge(payload),
+      });
+      await sent.arrayBuffer();
+      return sent.status;
+    },
+    async deliverAll() {
+      const waiting = world.events.slice(delivered);
+      delivered = world.events.length;
+      const statuses: number[] = [];
+      for (const event of waiting) statuses.push(await scripted.deliver(event));
+      return statuses;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return scripted;
+}

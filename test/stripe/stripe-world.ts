@@ -1,0 +1,187 @@
+import type { Stripe } from 'stripe';
+
+/**
+ * The few objects of Stripe that the dashboard uses, and what happens to them. Each happening adds
+ * the events that Stripe sends about it; who delivers them, when and how often, is up to the test.
+ */
+export interface WorldEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly object: object;
+}
+
+interface Payment {
+  id: string;
+  amount: number;
+  amount_received: number;
+  currency: string;
+  status: Stripe.PaymentIntent.Status;
+  metadata: Record<string, string>;
+  customer: string | null;
+  last_payment_error: { message: string } | null;
+  latest_charge: { id: string; receipt_url: string } | null;
+}
+
+interface Session {
+  id: string;
+  mode: 'payment' | 'setup';
+  status: 'open' | 'complete' | 'expired';
+  payment_status: 'paid' | 'unpaid' | 'no_payment_required';
+  url: string;
+  payment_intent: string | null;
+  setup_intent: object | null;
+  customer: string | null;
+  client_reference_id: string | null;
+  success_url: string;
+  cancel_url: string;
+  asked: { amount: number; currency: string; metadata: Record<string, string> };
+}
+
+type Reversed = { id: string; payment_intent: string; amount: number; currency: string; status: string };
+
+export class StripeWorld {
+  readonly sessions = new Map<string, Session>();
+  readonly payments = new Map<string, Payment>();
+  readonly refunds = new Map<string, Reversed>();
+  readonly disputes = new Map<string, Reversed>();
+  readonly customers = new Set<string>();
+  readonly events: WorldEvent[] = [];
+  /** Decline of the saved card, in Stripe's words; `undefined`: it is charged. */
+  declines: string | undefined;
+  /** Charges of saved cards, one for each payment that was asked for. */
+  charges = 0;
+  /** Base of the pages on which people pay. */
+  pages = 'https://checkout.example';
+  #made = 0;
+  readonly #name: string;
+
+  /** Ids of worlds with other names differ. */
+  constructor(name = '') {
+    this.#name = name;
+  }
+
+  id(prefix: string): string {
+    return `${prefix}_${this.#name}${String(++this.#made).padStart(6, '0')}`;
+  }
+
+  addSession(
+    given: Omit<Session, 'id' | 'url' | 'status' | 'payment_status' | 'payment_intent' | 'setup_intent'>,
+  ): Session {
+    const id = this.id('cs_test');
+    const session: Session = {
+      ...given,
+      ...{ id, url: `${this.pages}/pay/${id}`, status: 'open', payment_status: 'unpaid' },
+      ...{ payment_intent: null, setup_intent: null },
+    };
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  /** Somebody pays, or saves a card. */
+  complete(sessionId: string, change: { readonly amount?: number; readonly currency?: string } = {}): string {
+    const session = this.#session(sessionId);
+    session.status = 'complete';
+    if (session.mode === 'setup') {
+      session.setup_intent = {
+        ...{ id: this.id('seti'), status: 'succeeded', created: 1_700_000_000 + this.#made },
+        payment_method: { id: this.id('pm'), type: 'card', card: { brand: 'visa', last4: '4242' } },
+      };
+      this.#tell('checkout.session.completed', session);
+      return '';
+    }
+    const { amount, currency, metadata } = { ...session.asked, ...change };
+    const payment = this.addPayment({ amount, currency, metadata, customer: session.customer });
+    session.payment_intent = payment.id;
+    session.payment_status = 'paid';
+    this.succeed(payment);
+    this.#tell('checkout.session.completed', session);
+    return payment.id;
+  }
+
+  expire(sessionId: string): void {
+    const session = this.#session(sessionId);
+    session.status = 'expired';
+    this.#tell('checkout.session.expired', session);
+  }
+
+  addPayment(given: Pick<Payment, 'amount' | 'currency' | 'metadata' | 'customer'>): Payment {
+    const id = this.id('pi');
+    const payment: Payment = {
+      ...given,
+      ...{ id, amount_received: 0, status: 'processing', last_payment_error: null, latest_charge: null },
+    };
+    this.payments.set(id, payment);
+    this.#tell('payment_intent.created', payment);
+    return payment;
+  }
+
+  succeed(payment: Payment): void {
+    payment.status = 'succeeded';
+    payment.amount_received = payment.amount;
+    const charge = this.id('ch');
+    payment.latest_charge = { id: charge, receipt_url: `https://pay.stripe.com/receipts/${charge}` };
+    this.#tell('payment_intent.succeeded', payment);
+    this.#tell('charge.succeeded', { id: charge, payment_intent: payment.id });
+  }
+
+  decline(payment: Payment, message: string): void {
+    payment.status = 'requires_payment_method';
+    payment.last_payment_error = { message };
+    this.#tell('payment_intent.payment_failed', payment);
+  }
+
+  refund(paymentId: string, amount: number, status = 'succeeded'): string {
+    const { currency } = this.payments.get(paymentId) ?? { currency: 'usd' };
+    const refund = { id: this.id('re'), payment_intent: paymentId, amount, currency, status };
+    this.refunds.set(refund.id, refund);
+    this.#tell('refund.created', refund);
+    this.#tell('charge.refunded', { id: 'ch_1', payment_intent: paymentId });
+    return refund.id;
+  }
+
+  failRefund(id: string): void {
+    const refund = this.refunds.get(id);
+    if (refund) refund.status = 'failed';
+    this.#tell('refund.failed', refund ?? {});
+  }
+
+  dispute(paymentId: string, amount: number, status = 'needs_response'): string {
+    const { currency } = this.payments.get(paymentId) ?? { currency: 'usd' };
+    const dispute = { id: this.id('dp'), payment_intent: paymentId, amount, currency, status };
+    this.disputes.set(dispute.id, dispute);
+    this.#tell('charge.dispute.created', dispute);
+    if (!status.startsWith('warning')) this.#tell('charge.dispute.funds_withdrawn', dispute);
+    return dispute.id;
+  }
+
+  decide(id: string, status: 'won' | 'lost'): void {
+    const dispute = this.disputes.get(id);
+    if (dispute) dispute.status = status;
+    this.#tell('charge.dispute.closed', dispute ?? {});
+    if (status === 'won') this.#tell('charge.dispute.funds_reinstated', dispute ?? {});
+  }
+
+  /** Sum of these payments of the organization less their reversals, in cents. */
+  kept(organizationId: string, paymentIds: readonly string[]): number {
+    let cents = 0;
+    for (const payment of this.payments.values()) {
+      if (!paymentIds.includes(payment.id) || payment.metadata.gateway_organization !== organizationId) continue;
+      const of = (all: Map<string, Reversed>) => [...all.values()].filter((one) => one.payment_intent === payment.id);
+      const back = of(this.refunds).filter(({ status }) => status !== 'failed');
+      const disputed = of(this.disputes).filter(({ status }) => /^(needs_response|under_review|lost)$/.test(status));
+      cents += [...back, ...disputed].reduce((rest, { amount }) => rest - amount, payment.amount_received);
+    }
+    return cents;
+  }
+
+  /** An event as Stripe took its picture of the object, which may have changed since. */
+  #tell(type: string, object: object): void {
+    this.events.push({ id: this.id('evt'), type, object: structuredClone(object) });
+  }
+
+  #session(id: string): Session {
+    const session = this.sessions.get(id);
+    if (!session) throw new Error(`there is no session ${id}`);
+    return session;
+  }
+}
