@@ -1,15 +1,22 @@
 /**
  * A small local stand-in for a model provider, so that a fresh clone answers at once.
  * `node demo/provider.ts --host 127.0.0.1 --port 9390`
+ *
+ * With `--idle-ms` it listens nowhere: its parent process accepts connections and passes them.
  */
 import { fstatSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { servePassedConnections } from './passed-connections.ts';
 import { startDemoProvider } from './server.ts';
 
 const { values } = parseArgs({
-  options: { host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '9390' } },
+  options: {
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: '9390' },
+    'idle-ms': { type: 'string' },
+  },
 });
-const { host } = values;
+const { host, 'idle-ms': idleMs } = values;
 const port = Number(values.port);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.stderr.write(`demo provider: --port takes a number from 0 to 65535, not ${values.port}\n`);
@@ -24,9 +31,13 @@ if (process.connected) process.on('disconnect', leave);
 else if (standardInputIsPipe()) process.stdin.on('end', leave).on('error', leave).resume();
 
 try {
-  const server = await startDemoProvider({ host, port });
-  if (process.connected) process.send?.({ type: 'listening', port: server.port });
-  process.stdout.write(`listening on ${host}:${server.port}\n`);
+  if (idleMs === undefined) {
+    const server = await startDemoProvider({ host, port });
+    process.stdout.write(`listening on ${host}:${server.port}\n`);
+  } else {
+    servePassedConnections(Number(idleMs));
+    process.send?.({ type: 'listening' });
+  }
 } catch (error) {
   process.stderr.write(`demo provider: cannot listen on ${host}:${port}: ${(error as Error).message}\n`);
   process.exit(1);

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerTo, HELP, lastUserText, pieces, roughTokens } from './answers.ts';
@@ -11,26 +11,24 @@ export interface DemoProvider {
   close(): Promise<void>;
 }
 
-export interface DemoProviderOptions {
-  /** 0: any free port. */
-  readonly port: number;
-  readonly host?: string;
+export interface DemoPace {
   /** Silence before each word. */
   readonly paceMs?: number;
   /** Wait of "slow". */
   readonly slowMs?: number;
 }
 
+export interface DemoProviderOptions extends DemoPace {
+  /** 0: any free port. */
+  readonly port: number;
+  readonly host?: string;
+}
+
 /** The gateway's default limit. */
 const LARGEST_BODY_BYTES = 32 * 1024 * 1024;
 
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
-  const server = createServer((request, response) => {
-    answer(request, response, options).catch((error: unknown) => {
-      process.stderr.write(`demo provider: ${String(error)}\n`);
-      response.destroy();
-    });
-  });
+  const server = createDemoServer(options);
   // Loopback by default: the demo answers every client that can reach it.
   server.listen(options.port, options.host ?? '127.0.0.1');
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
@@ -44,7 +42,17 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, options: DemoProviderOptions): Promise<void> {
+/** Serves connections once it listens, or gets them by its event `connection`. */
+export function createDemoServer(pace: DemoPace = {}): Server {
+  return createServer((request, response) => {
+    answer(request, response, pace).catch((error: unknown) => {
+      process.stderr.write(`demo provider: ${String(error)}\n`);
+      response.destroy();
+    });
+  });
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, pace: DemoPace): Promise<void> {
   if (request.method !== 'POST' || request.url !== '/v1/chat/completions') {
     return sendError(response, 404, 'The demo provider only knows POST /v1/chat/completions.');
   }
@@ -56,7 +64,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const said = lastUserText(chat.messages).toLowerCase();
   const failure = failureOf(said);
   if (failure) return failure(response, chat);
-  if (said === 'slow') await sleep(options.slowMs ?? 3000);
+  if (said === 'slow') await sleep(pace.slowMs ?? 3000);
 
   const words = pieces(said === 'help' ? HELP : answerTo(chat.messages));
   const given = words.slice(0, chat.maxTokens);
@@ -66,7 +74,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
     finishReason: given.length < words.length ? 'length' : 'stop',
     usage: usageOf(chat, text),
   };
-  if (chat.stream) await sendStream(response, chat, given, outcome, options.paceMs ?? 30);
+  if (chat.stream) await sendStream(response, chat, given, outcome, pace.paceMs ?? 30);
   else sendJson(response, 200, completion(chat, outcome));
 }
 

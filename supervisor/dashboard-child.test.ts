@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFolder } from '../core/config/load.fixture.ts';
 import { loadConfig } from '../core/config/load.ts';
-import { dashboardEnvironment } from './dashboard-child.ts';
+import { dashboardEnvironment, gatewayEnvironment } from './dashboard-child.ts';
 
 const folder = configFolder();
 
@@ -11,18 +11,21 @@ const CONFIG = [
   'top_up_url: "https://${TOP_UP_HOST}/${TWICE}"',
   'tracing: {otlp_url: "http://127.0.0.1:1", headers: {authorization: "Bearer ${OTLP_TOKEN}"}}',
   'stores: {redis: "redis://:${REDIS_PASSWORD}@h"}',
+  'mail: {smtp_url: "${SMTP_URL}", from: "${MAIL_FROM}@${TOP_UP_HOST}"}',
   'providers:',
   '  a: {base_url: "http://127.0.0.1:1", api_key: "${OPENAI_API_KEY}"}',
   '  b: {base_url: "http://127.0.0.1:1", api_key: "${TWICE}"}',
 ].join('\n');
 
-test("the dashboard's environment has what it uses, and nothing that a secret refers to", async () => {
+test('each process has the variables that it uses: the dashboard none of a secret of another process', async () => {
   const used = {
     PATH: '/usr/bin',
     LANG: 'C',
     LOG_LEVEL: 'debug',
     PGSSLROOTCERT: '/ca.pem',
     TOP_UP_HOST: 'pay.example.com',
+    SMTP_URL: 'smtp://user:secret@mail.example.com',
+    MAIL_FROM: 'noreply',
   };
   const env = {
     ...used,
@@ -36,5 +39,8 @@ test("the dashboard's environment has what it uses, and nothing that a secret re
   await folder.loaded(CONFIG, env);
   const loaded = await loadConfig(join(folder.path, 'gateway.yaml'), env, { secrets: 'checked' });
   if (!loaded.ok) throw new Error(loaded.problems[0]?.message);
-  expect(dashboardEnvironment({ env, sharedVariables: loaded.sharedVariables })).toEqual(used);
+  const { variables } = loaded;
+  expect(dashboardEnvironment({ env, variables })).toEqual(used);
+  const { SMTP_URL: _, MAIL_FROM: __, ...ofGateway } = env;
+  expect(gatewayEnvironment({ env, variables })).toEqual(ofGateway);
 });

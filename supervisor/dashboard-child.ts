@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startNodeChild } from './children/node-child.ts';
+import { FRUGAL, startNodeChild } from './children/node-child.ts';
 import { keepTrying, type TriedProcess } from './children/supervised-process.ts';
 import type { Environment } from './envoy-child.ts';
 import { compileCache, type Settings } from './settings.ts';
@@ -20,7 +20,9 @@ export function keepDashboard(settings: Settings, { databaseUrl, report }: Dashb
   const child = {
     name: 'The dashboard',
     script: fileURLToPath(new URL('../dashboard/server/main.ts', import.meta.url)),
+    nodeOptions: FRUGAL.nodeOptions,
     env: {
+      ...FRUGAL.env,
       ...dashboardEnvironment(settings),
       NODE_COMPILE_CACHE: compileCache(settings),
       GATEWAY_CONFIG: settings.configPath,
@@ -40,10 +42,17 @@ const NEEDED =
 /**
  * Leaves out the providers' keys, which only the gateway process has (docs/design.md, "Invariants",
  * 9), and every other variable that the dashboard does not use. Variables of the configuration are
- * passed unless a secret refers to them.
+ * passed unless a secret of another process refers to them.
  */
-export function dashboardEnvironment({ env, sharedVariables }: Pick<Settings, 'env' | 'sharedVariables'>): Environment {
+export function dashboardEnvironment({ env, variables }: Pick<Settings, 'env' | 'variables'>): Environment {
   return Object.fromEntries(
-    Object.entries(env).filter(([name]) => NEEDED.test(name) || sharedVariables.includes(name)),
+    Object.entries(env).filter(([name]) => NEEDED.test(name) || variables.ofDashboard.includes(name)),
+  );
+}
+
+/** Leaves out variables of sections that only the dashboard reads. */
+export function gatewayEnvironment({ env, variables }: Pick<Settings, 'env' | 'variables'>): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => NEEDED.test(name) || !variables.ofDashboardAlone.includes(name)),
   );
 }

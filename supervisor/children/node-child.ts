@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
@@ -15,31 +16,57 @@ const CONFIGURATION_EXIT_CODE = 78;
  */
 const NO_DEBUGGER = '--disable-sigusr1';
 
-export interface NodeChildOptions {
-  readonly name: string;
+/**
+ * For a program that computes little. Its threads share one heap of malloc instead of having one
+ * each, and its young generation stays small: 13 MB less for the supervisor (docs/performance.md,
+ * "Memory"), which `npm start` and the systemd unit start in the same way.
+ */
+export const FRUGAL = { nodeOptions: ['--max-semi-space-size=1'], env: { MALLOC_ARENA_MAX: '1' } } as const;
+
+export interface NodeProgram {
   readonly script: string;
   readonly args?: readonly string[];
+  readonly nodeOptions?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** Discards its standard output. */
+  readonly quiet?: boolean;
+}
+
+export interface NodeChildOptions extends NodeProgram {
+  readonly name: string;
   readonly startTimeoutMs: number;
   /** Time from SIGTERM to SIGKILL. */
   readonly stopTimeoutMs: number;
-  /** Discards its standard output. */
-  readonly quiet?: boolean;
+  /** Called with each message but `listening`. */
+  readonly onMessage?: (message: object) => void;
+}
+
+export interface NodeChild extends Running {
+  /** Hands a connection over. One that cannot be handed over is closed. */
+  pass(socket: Socket): void;
+}
+
+/** Spawns one of our own programs, with an IPC channel. */
+export function spawnNode({ nodeOptions = [], script, args = [], env, quiet }: NodeProgram): ChildProcess {
+  return spawn(process.execPath, [NO_DEBUGGER, ...nodeOptions, script, ...args], {
+    // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains
+    // in order.
+    detached: true,
+    env,
+    stdio: ['ignore', quiet ? 'ignore' : 'inherit', 'inherit', 'ipc'],
+  });
 }
 
 /**
  * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel when it
  * serves, and ends when the channel closes because this process is gone.
  */
-export async function startNodeChild(options: NodeChildOptions, signal: AbortSignal): Promise<Running | StartFailure> {
+export async function startNodeChild(
+  options: NodeChildOptions,
+  signal: AbortSignal,
+): Promise<NodeChild | StartFailure> {
   if (signal.aborted) return startFailure(`${options.name} was not started`);
-  const child = spawn(process.execPath, [NO_DEBUGGER, options.script, ...(options.args ?? [])], {
-    // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains
-    // in order.
-    detached: true,
-    env: options.env,
-    stdio: ['ignore', options.quiet ? 'ignore' : 'inherit', 'inherit', 'ipc'],
-  });
+  const child = spawnNode(options);
   const exited = exitOf(child);
   const pid = child.pid;
   if (pid === undefined) return startFailure(`${options.name} could not be started`);
@@ -48,7 +75,9 @@ export async function startNodeChild(options: NodeChildOptions, signal: AbortSig
   const settled = new AbortController();
   const listening = new Promise<'listening'>((resolve) => {
     child.on('message', (message) => {
-      if (typeof message === 'object' && 'type' in message && message.type === 'listening') resolve('listening');
+      if (typeof message !== 'object') return;
+      if ('type' in message && message.type === 'listening') resolve('listening');
+      else options.onMessage?.(message);
     });
   });
   const late = sleep(options.startTimeoutMs, 'late' as const, { signal: settled.signal }).catch(() => 'late' as const);
@@ -57,7 +86,12 @@ export async function startNodeChild(options: NodeChildOptions, signal: AbortSig
   });
   const outcome = await Promise.race([listening, exited, late, aborted]);
   settled.abort();
-  if (outcome === 'listening') return { pid, exited, stop };
+  const pass = (socket: Socket): void => {
+    child.send({ type: 'connection' }, socket, {}, (error) => {
+      if (error !== null) socket.destroy();
+    });
+  };
+  if (outcome === 'listening') return { pid, exited, stop, pass };
   if (outcome === 'late' || outcome === 'aborted') {
     await stop();
     return startFailure(

@@ -12,6 +12,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   shared_buffers: '128MB',
   effective_cache_size: '512MB',
   max_wal_size: '1GB',
+  // Each commit writes what is in it, at most some 100 KB; the default of 4 MB stays in memory.
+  wal_buffers: '1MB',
   // A charge is durable when its commit returns (docs/design.md, "Invariants", 4).
   fsync: 'on',
   synchronous_commit: 'on',
@@ -21,6 +23,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
   max_parallel_workers_per_gather: '0',
   io_method: 'sync',
+  // Handles of asynchronous I/O, of which `sync` uses one: 64 of each process were 5 MB.
+  io_max_concurrency: '1',
   max_logical_replication_workers: '0',
   random_page_cost: '1.1',
   timezone: 'UTC',

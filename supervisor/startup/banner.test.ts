@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { GatewayConfig } from '../core/config/gateway-config.ts';
-import { loadConfig } from '../core/config/load.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { loadConfig } from '../../core/config/load.ts';
 import { renderBanner } from './banner.ts';
-import { demoProviderPort, exampleModel } from './demo-provider.ts';
+import { demoProviderPort, exampleModel } from './demo-model.ts';
 
 async function defaultConfig(env: Record<string, string>): Promise<GatewayConfig> {
   const loaded = await loadConfig('config/gateway.yaml', env);

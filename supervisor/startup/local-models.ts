@@ -1,7 +1,7 @@
-import type { CheckedConfig } from '../core/config/gateway-config.ts';
-import { isObject, type JsonObject, parseObject } from '../core/json-object.ts';
-import { isOnThisMachine } from './demo-provider.ts';
-import type { Environment } from './envoy-child.ts';
+import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import { isObject, type JsonObject, parseObject } from '../../core/json-object.ts';
+import type { Environment } from '../envoy-child.ts';
+import { isOnThisMachine } from './demo-model.ts';
 
 /** Name of the provider in config/gateway.yaml that is an Ollama on this machine. */
 const OLLAMA = 'ollama';

@@ -2,10 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { CheckedConfig } from '../core/config/gateway-config.ts';
-import { configFolder } from '../core/config/load.fixture.ts';
+import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import { configFolder } from '../../core/config/load.fixture.ts';
 import { findOllama } from './local-models.ts';
-import { readSettings } from './settings.ts';
+import { readSettings } from './read-settings.ts';
 
 let server: Server | undefined;
 afterEach(() => {
@@ -63,10 +63,10 @@ models:
     targets: [{provider: ollama, model: "\${OLLAMA_MODEL:-other}"}]
 `;
   await folder.load(text);
-  const settings = await readSettings({ GATEWAY_CONFIG: join(folder.path, 'gateway.yaml'), PATH: process.env.PATH });
-  if (typeof settings === 'string') throw new Error(settings);
-  expect(settings.config.models.get('local')).toMatchObject({ targets: [{ model: 'qwen3:8b' }] });
-  expect(settings.env).toMatchObject({ OLLAMA_API_KEY: 'ollama', OLLAMA_MODEL: 'qwen3:8b' });
+  const read = await readSettings({ GATEWAY_CONFIG: join(folder.path, 'gateway.yaml'), PATH: process.env.PATH });
+  if (typeof read === 'string') throw new Error(read);
+  expect(read.config.models.get('local')).toMatchObject({ targets: [{ model: 'qwen3:8b' }] });
+  expect(read.settings.env).toMatchObject({ OLLAMA_API_KEY: 'ollama', OLLAMA_MODEL: 'qwen3:8b' });
 });
 
 test('nothing is asked on other machines, without demo, and when nobody listens', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Address } from '../core/config/gateway-config.ts';
+import type { Address } from '../../core/config/gateway-config.ts';
 
 const POLL_MS = 25;
 const ANSWER_TIMEOUT_MS = 2_000;
@@ -8,15 +8,11 @@ const ANSWER_TIMEOUT_MS = 2_000;
  * Waits until the gateway process reports that a request through Envoy would be served. Otherwise
  * returns its last reply.
  */
-export async function waitUntilServing(
-  metrics: Address,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+export async function waitUntilServing(metrics: Address, timeoutMs: number): Promise<string | undefined> {
   const url = `http://${reachable(metrics)}/ready`;
   const deadline = performance.now() + timeoutMs;
   let last = 'no answer';
-  while (!signal.aborted && performance.now() < deadline) {
+  while (performance.now() < deadline) {
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
       const text = (await response.text()).slice(0, 500).trim();

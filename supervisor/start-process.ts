@@ -1,0 +1,51 @@
+import { fileURLToPath } from 'node:url';
+import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { exitOf, exitText } from './children/child-process.ts';
+import { FRUGAL, spawnNode } from './children/node-child.ts';
+import type { CheckedSettings, Settings } from './settings.ts';
+
+/** Messages of the process of the start. It has one answer for each question. */
+export type FromStart =
+  | { readonly type: 'settings'; readonly settings: CheckedSettings }
+  | { readonly type: 'announced' }
+  | { readonly type: 'refused'; readonly message: string };
+
+/** The process of the start (supervisor/startup). Problems are text for the operator. */
+export interface StartProcess {
+  settings(): Promise<Settings | string>;
+  /** Prints the banner when everything serves. */
+  announce(databaseUrl: string): Promise<string | undefined>;
+  /** Further calls have no effect. */
+  end(): void;
+}
+
+export function beginStart(): StartProcess {
+  const script = fileURLToPath(new URL('startup/main.ts', import.meta.url));
+  const child = spawnNode({ script, nodeOptions: FRUGAL.nodeOptions, env: { ...process.env, ...FRUGAL.env } });
+  const exited = exitOf(child);
+  const nextAnswer = (): Promise<FromStart> =>
+    Promise.race([
+      new Promise<FromStart>((resolve) => child.once('message', (message) => resolve(message as FromStart))),
+      exited.then((exit): FromStart => {
+        return { type: 'refused', message: `The process of the start ended with ${exitText(exit)}.` };
+      }),
+    ]);
+  const first = nextAnswer();
+  return {
+    settings: async () => {
+      const answer = await first;
+      if (answer.type === 'refused') return answer.message;
+      if (answer.type === 'announced') throw new Error('the settings were not asked for');
+      return { ...answer.settings, paths: runtimePaths(answer.settings.env) };
+    },
+    announce: async (databaseUrl) => {
+      // An ended process is found by its exit.
+      child.send({ databaseUrl }, () => undefined);
+      const answer = await nextAnswer();
+      return answer.type === 'refused' ? answer.message : undefined;
+    },
+    end: () => {
+      if (child.connected) child.disconnect();
+    },
+  };
+}

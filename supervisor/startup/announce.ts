@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Environment } from '../envoy-child.ts';
+import { renderBanner } from './banner.ts';
+import { type Customer, findCustomer, findSignIn, type SignIn } from './demo-accounts.ts';
+import { isJournaled, keepFirstSignIn } from './first-sign-in.ts';
+import { waitUntilServing } from './readiness.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+const ASK_AGAIN_MS = 1_000;
+
+/** Prints the banner when everything serves. Returns the reason if nothing does in time. */
+export async function announce(
+  config: CheckedConfig,
+  env: Environment,
+  databaseUrl: string,
+): Promise<string | undefined> {
+  const notReady = await waitUntilServing(config.listen.metrics, READY_TIMEOUT_MS);
+  if (notReady !== undefined) return `The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`;
+  // `demo` has no effect on any database but the embedded one (docs/interface.md, "Commands").
+  const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
+  const customer = await onceReachable(() => findCustomer(databaseUrl, wantDemo));
+  const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
+  const signIn = await onceReachable(() => findSignIn(databaseUrl, organizationId));
+  process.stdout.write(bannerFor(config, runtimePaths(env), env, customer, signIn));
+  return undefined;
+}
+
+/** Waits for the database, which may become unavailable before the banner. */
+async function onceReachable<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await sleep(ASK_AGAIN_MS);
+    }
+  }
+}
+
+/**
+ * A journal is stored and shipped by others, so secrets that are shown once go to a file instead.
+ */
+function bannerFor(
+  config: CheckedConfig,
+  paths: RuntimePaths,
+  env: Environment,
+  customer: Customer,
+  signIn: SignIn,
+): string {
+  const whole = renderBanner(config, customer, signIn);
+  if ((customer.kind !== 'demo' && signIn.kind !== 'new') || !isJournaled(env)) return whole;
+  try {
+    return renderBanner(config, customer, signIn, keepFirstSignIn(paths, whole));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`supervisor: the first sign-in and key cannot be kept: ${why}\n`);
+    // This banner explains how to create others.
+    const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
+    return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
+  }
+}
