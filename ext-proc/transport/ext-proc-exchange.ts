@@ -135,7 +135,9 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#state = inPlace;
     this.#body?.discard();
     this.#stream.write(inPlaceResponse(response, this.method, this.#bodyEnded));
-    if (!this.#bodyEnded) inPlace.linger = setTimeout(() => this.#endInPlace(inPlace), LINGER_MS);
+    // In the same write, so that Envoy does not wake up again for the end.
+    if (this.#bodyEnded) this.#stream.finish();
+    else inPlace.linger = setTimeout(() => this.#endInPlace(inPlace), LINGER_MS);
     // The rest of the request is dropped, but its end must be seen.
     this.#stream.resume();
     await inPlace.ended.promise;

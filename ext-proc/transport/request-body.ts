@@ -147,7 +147,7 @@ export class RequestBody implements Evictable {
   }
 
   #drop(): void {
-    this.#bytes.take();
+    this.#bytes.free();
     this.reservation.release();
   }
 }

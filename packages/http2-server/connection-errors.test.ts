@@ -19,7 +19,10 @@ import {
   uint32,
   waitFor,
 } from './frames.fixture.ts';
-import { FrameType, Http2ErrorCode, Setting } from './protocol.ts';
+import { FrameType, Http2ErrorCode, MAX_HEADER_LIST_BYTES, RECEIVED_FRAME_BYTES, Setting } from './protocol.ts';
+
+/** HPACK's change of the dynamic table's size, to 0: a byte that decodes to no field. */
+const NEW_TABLE_SIZE = 0x20;
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -51,6 +54,11 @@ describe('the connection', () => {
     [
       'headers that are too long',
       Buffer.concat([headers(1, 0, Buffer.alloc(16_000)), rawFrame(FrameType.continuation, 0, 1, Buffer.alloc(1000))]),
+      Http2ErrorCode.enhanceYourCalm,
+    ],
+    [
+      'headers that are too long in one frame, though not decoded',
+      headers(1, END_HEADERS, Buffer.concat([Buffer.alloc(MAX_HEADER_LIST_BYTES, NEW_TABLE_SIZE), requestBlock()])),
       Http2ErrorCode.enhanceYourCalm,
     ],
     [
@@ -92,7 +100,11 @@ describe('the connection', () => {
     ['a window of another length', update(0, 1, 2), Http2ErrorCode.frameSize],
     ['a window of a stream that is not there', update(1, 1), Http2ErrorCode.protocol],
     ['a goodbye of another length', rawFrame(FrameType.goAway, 0, 0), Http2ErrorCode.frameSize],
-    ['a frame that is too long', rawFrame(0x42, 0, 0, Buffer.alloc(16_385)), Http2ErrorCode.frameSize],
+    [
+      'a frame that is too long',
+      rawFrame(0x42, 0, 0, Buffer.alloc(RECEIVED_FRAME_BYTES + 1)),
+      Http2ErrorCode.frameSize,
+    ],
   ])('ends with %s', async (_, frames, code) => {
     const client = await start();
     client.socket.write(Buffer.concat([OPENING, frames]));

@@ -4,12 +4,12 @@ import { type FrameHandler, FrameReader } from './frame-reader.ts';
 import { HeaderBlocks } from './header-blocks.ts';
 import {
   CONNECTION_WINDOW_BYTES,
-  DEFAULT_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
   Flag,
   FrameType,
   Http2ErrorCode,
   MAX_STREAMS,
+  RECEIVED_FRAME_BYTES,
 } from './protocol.ts';
 import { Sender } from './sender.ts';
 import { readSettings, SETTINGS } from './settings.ts';
@@ -26,7 +26,7 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   readonly sender: Sender;
   readonly #accept: AcceptStream;
   readonly #onError: (error: Error) => void;
-  readonly #reader = new FrameReader(this, DEFAULT_FRAME_BYTES);
+  readonly #reader = new FrameReader(this, RECEIVED_FRAME_BYTES);
   readonly #blocks = new HeaderBlocks();
   readonly #streams = new Map<number, Http2Stream>();
   #lastStreamId = 0;

@@ -20,7 +20,15 @@ import {
   uint32,
   waitFor,
 } from './frames.fixture.ts';
-import { DEFAULT_WINDOW_BYTES, FrameType, Http2ErrorCode, PREFACE, Setting, STREAM_WINDOW_BYTES } from './protocol.ts';
+import {
+  DEFAULT_WINDOW_BYTES,
+  FrameType,
+  Http2ErrorCode,
+  PREFACE,
+  RECEIVED_FRAME_BYTES,
+  Setting,
+  STREAM_WINDOW_BYTES,
+} from './protocol.ts';
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -50,6 +58,15 @@ describe('flow control', () => {
     await waitFor(() => resets(client).length > 0);
     // Frames still on the way arrive at a closed stream and are reset, too.
     expect(resets(client)[0]).toEqual([1, Http2ErrorCode.flowControl]);
+  });
+
+  test('says how long a frame may be, and takes the longest', async () => {
+    const client = await start();
+    const body = Buffer.alloc(RECEIVED_FRAME_BYTES, 'x');
+    client.socket.write(Buffer.concat([OPENING, headers(1), data(1, body)]));
+    await waitFor(() => server.served[0]?.data.length === body.length);
+    const said = setting(Setting.maxFrameSize, RECEIVED_FRAME_BYTES);
+    expect(client.ofType(FrameType.settings)[0]?.payload.includes(said)).toBe(true);
   });
 
   test('gives back to the connection what comes, also for a stream that reads nothing', async () => {

@@ -60,6 +60,7 @@ export class HeaderBlocks {
 
   #decode(bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
     this.fields.clear();
+    if (end - start > MAX_HEADER_LIST_BYTES) return Http2ErrorCode.enhanceYourCalm;
     if (!this.#decoder.decode(bytes, start, end, this.fields)) return Http2ErrorCode.compression;
     return this.fields.tooLong ? Http2ErrorCode.enhanceYourCalm : Http2ErrorCode.noError;
   }

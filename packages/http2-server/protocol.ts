@@ -51,6 +51,11 @@ export const MAX_FRAME_BYTES = 0xff_ffff;
  * which is given back as bytes arrive.
  */
 export const STREAM_WINDOW_BYTES = 64 * 1024;
+/**
+ * Longest frame that a client may send. In frames of 16,384 bytes a gRPC message with 16 KiB of a
+ * body would take two, which Envoy makes by a copy, and the reader joins by another one.
+ */
+export const RECEIVED_FRAME_BYTES = 32 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 /** Streams of one connection at a time; further ones are refused. */
 export const MAX_STREAMS = 100_000;

@@ -6,6 +6,7 @@ import {
   MAX_HEADER_LIST_BYTES,
   MAX_STREAMS,
   MAX_WINDOW_BYTES,
+  RECEIVED_FRAME_BYTES,
   Setting,
   STREAM_WINDOW_BYTES,
 } from './protocol.ts';
@@ -16,6 +17,7 @@ const SETTING_BYTES = 6;
 export const SETTINGS: Buffer = encode([
   [Setting.maxConcurrentStreams, MAX_STREAMS],
   [Setting.initialWindowSize, STREAM_WINDOW_BYTES],
+  [Setting.maxFrameSize, RECEIVED_FRAME_BYTES],
   [Setting.maxHeaderListSize, MAX_HEADER_LIST_BYTES],
 ]);
 

@@ -30,6 +30,8 @@ const STATUS_UNIMPLEMENTED = 12;
 /** Envoy's end of one ext_proc stream. */
 export interface ProcessingStream {
   write(bytes: Buffer): void;
+  /** Ends with OK: only after a whole response, because Envoy lets other requests pass then. */
+  finish(): void;
   /** Ends with an error, so that Envoy refuses the request. Ending with OK would let it pass. */
   fail(status: number): void;
   pause(): void;
@@ -83,6 +85,10 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
     if (!this.#headersSent) this.#stream.sendHeaders(HEADERS);
     this.#headersSent = true;
     this.#stream.sendData(bytes);
+  }
+
+  finish(): void {
+    this.#end(STATUS_OK);
   }
 
   fail(status: number): void {

@@ -32,6 +32,7 @@ export function checkHead({ status, headers }: ResponseHead, onEveryResponse: re
 export class HttpResponseStream {
   readonly #response: ServerResponse;
   #drained: PromiseWithResolvers<void> | undefined;
+  #hasWritten = false;
   readonly #closed = Promise.withResolvers<void>();
 
   /**
@@ -49,9 +50,10 @@ export class HttpResponseStream {
       this.#closed.resolve();
       onClosed(response.writableFinished);
     });
-    // The head goes out with the first piece if there is one in this turn, else by itself.
+    // The head goes out with the first piece if there is one in this turn, else by itself. Behind a
+    // piece, `flushHeaders` would write nothing, in a system call of its own.
     setImmediate(() => {
-      if (!this.#isOver()) response.flushHeaders();
+      if (!this.#hasWritten && !this.#isOver()) response.flushHeaders();
     });
   }
 
@@ -61,6 +63,7 @@ export class HttpResponseStream {
    */
   write(piece: Uint8Array | string): boolean {
     if (this.#isOver()) return false;
+    this.#hasWritten = true;
     return this.#response.write(piece);
   }
 
