@@ -60,7 +60,8 @@ export interface ChatRequest {
   encodeFor(provider: ProviderFields): readonly Buffer[];
   /**
    * Frees the body when nothing is sent any more. Afterwards only `promptText` works, with the
-   * beginning of the text, about `mostBytes` at most. Returns the bytes that are kept.
+   * beginning of the text, about `mostBytes` at most. Returns the bytes that are kept. With 0 the
+   * memory is free at once, so no write of it may be in progress.
    */
   keepText(mostBytes: number): number;
   /** Estimate of the tokens that `promptText` lacks since `keepText`. */

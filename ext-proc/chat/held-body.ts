@@ -1,3 +1,4 @@
+import { freeMemory } from '../shared-budget/growing-bytes.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { ProviderFields } from './chat-request.ts';
 import { promptHead, promptTexts } from './prompt-text.ts';
@@ -67,6 +68,7 @@ export class HeldBody {
     if (mostBytes === 0) {
       this.#tokensOmitted =
         this.#body === undefined ? this.#tokensOmitted + estimateTokens(this.#text.toString()) : estimate;
+      if (this.#body !== undefined) freeMemory(this.#body.bytes);
       this.#text = NOTHING;
     } else if (this.#body !== undefined) {
       const head = promptHead(this.#body.bytes, this.#body.prompt, mostBytes);

@@ -81,7 +81,6 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   return {
     responseBudget,
     deliver(admitted, exchange, hold) {
-      const [startedMs, startedAtMs] = [clock.monotonicMs(), clock.nowMs()];
       const delivery = {
         admitted,
         exchange,
@@ -100,8 +99,11 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         unreachable,
         resting,
         random,
+        startedMs: clock.monotonicMs(),
+        startedAtMs: clock.nowMs(),
+        attempts: [],
       };
-      return deliver({ ...delivery, startedMs, startedAtMs, attempts: [] }, heartbeats);
+      return deliver(delivery, heartbeats);
     },
     replay: (replay, exchange) => replayResponse(replay, exchange, responseBudget),
     restingTargets: (providers) => resting.countFor(providers),
@@ -125,6 +127,7 @@ async function deliver(delivery: ActiveDelivery, heartbeats: DeadlineTimer): Pro
     throw error;
   } finally {
     client.stop();
+    delivery.requestMemory.ended();
   }
 }
 

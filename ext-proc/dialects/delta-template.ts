@@ -1,12 +1,9 @@
-const QUOTE = 0x22;
+import type { FurtherDelta } from './dialect.ts';
+import { textEnd } from './json-text.ts';
+
 const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
 const ZERO = 0x30;
 const NINE = 0x39;
-
-/** Escapes of JSON but `\u`, by the character after the backslash. */
-const ESCAPED = '"\\/bfnrt';
-const CODE_POINT = /^[0-9a-fA-F]{4}$/;
 
 /** A member that differs from event to event. */
 interface Slot {
@@ -74,35 +71,34 @@ export class DeltaTemplate {
   }
 
   match(data: string): boolean {
-    if (this.#slots.length === 0) return false;
-    this.#end = 0;
+    return this.#matchAt(data, 0) === data.length;
+  }
+
+  /** The end of an event that begins at this position of a text; -1: none does that matches. */
+  #matchAt(data: string, from: number): number {
+    if (this.#slots.length === 0) return -1;
+    this.#end = from;
     for (const { name, isText, before } of this.#slots) {
       const start = this.#end + before.length;
       // Comparing slices takes 0.04 us where startsWith takes 0.7.
-      if (data.slice(this.#end, start) !== before) return false;
-      if (!(isText ? this.#readText(data, start) : this.#readNumber(data, start))) return false;
+      if (data.slice(this.#end, start) !== before) return -1;
+      if (!(isText ? this.#readText(data, start) : this.#readNumber(data, start))) return -1;
       if (name === this.#delta) this.delta = data.slice(start, this.#end);
       else if (name === this.#padding) this.padding = data.slice(start, this.#end);
     }
-    return data.slice(this.#end) === this.#after;
+    const end = this.#end + this.#after.length;
+    return data.slice(this.#end, end) === this.#after ? end : -1;
+  }
+
+  further(text: string, start: number): FurtherDelta | undefined {
+    const end = this.#matchAt(text, start);
+    return end === -1 ? undefined : { end, delta: this.delta, padding: this.padding };
   }
 
   /** Reads to the closing quote of a text; false: it is none. */
   #readText(data: string, start: number): boolean {
-    for (let at = start; at < data.length; at++) {
-      const code = data.charCodeAt(at);
-      if (code === QUOTE) {
-        this.#end = at;
-        return true;
-      }
-      if (code < 0x20) return false;
-      if (code !== BACKSLASH) continue;
-      const isCodePoint = data.charCodeAt(at + 1) === LETTER_U;
-      if (isCodePoint ? !CODE_POINT.test(data.slice(at + 2, at + 6)) : !ESCAPED.includes(data.charAt(at + 1)))
-        return false;
-      at += isCodePoint ? 5 : 1;
-    }
-    return false;
+    this.#end = textEnd(data, start);
+    return this.#end !== -1;
   }
 
   #readNumber(data: string, start: number): boolean {

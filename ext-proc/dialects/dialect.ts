@@ -71,6 +71,22 @@ export interface StreamTranslator {
    * their order: chunks, `{error}` or `[DONE]`, each as text. Nothing follows an error or `[DONE]`.
    */
   take(type: string, data: string): readonly string[];
+  /**
+   * Reads data that stands at this position of the stream's text, if the chunk for it would differ
+   * from that for the last event in nothing but a text and a padding: nothing else changes, so it
+   * need not be taken. `undefined`: it has to be.
+   */
+  further(text: string, start: number): FurtherDelta | undefined;
+}
+
+/** An event that goes on with the text of the one before. */
+export interface FurtherDelta {
+  /** Position after its data. */
+  readonly end: number;
+  /** Its text, as it stands in JSON between quotes. No chunk is made of an empty one. */
+  readonly delta: string;
+  /** Its padding, as the text; absent: it has none. */
+  readonly padding: string | undefined;
 }
 
 /** For an event that has no counterpart. */

@@ -37,3 +37,15 @@ test('makes room for no more than twice what came, whatever was promised', () =>
   expect(roomOf(filled(0, [50_000, 1]))).toBe(100_000);
   expect(roomOf(filled(-1, [50_000, 1]))).toBe(100_000);
 });
+
+test('frees at once what it has outgrown and what is dropped, and nothing of the pool that Node shares', () => {
+  const other = Buffer.from('somebody else');
+  const bytes = filled(0, [10, 10, 50_000]);
+  const outgrown = bytes.view().buffer;
+  bytes.append(Buffer.alloc(1), 0, 1);
+  expect(outgrown.byteLength).toBe(0);
+  const dropped = bytes.view().buffer;
+  bytes.free();
+  expect([dropped.byteLength, bytes.length, bytes.take().length]).toEqual([0, 0, 0]);
+  expect(other.toString()).toBe('somebody else');
+});

@@ -4,6 +4,17 @@ export interface CopyableBytes {
 }
 
 const NONE = Buffer.alloc(0);
+/** Longer buffers have memory of their own instead of a part of Node's pool, and can be freed. */
+const POOLED_BYTES = 4096;
+
+/**
+ * Frees the memory of a buffer at once, unless it is a part of Node's pool: what waits for the
+ * garbage collector makes V8 collect fully. All views of it are empty afterwards. It must not be in
+ * use outside V8, as by a write that has not ended.
+ */
+export function freeMemory({ buffer, byteLength }: Buffer): void {
+  if (byteLength > 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
 
 /**
  * Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an
@@ -29,8 +40,10 @@ export class GrowingBytes {
   append(bytes: CopyableBytes, start: number, end: number): void {
     const needed = this.#length + end - start;
     if (needed > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(this.#roomFor(needed));
+      const room = this.#roomFor(needed);
+      const grown = room < POOLED_BYTES ? Buffer.allocUnsafe(room) : Buffer.allocUnsafeSlow(room);
       this.#buffer.copy(grown, 0, 0, this.#length);
+      freeMemory(this.#buffer);
       this.#buffer = grown;
     }
     bytes.copy(this.#buffer, this.#length, start, end);
@@ -44,6 +57,13 @@ export class GrowingBytes {
 
   /** Forgets them, and keeps the room. */
   clear(): void {
+    this.#length = 0;
+  }
+
+  /** Forgets them, and frees their memory. */
+  free(): void {
+    freeMemory(this.#buffer);
+    this.#buffer = NONE;
     this.#length = 0;
   }
 

@@ -1,13 +1,12 @@
 import { BACKSLASH, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Finds where plain text in a string ends: at a quote, a backslash or a control character. Long
- * text is looked through four bytes at a time, which takes 0.4 us per KiB instead of 1.5
- * (measured).
+ * Finds where plain text in a string ends: at a quote, a backslash or a control character. Text is
+ * looked through four bytes at a time.
  */
 export class PlainText {
   readonly #bytes: Buffer;
-  /** From the body's first byte to the word boundary before it. */
+  /** From the word boundary before the body's first byte to that byte. */
   readonly #shift: number;
   #words: Int32Array | undefined;
 
@@ -19,48 +18,50 @@ export class PlainText {
   /** Returns the first position from `start` on without plain text, or the length of the bytes. */
   endFrom(start: number): number {
     const bytes = this.#bytes;
-    const near = Math.min(start + NEAR, bytes.length);
+    const shift = this.#shift;
+    const { length } = bytes;
     let pos = start;
-    while (pos < near && ENDS_PLAIN_TEXT[bytes[pos] as number] === 0) pos++;
-    if (pos < near || near === bytes.length) return pos;
-    pos = this.#afterPlainWords(pos);
-    while (pos < bytes.length && ENDS_PLAIN_TEXT[bytes[pos] as number] === 0) pos++;
-    return pos;
-  }
-
-  /**
-   * Returns the position behind the last whole word of plain text. It may be some bytes before
-   * `start`, in the same word, which are known to be plain.
-   */
-  #afterPlainWords(start: number): number {
+    for (; ((pos + shift) & WORD_BITS) !== 0 && pos < length; pos++) {
+      if (ENDS_PLAIN_TEXT[bytes[pos] as number] !== 0) return pos;
+    }
     const words = this.#wordsOfBody();
-    let index = Math.floor((start + this.#shift) / WORD_BYTES);
-    while (index < words.length && isPlain(words[index] as number)) index++;
-    return Math.max(start, index * WORD_BYTES - this.#shift);
+    let index = (pos + shift) >> 2;
+    for (; index < words.length; index++) {
+      const ends = endsIn(words[index] as number);
+      if (ends !== 0) return index * WORD_BYTES - shift + firstOf(ends);
+    }
+    for (pos = Math.max(pos, index * WORD_BYTES - shift); pos < length; pos++) {
+      if (ENDS_PLAIN_TEXT[bytes[pos] as number] !== 0) return pos;
+    }
+    return pos;
   }
 
   #wordsOfBody(): Int32Array {
     const { buffer, byteOffset, length } = this.#bytes;
-    this.#words ??= new Int32Array(buffer, byteOffset - this.#shift, Math.floor((length + this.#shift) / WORD_BYTES));
+    this.#words ??= new Int32Array(buffer, byteOffset - this.#shift, (length + this.#shift) >> 2);
     return this.#words;
   }
 }
 
 const WORD_BYTES = 4;
-/** Most strings are keys and short values, and end within this many bytes. */
-const NEAR = 32;
+const WORD_BITS = 3;
 
 /**
- * True if none of four bytes ends plain text. A byte less than n, from 1 to 128, borrows into its
- * highest bit when n is subtracted from it. With their second bit turned a quote and all control
- * characters are less than 0x21, and nothing else is; a backslash differs from a backslash by less
- * than 1. Numbers stand here as such: with names the loop takes five times as long.
+ * The highest bit of each byte that ends plain text, and perhaps of bytes behind the first such
+ * one. A byte less than n, from 1 to 128, borrows into its highest bit when n is subtracted from
+ * it. With their second bit turned a quote and all control characters are less than 0x21, and
+ * nothing else is; a backslash differs from a backslash by less than 1. Numbers stand here as such:
+ * with names the loop takes five times as long.
  */
-function isPlain(word: number): boolean {
+function endsIn(word: number): number {
   const turned = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
-  const ends = ((turned - 0x21212121) & ~turned) | ((backslashes - 0x01010101) & ~backslashes);
-  return (ends & 0x80808080) === 0;
+  return ((turned - 0x21212121) | (backslashes - 0x01010101)) & ~word & 0x80808080;
+}
+
+/** The place of the first byte whose highest bit is set. The lowest byte of a word is its first. */
+function firstOf(ends: number): number {
+  return (31 - Math.clz32(ends & -ends)) >> 3;
 }
 
 const ENDS_PLAIN_TEXT = new Uint8Array(256);

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto';
 import type { Steps } from '../../turns/steps.ts';
 import { BACKSLASH, LETTER_U } from '../json/json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from '../json/json-text.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';
+import { BLOCK, isSampled, SAMPLED } from './sampled-blocks.ts';
 import { weightOf } from './script-weights.ts';
 
 /**
@@ -12,7 +12,7 @@ import { weightOf } from './script-weights.ts';
  * Tokenizers first cut text into words, numbers, runs of signs and runs of white space, then into
  * pieces that they know. So the meter counts such runs and weighs them by kind and length. Weights
  * are fitted to o200k_base and cl100k_base on test/corpus. token-bounds.test.ts states the error
- * for any other text. A byte costs 2 to 3 ns, so beyond 32 KiB only every fourth block of 256 bytes
+ * for any other text. A byte costs 1 to 2 ns, so beyond 32 KiB only every fourth block of 256 bytes
  * is measured. In the other blocks bytes are counted as they stand in the body, which is never too
  * few.
  */
@@ -108,11 +108,18 @@ export class TextMeter {
     return pos;
   }
 
-  /** Measures up to the next escape or wide character: one step for each byte, no branches. */
+  /** Measures up to the next escape or wide character: one step for two bytes, no branches. */
   #addRuns(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     let state = 0;
     let weight = 0;
+    for (const last = end - 1; pos < last; pos += 2) {
+      const kinds = ((KINDS[bytes[pos] as number] as number) << 3) + (KINDS[bytes[pos + 1] as number] as number);
+      const step = PAIRS[(state << 3) + kinds] as number;
+      if (step < 0) break;
+      state = step & STATE_BITS;
+      weight += step >> WEIGHT_SHIFT;
+    }
     for (; pos < end; pos++) {
       const step = STEPS[state + (KINDS[bytes[pos] as number] as number)] as number;
       if (step < 0) break;
@@ -174,20 +181,6 @@ export class TextMeter {
 /** A multiple of `BLOCK`; takes 1 ms at worst. */
 export const TEXT_STEP_BYTES = 64 * 1024;
 const MEASURED_WHOLE = 32 * 1024;
-/** Short blocks meet all scripts of a body: 1.3 % off on average at 100 KB, 6 % at worst. */
-const BLOCK = 256;
-const SAMPLED = 4;
-/** Secret choice of the measured block: clients cannot hide expensive parts in other blocks. */
-const SECRET = randomInt(2 ** 32);
-
-/** One of each four, by the last step of MurmurHash3. */
-function isSampled(block: number): boolean {
-  let hash = Math.floor(block / SAMPLED) ^ SECRET;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash >>> 30 === block % SAMPLED;
-}
-
 /** A block may begin inside an escape, which then counts up to this much too little. */
 const CUT_ESCAPE = 16;
 
@@ -273,6 +266,13 @@ STEPS[LONG_SIGNS + SIGN] = STOP;
 // A word may begin with one capital letter.
 STEPS[stateOf(UPPER, 1) + LOWER] =
   ((weightOfRun(LOWER, 2) - weightOfRun(UPPER, 1)) << WEIGHT_SHIFT) | stateOf(LOWER, 2);
+
+/** Steps of two bytes, 64 to a state: each step waits for the one before it. */
+const PAIRS = Int32Array.from({ length: 8 * STEPS.length }, (_, index) => {
+  const first = STEPS[index >> 3] as number;
+  const second = first < 0 ? STOP : (STEPS[(first & STATE_BITS) + (index & 7)] as number);
+  return second < 0 ? STOP : second + (first & ~STATE_BITS);
+});
 
 /**
  * An escaped line end or tab behind white space: a run of one kind is few tokens, and so is

@@ -9,11 +9,11 @@ import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 /**
  * How wrong the two numbers can be for texts that are made to fool them: words of a few characters,
  * drawn from small alphabets of all scripts and signs. Weights by kind and length cannot know which
- * letters follow each other ("qwxz" is four tokens, "ness" one), so a text of nothing but such
- * words is up to four times its estimate; runs of signs, where a client fools nobody by chance, are
- * held closer.
+ * letters follow each other ("qwxz" is four tokens, "ness" one). The worst is a rare letter with a
+ * space behind each: half a token is estimated for the two, o200k_base has three for some letters
+ * and cl100k_base four. Runs of signs, where a client fools nobody by chance, are held closer.
  */
-const MOST_TIMES = { signs: 3, o200k: 5, cl100k: 6.5 };
+const MOST_TIMES = { signs: 3, o200k: 6, cl100k: 8 };
 /** The frame of a request is in the estimate and not in the text. */
 const ALLOWANCE = 3;
 
@@ -117,14 +117,14 @@ describe('the estimate', () => {
     );
   });
 
-  it(`of any text is at least the ${MOST_TIMES.o200k}th part of it for o200k_base, and of ${MOST_TIMES.cl100k} for cl100k_base`, () => {
+  it(`of any text is at least the ${MOST_TIMES.o200k}th part of it for o200k_base, and the ${MOST_TIMES.cl100k}th for cl100k_base`, () => {
     fc.assert(
       fc.property(adversarial, (text) => {
         const { estimate } = inputTokens(text);
         expect(encodeO200k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.o200k * estimate);
         expect(encodeCl100k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.cl100k * estimate);
       }),
-      { numRuns: propertyRuns(1500) },
+      { numRuns: propertyRuns(1500), examples: ['\u0450 ', '\u0b66 '].map((word) => [word.repeat(2000)]) },
     );
   });
 });

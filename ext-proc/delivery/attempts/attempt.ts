@@ -143,7 +143,7 @@ function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[])
   delivery.hold.asked(target);
   const span = beginAttemptSpan(admitted, target);
   const request = providerRequest(admitted, target, span, body);
-  return { kind: 'begun', call: providers.call(request, requestMemory), span, askedMs };
+  return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };
 }
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {

@@ -8,6 +8,7 @@ import { type BudgetRefusal, SharedBudget } from '../../shared-budget/shared-bud
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, HELLO, type ProviderHandler, STOP, sendJson, sendStream } from '../egress.fixture.ts';
+import { RequestMemory } from './request-memory.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -16,6 +17,8 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 const MIB = 1024 * 1024;
 const BUDGET_BYTES = 16 * MIB;
+
+const WORDS = [{ role: 'user', content: 'word '.repeat(20_000) }];
 
 /** A request whose body is 4 MiB of words, in a budget of its own. */
 async function requestOf(options: AdmittedRequestOptions) {
@@ -81,6 +84,43 @@ test('a body is out of memory while its JSON answer is charged', async () => {
     return undefined;
   });
   expect([outcome.status, isFree, reservation.heldBytes]).toEqual([200, true, 256 * 1024]);
+});
+
+test.each([true, false])(
+  'the memory of a long body is free when its response has ended (stream: %s)',
+  async (stream) => {
+    const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages: WORDS }));
+    const reservation = new SharedBudget(BUDGET_BYTES).open('org-TEST');
+    reservation.take(bytes.length);
+    const chat = readChatRequest(bytes, undefined);
+    if (isRefusal(chat)) throw new Error(chat.code);
+    egress.respondWith(stream ? sendStream([...HELLO, STOP, DONE]) : sendJson(COMPLETION));
+    const what = { ...admittedRequest({ stream }), chat };
+    const { outcome } = await deliverTo(delivery, client(reservation), what);
+    expect([outcome.status, bytes.length]).toEqual([200, 0]);
+  },
+);
+
+test.each<[string, (memory: RequestMemory) => void]>([
+  ['is still being written', (memory) => memory.answered()],
+  ['has no response', (memory) => memory.sent()],
+  [
+    'was sent to two targets, of which one counts its tokens later',
+    (memory) => {
+      memory.mayBeSent();
+      memory.sent();
+      memory.answered();
+    },
+  ],
+])('a body that %s is left to the garbage collector', (_, happens) => {
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', messages: WORDS }));
+  const chat = readChatRequest(bytes, undefined);
+  if (isRefusal(chat)) throw new Error(chat.code);
+  const memory = new RequestMemory(chat, new SharedBudget(BUDGET_BYTES).open('org-TEST'));
+  happens(memory);
+  memory.ended();
+  expect(bytes.length).toBeGreaterThan(100_000);
+  expect(chat.promptText()).toBe(WORDS[0]?.content);
 });
 
 test.each([true, false])(

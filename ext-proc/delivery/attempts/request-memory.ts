@@ -1,5 +1,6 @@
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
+import type { SentListener } from '../provider/provider-call.ts';
 
 /**
  * Bodies up to this size stay until the request has ended: most are small, and freeing them costs
@@ -23,6 +24,8 @@ export class RequestMemory implements Evictable {
   #isSent = false;
   #hasResponse = false;
   #isFree = false;
+  /** There was a second attempt. The tokens of a failed one may be counted from the body later. */
+  #isRetried = false;
   #translatedBytes = 0;
 
   constructor(chat: ChatRequest, reservation: MemoryReservation) {
@@ -30,9 +33,10 @@ export class RequestMemory implements Evictable {
     this.#reservation = reservation;
   }
 
-  /** Called before each attempt. False: the body is freed, so there is no attempt. */
+  /** Called before each attempt but the first. False: the body is freed, so there is no attempt. */
   mayBeSent(): boolean {
     this.#isSent = false;
+    this.#isRetried = true;
     return !this.#isFree && this.#reservation.pin();
   }
 
@@ -49,6 +53,11 @@ export class RequestMemory implements Evictable {
     this.#translatedBytes = 0;
   }
 
+  /** Listener for an attempt; absent: nothing is freed when a small body has left this process. */
+  get sentListener(): SentListener | undefined {
+    return this.#reservation.heldBytes > SMALL_BYTES ? this : undefined;
+  }
+
   /** Notes that the whole body has left this process. */
   sent(): void {
     this.#isSent = true;
@@ -61,6 +70,14 @@ export class RequestMemory implements Evictable {
     this.#hasResponse = true;
     this.#dropTranslated();
     this.#letGo();
+  }
+
+  /**
+   * Frees the body at once when the response has ended, unless somebody may still read it: then the
+   * garbage collector frees it.
+   */
+  ended(): void {
+    if (this.#isSent && this.#hasResponse && !this.#isRetried && !this.#isFree) this.evict();
   }
 
   /** Evicts the body. The estimate of the prompt remains. */

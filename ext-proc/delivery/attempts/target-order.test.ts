@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Target } from '../../../core/config/gateway-config.ts';
+import { numbersFrom } from '../../../test/fixtures/seeded-numbers.ts';
 import { provider } from '../admitted-request.fixture.ts';
 import { drawOrder } from './target-order.ts';
 
@@ -13,17 +14,6 @@ function targetsWith(weights: readonly (number | undefined)[]): Target[] {
     while (weights[step - 1] !== undefined) step -= 1;
     return { ...target, draw: { step, weight } };
   });
-}
-
-/** A generator that gives the same numbers in every run (mulberry32). */
-function numbersFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const weight = fc.integer({ min: 1, max: 1000 });

@@ -90,7 +90,9 @@ export class UnchargedAttempts implements UnchargedRecorder {
     this.#filledAtMs = nowMs;
     if (ceiling > this.#mayCount) return undefined;
     this.#mayCount -= ceiling;
+    // Read with the text: the body may be evicted during the count.
+    const omitted = chat.tokensOmitted();
     const [counted = 0] = await this.#countTokens([chat.promptText()]);
-    return promptTokensOf(chat, counted);
+    return promptTokensOf(chat, counted + omitted);
   }
 }

@@ -183,6 +183,11 @@ export class ProviderCall implements HasDeadline {
     this.request = undefined;
   }
 
+  /** False: nobody has to know that the whole request has left this process. */
+  get wantsSent(): boolean {
+    return this.#onSent !== undefined;
+  }
+
   onSent(): void {
     if (this.#failure === undefined) this.#onSent?.sent();
   }

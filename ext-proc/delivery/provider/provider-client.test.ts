@@ -15,16 +15,37 @@ afterEach(async () => {
 });
 
 describe('a call', () => {
-  test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 3_000_000])('brings all of a body of %i bytes', async (bytes) => {
-    const body = 'abcdefg'.repeat(bytes).slice(0, bytes);
-    let arrived: Buffer | undefined;
-    egress.response = (socket, request) => {
-      arrived = request;
-      socket.write(OK);
-    };
-    expect(await whole(ask(egress.client, body))).toBe('ok');
-    expect(arrived?.toString() === `${HEAD}${bytes}\r\n\r\n${body}`).toBe(true);
-  });
+  test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 1024 * 1024, 1024 * 1024 + 1, 3_000_000])(
+    'brings all of a body of %i bytes',
+    async (bytes) => {
+      const body = 'abcdefg'.repeat(bytes).slice(0, bytes);
+      let arrived: Buffer | undefined;
+      egress.response = (socket, request) => {
+        arrived = request;
+        socket.write(OK);
+      };
+      expect(await whole(ask(egress.client, body))).toBe('ok');
+      expect(arrived?.toString() === `${HEAD}${bytes}\r\n\r\n${body}`).toBe(true);
+    },
+  );
+
+  test.each([3, 20_000, 400_000])(
+    'of six pieces, the longest of %i bytes, says once that all of it was sent',
+    async (bytes) => {
+      const pieces = [1, bytes, 1, bytes, bytes, 1].map((length) => Buffer.alloc(length, 'x'));
+      const bodyBytes = pieces.reduce((sum, { length }) => sum + length, 0);
+      let arrivedBytes = 0;
+      egress.response = (socket, request) => {
+        arrivedBytes = request.length - `${HEAD}${bodyBytes}\r\n\r\n`.length;
+        // The client hears of the write's end before.
+        setTimeout(() => socket.write(OK), 20);
+      };
+      const sent = vi.fn<() => void>();
+      const call = egress.client.call({ path: '/', headers: ['host', 'x'], body: pieces, bodyBytes }, { sent });
+      expect(await whole(call)).toBe('ok');
+      expect([arrivedBytes, sent.mock.calls.length, call.wasSent]).toEqual([bodyBytes, 1, true]);
+    },
+  );
 
   test('that cannot be said in headers is not sent', async () => {
     expect(await egress.client.call({ path: '/', headers: undefined, body: [], bodyBytes: 0 }).head()).toBe(

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { connect, type IpcNetConnectOpts, type Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 import type { Carrier, ProviderCall, ResponseHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
@@ -17,11 +17,13 @@ const MAX_HEAD_BYTES = 64 * 1024;
 /** Envoy keeps idle egress connections for an hour, so the gateway is always the first to close. */
 const KEEP_ALIVE_MS = 60_000;
 
-/**
- * Up to this a body is sent in one piece. A larger one is sent piece by piece, so that its memory
- * is free once it is sent.
- */
+/** Up to this a body is sent in one piece: copying it costs less than several pieces. */
 const JOINED_BODY_BYTES = 16 * 1024;
+/**
+ * Up to this all pieces leave in one write, because Envoy wakes up for each. A larger body is sent
+ * piece by piece, so that its memory is free once it is sent.
+ */
+const ONE_WRITE_BYTES = 1024 * 1024;
 
 /** undici has no other origin to connect to: every connection leads to Envoy's egress socket. */
 const ORIGIN = 'http://egress';
@@ -36,6 +38,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   #socket: Socket | undefined;
   #call: ProviderCall | undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  #bodyBytes = 0;
   /** Bytes that the socket had read when the request was written. */
   #readBefore = 0;
   /** True if Envoy closed the socket with unread data: Linux reports an error then. */
@@ -69,6 +72,7 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   send(call: ProviderCall, { path, headers, body, bodyBytes }: ProviderRequest): void {
     this.#call = call;
     this.#controller = undefined;
+    this.#bodyBytes = bodyBytes;
     call.onCarried(this);
     const isJoined = bodyBytes <= JOINED_BODY_BYTES;
     this.#client.dispatch(
@@ -101,12 +105,17 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
+    if (this.#bodyBytes <= ONE_WRITE_BYTES) this.#socket?.cork();
   }
 
   onRequestSent(): void {
     const call = this.#call;
+    const socket = this.#socket;
+    if (this.#bodyBytes <= ONE_WRITE_BYTES) socket?.uncork();
+    if (call === undefined || socket === undefined) return;
+    if (socket.writableLength === 0) call.onSent();
     // Called back when everything written before has left this process.
-    if (call !== undefined) this.#socket?.write('', (error) => error ?? call.onSent());
+    else if (call.wantsSent) socket.write('', (error) => error ?? call.onSent());
   }
 
   onResponseStart(_: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
@@ -136,7 +145,9 @@ export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   }
 
   #connect(socketPath: string, callback: buildConnector.Callback): void {
-    const socket = connect(socketPath);
+    // With less room undici would wait in the middle of a body for a write that has not begun.
+    const options = { path: socketPath, writableHighWaterMark: 2 * ONE_WRITE_BYTES };
+    const socket = connect(options as IpcNetConnectOpts);
     this.#socket = socket;
     this.#isUnread = false;
     const tooSlow = setTimeout(() => this.destroy(), CONNECT_TIMEOUT_MS);

@@ -46,32 +46,30 @@ export function membersOf(text: string): Member[] {
  * disagree on which one counts.
  */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
-  const names = Object.keys(edits);
-  const missing = new Set(names);
+  const found = new Set<string>();
   let edited = '';
   // The members that are kept since the last edit, copied as one piece.
   let keptStart = NOWHERE;
   let keptEnd = 0;
-  for (const { name: found, start, valueStart, valueEnd } of members) {
+  for (const { name, start, valueStart, valueEnd } of members) {
     if (keptStart === NOWHERE) {
       keptStart = start;
       keptEnd = start;
     }
-    const name = names[names.indexOf(found)];
-    if (name === undefined) {
+    if (!Object.hasOwn(edits, name)) {
       keptEnd = valueEnd;
       continue;
     }
-    missing.delete(name);
+    found.add(name);
     const value = edits[name];
     if (value !== undefined) edited = joined(edited, text.slice(keptStart, valueStart) + value);
     else if (keptEnd > keptStart) edited = joined(edited, text.slice(keptStart, keptEnd));
     keptStart = NOWHERE;
   }
   if (keptStart !== NOWHERE) edited = joined(edited, text.slice(keptStart, keptEnd));
-  for (const name of missing) {
+  for (const name in edits) {
     const value = edits[name];
-    if (value !== undefined) edited = joined(edited, `${JSON.stringify(name)}:${value}`);
+    if (value !== undefined && !found.has(name)) edited = joined(edited, `${JSON.stringify(name)}:${value}`);
   }
   return `{${edited}}`;
 }

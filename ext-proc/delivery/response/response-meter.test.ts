@@ -109,3 +109,15 @@ test('input of a custom tool is output, as arguments of a function are', async (
   const { usage } = await meter.usage(admitted.chat, countWords, false);
   expect(usage.completionTokens).toBe(4);
 });
+
+test('a prompt that is evicted during its count is counted once', async () => {
+  const admitted = admittedRequest();
+  let omitted = 0;
+  const chat = { ...admitted.chat, promptText: () => 'one two three', tokensOmitted: () => omitted };
+  const meter = new ResponseMeter(admitted);
+  const evicting: typeof countWords = (texts) => {
+    omitted = 3;
+    return countWords(texts);
+  };
+  expect((await meter.usage(chat, evicting, false)).usage.promptTokens).toBe(3);
+});

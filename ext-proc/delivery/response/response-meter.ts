@@ -118,47 +118,55 @@ export class ResponseMeter {
    * free. `clientLeft`: only the provider can count images, so a client that leaves before the
    * usage must not pay less.
    */
-  async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
-    const metered = await this.#usageOf(chat, countTokens, clientLeft);
+  usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): MeteredUsage | Promise<MeteredUsage> {
+    const reported = this.#usage;
+    if (reported === undefined || !this.#isCovered(reported)) return this.#counted(chat, countTokens, clientLeft);
+    return this.#served({ counted: false, usage: reported });
+  }
+
+  #served(metered: MeteredUsage): MeteredUsage {
     return this.#serviceTier === undefined ? metered : { ...metered, serviceTier: this.#serviceTier };
   }
 
-  async #usageOf(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
+  #isCovered({ completionTokens }: TokenUsage): boolean {
+    return !this.#producedSinceUsage && (completionTokens > 0 || this.#text.isEmpty());
+  }
+
+  async #counted(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
-      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
-      return {
+      // Read with the text: a body that is evicted during the count is omitted as a whole then.
+      const omitted = chat.tokensOmitted();
+      const [counted = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
+      const prompt = counted + omitted;
+      return this.#served({
         counted: true,
         usage: {
           ...NO_USAGE,
           promptTokens: clientLeft ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
           completionTokens: this.#text.tokensOfAll(completion),
         },
-      };
+      });
     }
-    const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text.isEmpty());
-    if (covers) return { counted: false, usage: reported };
     const [kept = 0] = await countTokens([this.#text.kept()]);
     const counted = this.#text.tokensOfAll(kept);
-    if (counted <= reported.completionTokens) return { counted: false, usage: reported };
-    return { counted: true, usage: { ...reported, completionTokens: counted } };
+    if (counted <= reported.completionTokens) return this.#served({ counted: false, usage: reported });
+    return this.#served({ counted: true, usage: { ...reported, completionTokens: counted } });
   }
 }
 
-/** The text, of which `counted` tokens are, says nothing of what images and files cost. */
-export function promptTokensOf({ hasMedia, inputTokens, tokensOmitted }: ChatRequest, counted: number): number {
-  const tokens = counted + tokensOmitted();
-  return hasMedia && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
+/** Tokens of a prompt whose text has `textTokens`, which do not include images and files. */
+export function promptTokensOf({ hasMedia, inputTokens }: ChatRequest, textTokens: number): number {
+  return hasMedia && inputTokens.estimate > textTokens ? inputTokens.estimate : textTokens;
 }
 
 /**
  * The same with images and files at their ceilings, which are held. Estimates of dear models'
  * images are up to 33 times below what these bill, and a small file may unpack to a long text.
  */
-function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
-  const text = counted + chat.tokensOmitted();
+function mostPromptTokensOf(chat: ChatRequest, textTokens: number): number {
   const { imageCeiling = 0, fileCeiling = 0 } = chat.inputTokens;
-  return Math.max(promptTokensOf(chat, counted), text + imageCeiling, fileCeiling);
+  return Math.max(promptTokensOf(chat, textTokens), textTokens + imageCeiling, fileCeiling);
 }
 
 /** PostgreSQL takes no NUL in a text; a provider's odd id must not be what a charge fails for. */

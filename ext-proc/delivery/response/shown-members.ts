@@ -38,12 +38,16 @@ export function hidingEdits(completion: Completion): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;
   for (const name in completion) {
     if (OFFICIAL.has(name) || !HIDDEN.test(name)) continue;
-    // Without a prototype: a member may be called `__proto__`.
-    edits ??= Object.create(null) as Record<string, string | undefined>;
+    edits ??= noEdits();
     edits[name] = undefined;
   }
-  if (!completion.choices.some(hidesInside)) return edits;
+  if (!hidesInChoices(completion)) return edits;
   return { ...edits, choices: JSON.stringify(completion.choices.map(shownChoice)) };
+}
+
+/** True if choices are edited, to leave out what is not shown. */
+export function hidesInChoices({ choices }: Completion): boolean {
+  return choices.some(hidesInside);
 }
 
 function hidesInside(choice: unknown): boolean {
@@ -71,29 +75,37 @@ function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }
 
-/** The members of a usage's text that count tokens, as they came. */
-export function shownUsage(text: string): string {
-  return kept(text, ({ name, valueStart, valueEnd }) => {
-    const value = text.slice(valueStart, valueEnd);
-    if (DETAILS.has(name))
-      return value.startsWith('{') ? kept(value, (member) => count(value, member, OF_DETAILS)) : 'null';
-    return count(text, { name, valueStart, valueEnd }, OF_USAGE);
-  });
-}
-
-function count(
-  text: string,
-  { name, valueStart, valueEnd }: Omit<Member, 'start'>,
-  known: ReadonlySet<string>,
-): string | undefined {
-  const value = text.slice(valueStart, valueEnd);
-  return known.has(name) && /^(?:[-\d]|null$)/.test(value) ? value : undefined;
-}
-
-function kept(text: string, shown: (member: Member) => string | undefined): string {
-  const members = membersOf(text);
-  const edits = Object.create(null) as Record<string, string | undefined>;
+/**
+ * Edits that leave the members of a usage's text that count tokens as they came, and remove the
+ * others. A caller may add edits.
+ */
+export function shownUsage(text: string, members: readonly Member[]): Record<string, string | undefined> {
+  const edits = noEdits();
   // The last member of a name counts, as with every reader that is known.
-  for (const member of members) edits[member.name] = shown(member);
+  for (const { name, valueStart, valueEnd } of members) {
+    const value = text.slice(valueStart, valueEnd);
+    edits[name] = DETAILS.has(name) ? shownDetails(value) : count(name, value, OF_USAGE);
+  }
+  return edits;
+}
+
+function shownDetails(text: string): string {
+  if (!text.startsWith('{')) return 'null';
+  const members = membersOf(text);
+  const edits = noEdits();
+  for (const { name, valueStart, valueEnd } of members) {
+    edits[name] = count(name, text.slice(valueStart, valueEnd), OF_DETAILS);
+  }
   return editObject(text, edits, members);
 }
+
+/** Without a prototype: a member may be called `__proto__`. */
+function noEdits(): Record<string, string | undefined> {
+  return Object.create(null) as Record<string, string | undefined>;
+}
+
+function count(name: string, value: string, known: ReadonlySet<string>): string | undefined {
+  return known.has(name) && COUNT.test(value) ? value : undefined;
+}
+
+const COUNT = /^(?:[-\d]|null$)/;

@@ -1,4 +1,4 @@
-import { NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
+import { type FurtherDelta, NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
@@ -16,6 +16,9 @@ export interface StreamTranslation {
   readonly translator: StreamTranslator;
   readonly memory: MemoryReservation;
 }
+
+const NO_DELTAS: readonly FurtherDelta[] = [];
+const EVENT_END = '\n\n';
 
 /** A chunk, and what was parsed of it. */
 export interface ReadChunk {
@@ -38,6 +41,8 @@ export class StreamSource {
   /** Events that the last event of the provider was translated into, and how many were taken. */
   #translated: readonly string[] = NO_EVENTS;
   #taken = 0;
+  /** Text before the data of an event such as the last one. */
+  #lead = '';
 
   /** `translation`: of a provider that speaks another API. */
   constructor(call: ProviderCall, maxBytes: number, translation?: StreamTranslation) {
@@ -82,6 +87,7 @@ export class StreamSource {
       const event = this.#splitter.next();
       if (event === undefined) return undefined;
       this.#translated = translator.take(event.type, event.data);
+      this.#lead = event.type === '' ? 'data: ' : `event: ${event.type}\ndata: `;
       this.#taken = 0;
       const moreBytes = 2 * translator.keptCharacters - memory.heldBytes;
       if (moreBytes > 0 && !memory.take(moreBytes + MEMORY_STEP_BYTES)) {
@@ -105,8 +111,34 @@ export class StreamSource {
     return first;
   }
 
+  /** Takes out the next events whose chunks differ from the last one in text and padding only. */
+  takeDeltas(): readonly FurtherDelta[] {
+    const translator = this.#translation?.translator;
+    if (translator === undefined || this.#taken < this.#translated.length) return NO_DELTAS;
+    const sequence = this.#splitter.takeSequence((text, start) => deltasIn(text, start, this.#lead, translator));
+    return sequence?.deltas ?? NO_DELTAS;
+  }
+
   /** The events to come that are alike in the way that `match` knows. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
     return this.#translation === undefined ? this.#splitter.takeSequence(match) : undefined;
   }
+}
+
+interface DeltaSequence extends EventSequence {
+  readonly deltas: readonly FurtherDelta[];
+}
+
+function deltasIn(text: string, start: number, lead: string, translator: StreamTranslator): DeltaSequence | undefined {
+  const deltas: FurtherDelta[] = [];
+  let end = start;
+  for (;;) {
+    const dataStart = end + lead.length;
+    if (text.slice(end, dataStart) !== lead) break;
+    const delta = translator.further(text, dataStart);
+    if (delta === undefined || text.slice(delta.end, delta.end + EVENT_END.length) !== EVENT_END) break;
+    deltas.push(delta);
+    end = delta.end + EVENT_END.length;
+  }
+  return deltas.length === 0 ? undefined : { end, deltas };
 }

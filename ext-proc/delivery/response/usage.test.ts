@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
 import { readUsage, totalMismatch, usageJson } from './usage.ts';
 
 const BOUNDS = { contextWindow: 1000, completions: 2 };
@@ -198,6 +199,16 @@ describe('the usage that the client is shown', () => {
     expect(JSON.parse(usageJson(sent, written, 0))).toMatchObject({
       prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 4 },
     });
+  });
+
+  test('takes time in proportion to its members, however many a provider sends', () => {
+    const sent = JSON.stringify(Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`n${index}`, index])));
+    let shown = '';
+    const tookMs = cpuMsOf(() => {
+      shown = usageJson(sent, charged, 0);
+    });
+    expect(shown).toBe('{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"cost":0}');
+    expect(tookMs).toBeLessThan(1000);
   });
 
   test('is made from what was counted where the provider sent none', () => {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import type { TokenUsage } from '../../../core/pricing.ts';
 import type { TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
-import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
+import { editObject, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 
 /**
@@ -89,38 +89,28 @@ function isPlausible(usage: TokenUsage, { contextWindow, completions }: UsageBou
  * stays as it came, its prices do not.
  */
 export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
-  const text = shownUsage(providerText ?? '{}');
+  const text = providerText ?? '{}';
   const members = membersOf(text);
-  return editObject(
-    text,
-    {
-      prompt_tokens: String(usage.promptTokens),
-      completion_tokens: String(usage.completionTokens),
-      total_tokens: String(usage.promptTokens + usage.completionTokens),
-      ...detailsEdit(text, members, 'prompt_tokens_details', {
-        cached_tokens: usage.cachedTokens,
-        cache_write_tokens: usage.cacheWriteTokens,
-      }),
-      ...detailsEdit(text, members, 'completion_tokens_details', { reasoning_tokens: usage.reasoningTokens }),
-      cost: JSON.stringify(costUsd),
-    },
-    members,
-  );
+  const edits = shownUsage(text, members);
+  edits.prompt_tokens = String(usage.promptTokens);
+  edits.completion_tokens = String(usage.completionTokens);
+  edits.total_tokens = String(usage.promptTokens + usage.completionTokens);
+  const { cachedTokens: cached_tokens, cacheWriteTokens: cache_write_tokens } = usage;
+  if (cached_tokens > 0 || cache_write_tokens > 0)
+    edits.prompt_tokens_details = withCounts(edits.prompt_tokens_details, { cached_tokens, cache_write_tokens });
+  if (usage.reasoningTokens > 0)
+    edits.completion_tokens_details = withCounts(edits.completion_tokens_details, {
+      reasoning_tokens: usage.reasoningTokens,
+    });
+  edits.cost = JSON.stringify(costUsd);
+  return editObject(text, edits, members);
 }
 
-/** Shows what was charged where the provider said it elsewhere. */
-function detailsEdit(
-  text: string,
-  members: readonly Member[],
-  name: 'prompt_tokens_details' | 'completion_tokens_details',
-  counts: Readonly<Record<string, number>>,
-): MemberEdits {
+/** Details that show what was charged where the provider said it elsewhere. */
+function withCounts(details = 'null', counts: Readonly<Record<string, number>>): string {
   const charged = Object.entries(counts).filter(([, tokens]) => tokens > 0);
-  if (charged.length === 0) return {};
-  const sent = members.findLast((member) => member.name === name);
-  const details = sent === undefined ? 'null' : text.slice(sent.valueStart, sent.valueEnd);
   const edits = Object.fromEntries(charged.map(([counted, tokens]) => [counted, String(tokens)]));
-  return { [name]: editObject(details === 'null' ? '{}' : details, edits) };
+  return editObject(details === 'null' ? '{}' : details, edits);
 }
 
 function detail(details: unknown, name: string): number | undefined {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '../../../core/json-object.ts';
 import { asCompletion, textOf } from '../response/completion.ts';
+import { hidesInChoices } from '../response/shown-members.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';
@@ -13,13 +14,18 @@ function learning(...texts: readonly string[]) {
   for (const text of texts) {
     const completion = asCompletion(parseObject(text) ?? {});
     if (completion === undefined) throw new Error('not a chunk');
-    template.learn(text, completion, dataEvent(rewriter.rewrite(text, completion)));
+    const isVerbatim = !hidesInChoices(completion);
+    template.learn(text, completion, dataEvent(rewriter.rewrite(text, completion)), isVerbatim);
   }
   return template;
 }
 
 const chunk = (content: unknown, more: object = {}) =>
   JSON.stringify({ id: 'c-1', model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
+
+/** As servers write JSON that know ASCII only. */
+const ascii = (json: string) =>
+  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 describe('a chunk that differs in its content only', () => {
   test('matches, and gives the event that editing it would give', () => {
@@ -52,7 +58,9 @@ describe('a chunk that differs in its content only', () => {
   });
 
   test.each([
-    ['with an escape in it', chunk('a\nb')],
+    ['with an escape that is none', chunk('X').replace('X', '\\x')],
+    ['with half an escape', chunk('X').replace('X', '\\u00g0')],
+    ['that ends within an escape', chunk('X').replace('X"', '\\"')],
     ['that is cut short', chunk('one').slice(0, -3)],
     ['with another id', chunk('one').replace('c-1', 'c-2')],
     ['that finishes', chunk('one', { finish_reason: 'stop' })],
@@ -65,7 +73,6 @@ describe('a chunk that differs in its content only', () => {
   test.each([
     ['finishes', chunk('one', { finish_reason: 'stop' })],
     ['has no content', chunk('')],
-    ['has an escape', chunk('o\tne')],
     [
       'has other text beside it',
       JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one', refusal: 'no' } }] }),
@@ -87,6 +94,25 @@ describe('a chunk that differs in its content only', () => {
     expect(learning(text).match(text)).toBeUndefined();
   });
 
+  test('matches with escapes, also as servers write them that know ASCII only', () => {
+    const template = learning(ascii(chunk('é\n')));
+    const [line, quoted] = [chunk('a\n"b"\\'), ascii(chunk('漢👩'))];
+    expect(template.match(line)?.content).toBe('a\n"b"\\');
+    expect(template.match(quoted)).toEqual({
+      content: '漢👩',
+      event: dataEvent(quoted.replace('c-1', 'gen-1').replace('"m"', '"public"')),
+    });
+  });
+
+  test('matches without escapes only where its choices are edited', () => {
+    const priced = (content: string) => chunk(content, { cost: 1 });
+    const template = learning(priced('one'));
+    expect(template.match(priced('two'))?.event).toBe(
+      dataEvent(chunk('two').replace('c-1', 'gen-1').replace('"m"', '"public"')),
+    );
+    expect(template.match(ascii(priced('é')))).toBeUndefined();
+  });
+
   test('is learnt anew when the stream goes on differently', () => {
     const other = (content: string) => chunk(content).replace('c-1', 'c-2');
     const template = learning(chunk('one'), other('one'));
@@ -106,7 +132,7 @@ describe('padding', () => {
         event: dataEvent(padded('two', padding).replace('c-1', 'gen-1').replace('"m"', '"public"')),
       });
     }
-    expect(template.match(padded('two', 'a\\"b'))).toBeUndefined();
+    expect(template.match(padded('two', 'a\\x'))).toBeUndefined();
     expect(template.match(chunk('two'))).toBeUndefined();
     expect(template.match(padded('two', 'x').replace('}', ',"usage":{}}'))).toBeUndefined();
   });
@@ -114,7 +140,7 @@ describe('padding', () => {
   test('is taken in a row, each with its own', () => {
     const template = learning(padded('one', 'aB3'));
     const alike = [padded('two', ''), padded('', 'xyz'), padded(' é', 'q')].map((text) => `data: ${text}\n\n`).join('');
-    expect(template.matchSequence(`${alike}data: ${padded('end', 'a"b')}\n\n`, 0)).toEqual({
+    expect(template.matchSequence(`${alike}data: ${padded('end', 'a\\x')}\n\n`, 0)).toEqual({
       end: alike.length,
       content: 'two é',
       events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
@@ -145,7 +171,7 @@ describe('events in a row', () => {
         const completion = asCompletion(parseObject(event.data) ?? {});
         if (event.type !== '' || completion === undefined) continue;
         const sent = dataEvent(rewriter.rewrite(event.data, completion));
-        template.learn(event.data, completion, sent);
+        template.learn(event.data, completion, sent, !hidesInChoices(completion));
         result.sent += sent;
         result.produced += textOf(completion.choices[0] as object as Record<string, unknown>);
       }
@@ -168,6 +194,8 @@ describe('events in a row', () => {
   );
   const text = fc.oneof(
     { weight: 12, arbitrary: word.map((content) => chunk(content)) },
+    { weight: 6, arbitrary: word.map((content) => ascii(chunk(content))) },
+    { weight: 6, arbitrary: word.map((content) => ascii(chunk(content, { cost: 1 }))) },
     {
       weight: 12,
       arbitrary: fc

@@ -1,4 +1,6 @@
 import { isObject } from '../../../core/json-object.ts';
+import type { FurtherDelta } from '../../dialects/dialect.ts';
+import { textEnd, textIn } from '../../dialects/json-text.ts';
 import { type Completion, textOf } from '../response/completion.ts';
 import type { EventSequence } from '../response/sse-splitter.ts';
 
@@ -36,8 +38,9 @@ const NOTHING_LEARNT: Parts = { head: '', middle: '', tail: '' };
  * is recognized by comparing text, and neither parsed nor edited again: that is most of what a
  * stream costs here (parsing one takes 2 us, comparing it 0.1 us).
  *
- * It is exact: what was parsed once stays the same JSON when a plain string in it is replaced by
- * another, one without quotes, backslashes and control characters.
+ * It is exact: what was parsed once stays the same JSON when a text in it is replaced by another
+ * valid one. Texts have their escapes for the client too, unless its choices were edited: then
+ * only texts without escapes match.
  */
 export class ContentTemplate {
   /** The provider's text of a chunk, and the client's event for it. */
@@ -48,20 +51,22 @@ export class ContentTemplate {
   #sequenceTail = '';
   #between = '';
   #sentBetween = '';
+  #isVerbatim = false;
 
   /** A chunk that is otherwise as the one learnt. */
   match(text: string): ContentEvent | undefined {
     const { head, middle, tail } = this.#given;
     // Comparing slices takes 0.04 us where startsWith and endsWith take 0.7.
     if (head === '' || text.slice(0, head.length) !== head) return undefined;
-    const contentEnd = plainEnd(text, head.length);
+    const contentEnd = this.#contentEnd(text, head.length);
     const paddingStart = contentEnd + middle.length;
-    if (text.slice(contentEnd, paddingStart) !== middle) return undefined;
-    const end = middle === '' ? contentEnd : plainEnd(text, paddingStart);
-    if (text.slice(end) !== tail) return undefined;
+    if (contentEnd === -1 || text.slice(contentEnd, paddingStart) !== middle) return undefined;
+    const end = middle === '' ? contentEnd : textEnd(text, paddingStart);
+    if (end === -1 || text.slice(end) !== tail) return undefined;
     const content = text.slice(head.length, contentEnd);
     const { head: open, middle: sentMiddle, tail: close } = this.#sent;
-    return { content, event: open + content + sentMiddle + text.slice(paddingStart, end) + close };
+    const event = open + content + sentMiddle + text.slice(paddingStart, end) + close;
+    return { content: textIn(content), event };
   }
 
   /**
@@ -76,10 +81,11 @@ export class ContentTemplate {
     const sent: string[] = middle === '' ? contents : [];
     let end = start;
     for (let at = headEnd; ; ) {
-      const contentEnd = plainEnd(text, at);
+      const contentEnd = this.#contentEnd(text, at);
       const paddingStart = contentEnd + middle.length;
-      if (text.slice(contentEnd, paddingStart) !== middle) break;
-      const valuesEnd = middle === '' ? contentEnd : plainEnd(text, paddingStart);
+      if (contentEnd === -1 || text.slice(contentEnd, paddingStart) !== middle) break;
+      const valuesEnd = middle === '' ? contentEnd : textEnd(text, paddingStart);
+      if (valuesEnd === -1) break;
       const next = valuesEnd + this.#between.length;
       const goesOn = text.slice(valuesEnd, next) === this.#between;
       const tailEnd = valuesEnd + this.#sequenceTail.length;
@@ -93,15 +99,41 @@ export class ContentTemplate {
     }
     const last = contents.length - 1;
     if (last === -1) return undefined;
-    const content = contents.join('');
+    const content = textIn(contents.join(''));
     // Put around what is joined, they would have all of it copied once more.
     sent[0] = this.#sent.head + sent[0];
     sent[last] += this.#sent.tail;
     return { end, content, events: sent.join(this.#sentBetween) };
   };
 
-  /** `event` is what was made of the chunk for the client. */
-  learn(text: string, completion: Completion, event: string): void {
+  /** The events for these deltas, whose chunks are as the last one that matched. */
+  join(deltas: readonly FurtherDelta[]): Omit<ContentSequence, 'end'> {
+    const { head, middle, tail } = this.#sent;
+    let content = '';
+    let events = '';
+    for (const { delta, padding = '' } of deltas) {
+      if (delta === '') continue;
+      content += delta;
+      events += head + delta + (middle === '' ? '' : middle + padding) + tail;
+    }
+    return { content: textIn(content), events };
+  }
+
+  /** True if contents with escapes match. */
+  get isVerbatim(): boolean {
+    return this.#isVerbatim;
+  }
+
+  #contentEnd(text: string, start: number): number {
+    const end = textEnd(text, start);
+    return this.#isVerbatim || !text.slice(start, end).includes('\\') ? end : -1;
+  }
+
+  /**
+   * `event` is what was made of the chunk for the client. `isVerbatim`: its choices are as the
+   * provider wrote them.
+   */
+  learn(text: string, completion: Completion, event: string, isVerbatim: boolean): void {
     const content = onlyContent(completion);
     // Data of several lines does not stand in the stream as it does here.
     if (content === undefined || text.includes('\n')) return;
@@ -110,6 +142,7 @@ export class ContentTemplate {
     const given = partsOf(text, content, padding);
     const sent = partsOf(event, content, padding);
     if (given === undefined || sent === undefined) return;
+    this.#isVerbatim = isVerbatim;
     this.#given = given;
     this.#sent = sent;
     this.#sequenceHead = LEAD + given.head;
@@ -142,24 +175,12 @@ function partsOf(text: string, content: string, padding: string | undefined): Pa
   return ofPadding && { head, middle: ofPadding[0], tail: ofPadding[1] };
 }
 
-/** Text before and after the value, if the field occurs once and is written without escapes. */
+/** Text before and after the value, if the field occurs once. */
 function around(text: string, name: string, value: string): [head: string, tail: string] | undefined {
   const field = text.indexOf(name);
   const start = field + name.length + 2;
   if (field === -1 || text.indexOf(name, start) !== -1 || text.charAt(field - 1) === '\\') return undefined;
-  const end = start + value.length;
-  const isValue = text.startsWith(':"', start - 2) && text.startsWith(value, start) && text.charAt(end) === '"';
-  return isValue && plainEnd(text, start) === end ? [text.slice(0, start), text.slice(end)] : undefined;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Index of the first quote, backslash or control character from `start` on, or of the end. */
-function plainEnd(text: string, start: number): number {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE || code === BACKSLASH || code < 0x20) return at;
-  }
-  return text.length;
+  if (!text.startsWith(':"', start - 2)) return undefined;
+  const end = textEnd(text, start);
+  return end !== -1 && textIn(text.slice(start, end)) === value ? [text.slice(0, start), text.slice(end)] : undefined;
 }

@@ -9,6 +9,7 @@ import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts'
 import type { Completion } from '../response/completion.ts';
 import { ChunkRepairs } from '../response/repairs.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
+import { hidesInChoices } from '../response/shown-members.ts';
 import { meaningOf } from '../response/stream-event.ts';
 import { settlesWithin } from '../waits/wait.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
@@ -134,6 +135,7 @@ class StreamRelay {
       if (alike !== undefined) {
         this.#meter.takeContent(alike.content);
         out += alike.event;
+        out += this.#takeDeltas();
         continue;
       }
       const meaning = meaningOf(event);
@@ -151,6 +153,15 @@ class StreamRelay {
     return out === '' || this.#write(out) ? end : FAILURES.noRoom;
   }
 
+  /** Passes on what goes on with the text of a translated event that was like the one before. */
+  #takeDeltas(): string {
+    const deltas = this.#template.isVerbatim ? this.#opened.source.takeDeltas() : [];
+    if (deltas.length === 0) return '';
+    const { content, events } = this.#template.join(deltas);
+    if (content !== '') this.#meter.takeContent(content);
+    return events;
+  }
+
   /** Writes to the client. False: the response cannot be stored, so it must not be delivered. */
   #write(out: string): boolean {
     if (this.#record?.add(Buffer.from(out)) === false) return false;
@@ -163,7 +174,7 @@ class StreamRelay {
     this.#meter.take(completion);
     this.#message?.take(completion.choices);
     const event = this.#eventFor(text, completion);
-    this.#template.learn(given, completion, event);
+    this.#template.learn(given, completion, event, text === given && !hidesInChoices(completion));
     return event;
   }
 

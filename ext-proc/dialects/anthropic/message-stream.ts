@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
 import { DeltaTemplate } from '../delta-template.ts';
-import { DONE_EVENTS, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
+import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { ChunkText } from '../responses/chunk-text.ts';
 import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
 import { MessageItems } from '../responses/reasoning-details.ts';
@@ -50,6 +50,8 @@ export class MessageStream implements StreamTranslator {
   #isCounted = false;
   #stopReason: unknown;
   #stopDetails: unknown;
+  /** The last event was known to the template. */
+  #isKnown = false;
   #isOver = false;
 
   get keptCharacters(): number {
@@ -58,12 +60,22 @@ export class MessageStream implements StreamTranslator {
 
   take(type: string, data: string): readonly string[] {
     if (this.#isOver) return NO_EVENTS;
-    if (this.#goOn !== undefined && this.#template.match(withoutLastBrace(data))) return this.#again(this.#goOn);
+    this.#isKnown = this.#goOn !== undefined && this.#template.match(withoutLastBrace(data));
+    if (this.#goOn !== undefined && this.#isKnown) return this.#again(this.#goOn);
     const event = parseObject(data);
     // The readers of chat streams know what other text means, at the end of a cut stream above all.
     if (event === undefined) return isNothing(data) ? NO_EVENTS : [data];
     const events = this.#translate(typeof event.type === 'string' ? event.type : type, event, data);
     return this.#blocks.isTooMuch ? this.#fail(TOO_MUCH) : events;
+  }
+
+  further(text: string, start: number): FurtherDelta | undefined {
+    if (!this.#isKnown || this.#goOn?.block.begun.type !== 'text') return undefined;
+    const known = this.#template.further(text, start);
+    if (known === undefined) return undefined;
+    let end = known.end;
+    while (text.charCodeAt(end) === SPACE) end++;
+    return text.charCodeAt(end) === LAST_BRACE ? { ...known, end: end + 1 } : undefined;
   }
 
   #translate(type: string, event: JsonObject, data: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
 import { DeltaTemplate } from '../delta-template.ts';
-import { DONE_EVENTS, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
+import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { ChunkText, paddingOf, paddingWith } from './chunk-text.ts';
 import { chatError } from './errors.ts';
 import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
@@ -58,16 +58,23 @@ export class ResponseStream implements StreamTranslator {
   /** The deltas that the template knows, and those of the last event that was parsed. */
   #learnt: Continuation | undefined;
   #latest: Continuation | undefined;
+  /** The template matched the last event. Only then may `further` read on with it. */
+  #isKnown = false;
   #isOver = false;
 
   take(type: string, data: string): readonly string[] {
     if (this.#isOver || REPEATED.has(type)) return NO_EVENTS;
-    if (this.#learnt !== undefined && this.#template.match(data)) return this.#again(this.#learnt);
+    this.#isKnown = this.#template.match(data);
+    if (this.#learnt !== undefined && this.#isKnown) return this.#again(this.#learnt);
     const event = parseObject(data);
     // The readers of chat streams know what other text means, at the end of a cut stream above all.
     if (event === undefined) return isNothing(data) ? NO_EVENTS : [data];
     const events = this.#translate(typeof event.type === 'string' ? event.type : type, event, data);
     return this.#sent.isTooMuch ? this.#fail(TOO_MUCH) : events;
+  }
+
+  further(text: string, start: number): FurtherDelta | undefined {
+    return this.#learnt !== undefined && this.#isKnown ? this.#template.further(text, start) : undefined;
   }
 
   #translate(type: string, event: JsonObject, data: string): readonly string[] {
