@@ -1,5 +1,6 @@
 /** Bounds of fields that operators and members fill in. The database checks the same bounds. */
 export const MAX_NAME_CHARACTERS = 200;
+export const MAX_NOTE_CHARACTERS = 500;
 /** Most models, and most address ranges, that a key can be restricted to. */
 export const MAX_LIST_LENGTH = 200;
 
@@ -7,3 +8,8 @@ export const MAX_LIST_LENGTH = 200;
 export function isModelId(text: string): boolean {
   return /^[\x21-\x7e]{1,200}$/.test(text);
 }
+
+/** Stripe takes at most 999,999.99 USD in one payment. */
+export const MAX_TOP_UP_USD = 999_999;
+/** Most automatic top-ups of a UTC day, in whole USD. */
+export const MAX_DAILY_TOP_UPS_USD = 99_999_900;

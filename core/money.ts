@@ -6,6 +6,11 @@ export type NanoUsd = bigint;
 
 export const NANO_PER_USD = 1_000_000_000n;
 
+/** Amount of `cents`, in which cards are charged. */
+export function nanoUsdOfCents(cents: bigint): NanoUsd {
+  return cents * 10_000_000n;
+}
+
 /**
  * Largest amount accepted from outside (1 billion USD): keeps every sum inside PostgreSQL's bigint.
  */

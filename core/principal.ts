@@ -27,7 +27,7 @@ export interface Key {
   readonly ipRanges?: readonly string[];
   readonly revokedAtMs?: number;
   readonly expiresAtMs?: number;
-  readonly limits: RateLimits;
+  readonly limits: KeyLimits;
 }
 
 export interface Organization {
@@ -44,6 +44,13 @@ export interface RateLimits {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
   readonly dailyBudgetNanoUsd?: NanoUsd;
+}
+
+export interface KeyLimits extends RateLimits {
+  /** Budget of each UTC month. */
+  readonly monthlyBudgetNanoUsd?: NanoUsd;
+  /** Budget of everything that the key ever spends. */
+  readonly lifetimeBudgetNanoUsd?: NanoUsd;
 }
 
 /**
@@ -73,4 +80,8 @@ export interface KeyAccount {
   readonly sequence: number;
   readonly day: UtcDay;
   readonly spentNanoUsd: NanoUsd;
+  /** Spend of the UTC month of `day`. Absent: the key had no monthly budget in this state. */
+  readonly monthSpentNanoUsd?: NanoUsd;
+  /** Absent: the key had no lifetime budget in this state. */
+  readonly lifetimeSpentNanoUsd?: NanoUsd;
 }

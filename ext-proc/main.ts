@@ -6,6 +6,7 @@ import { formatProblem } from '../core/config/problem.ts';
 import { runtimePaths } from '../core/config/runtime-paths.ts';
 import { socketFolderProblem } from '../core/config/socket-folder.ts';
 import { createLog, type Log } from '../core/log/log.ts';
+import { collectStartGarbage } from '../core/start-garbage.ts';
 import { StoreUnavailable } from '../core/store-unavailable.ts';
 import { TransactionPooler } from '../database/connection/transaction-pooler.ts';
 import { SchemaMismatch } from '../database/schema/migrate.ts';
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
   const drainTimeoutMs = readDrainTimeoutMs(process.env);
   if (typeof drainTimeoutMs === 'string') return refuseToStart(drainTimeoutMs);
   const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
-  const loaded = await loadConfig(configPath, process.env, { secrets: 'all' });
+  const loaded = await loadConfig(configPath, process.env, { secrets: 'gateway' });
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const log = createLog(process.env.LOG_LEVEL ?? 'info');
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));
@@ -46,6 +47,7 @@ async function main(): Promise<void> {
   closeWhenAsked(gateway, log, drainTimeoutMs);
   // A killed process does not reach its exit. With the cache the next start needs half the CPU.
   flushCompileCache();
+  await collectStartGarbage();
 }
 
 /** Not a configuration error: the supervisor tries again, for a store or migration that is late. */

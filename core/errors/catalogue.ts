@@ -157,8 +157,9 @@ export const CATALOGUE = {
   insufficient_credits: {
     status: 402,
     type: 'insufficient_credits',
-    message: 'The balance does not cover this request: {estimated_usd} USD needed, {available_usd} USD available.',
-    advice: 'Top up, or lower max_tokens to metadata.affordable_output_tokens, unless that is 0.',
+    message: 'The {funds} does not cover this request: {estimated_usd} USD needed, {available_usd} USD available.',
+    advice:
+      'Top up; where metadata.limit names a budget of the key, raise that budget instead. Or lower max_tokens to metadata.affordable_output_tokens, unless that is 0.',
   },
   missing_scope: {
     status: 403,

@@ -49,7 +49,8 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
       if (outcome === 'dead_lettered') {
-        attempts.record(unchargedSettlement(settlement));
+        const { costTable: _, ...asked } = left.asked;
+        attempts.record({ ...unchargedSettlement(settlement), ...asked });
         return;
       }
       metrics.recovered('charged');

@@ -14,7 +14,7 @@ function reportOf(config: GatewayConfig) {
     ok: true,
     declared: { models: {}, baseUrls: new Map() },
     storesChanged: false,
-    sharedVariables: [],
+    variables: { ofDashboard: [], ofDashboardAlone: [] },
     config,
     warnings: [PROBLEM],
     source,

@@ -38,14 +38,14 @@ interface Slice {
 
 interface Tally {
   readonly slices: Slice[];
-  lastFailure: { readonly result: string; readonly atMs: number } | null;
+  lastFailure: ProviderHealth['lastFailure'];
   lastAskedMs: number;
 }
 
 export function createProviderLog(): ProviderLog {
   const tallies = new Map<string, Tally>();
 
-  function noteOne({ provider, result }: Attempt, nowMs: number): void {
+  function noteOne({ provider, result, account }: Attempt, nowMs: number): void {
     const tally = tallies.get(provider) ?? newTally();
     tallies.set(provider, tally);
     const number = Math.floor(nowMs / SLICE_MS);
@@ -56,7 +56,7 @@ export function createProviderLog(): ProviderLog {
     tally.lastAskedMs = nowMs;
     if (NOT_ITS_FAILURE.has(result)) return;
     slice.failures += 1;
-    tally.lastFailure = { result, atMs: nowMs };
+    tally.lastFailure = { result, atMs: nowMs, ...(account === undefined ? {} : { account }) };
   }
 
   return {

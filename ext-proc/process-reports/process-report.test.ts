@@ -17,7 +17,7 @@ function sources(changes: Partial<ReportSources> = {}): ReportSources {
     ok: true,
     declared: { models: {}, baseUrls: new Map() },
     storesChanged: false,
-    sharedVariables: [],
+    variables: { ofDashboard: [], ofDashboardAlone: [] },
     config,
     warnings: [],
     source,

@@ -39,9 +39,16 @@ export interface ChatWithReasoning extends ChatWithModel {
  * Finds the reasoning that a request lacks. It stands in the request before the admission, so the
  * hold covers it as if the client had sent it.
  */
-export async function findReasoning(kept: KeptReasoning, request: ReasoningRequest): Promise<ChatWithReasoning> {
+export function findReasoning(
+  kept: KeptReasoning,
+  request: ReasoningRequest,
+): ChatWithReasoning | Promise<ChatWithReasoning> {
+  const { chat, choice } = request;
+  return choice.model.targets.some(keepsReasoning) ? findKept(kept, request) : { chat, choice };
+}
+
+async function findKept(kept: KeptReasoning, request: ReasoningRequest): Promise<ChatWithReasoning> {
   const { chat, choice, organizationId, apiKey, memory } = request;
-  if (!choice.model.targets.some(keepsReasoning)) return { chat, choice };
   const messages = chat.calledMessages();
   if (messages.length === 0 && !chat.hasTools) return { chat, choice };
   const seal = reasoningSeal(organizationId, apiKey);

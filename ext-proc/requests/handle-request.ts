@@ -180,7 +180,8 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 
-async function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> {
+/** `undefined`: the endpoint has responded. */
+function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> | undefined {
   switch (result.kind) {
     case 'refusal': {
       const rendered = renderRefusal(result);
@@ -198,6 +199,7 @@ async function respond(exchange: Exchange, result: EndpointResult, outcome: Requ
     case 'responded':
       outcome.status = result.status;
       if (result.refusal) outcome.code = result.refusal.code;
+      return undefined;
   }
 }
 

@@ -57,7 +57,7 @@ function watchFile(
 ): ConfigWatch<GatewayConfig> {
   return watchConfig({
     path,
-    load: () => loadConfig(path, process.env, { secrets: 'all' }),
+    load: () => loadConfig(path, process.env, { secrets: 'gateway' }),
     initial,
     apply: (next) => clusters.publish(next),
     onProblems(problems) {

@@ -9,7 +9,7 @@ import type { LimitStore } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
 import { RedisRefused } from '../limits/redis/redis-errors.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
+import type { RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
 import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../reasoning/store/memory-reasoning-store.ts';
 import type { ReasoningStore } from '../reasoning/store/reasoning-store.ts';
 
@@ -121,6 +121,8 @@ async function connect(
   url: string,
   { database, leaseMs, log }: OpenLimitStoreOptions,
 ): Promise<RedisLimitStore | Exclude<OpenedLimitStore, { kind: 'open' }>> {
+  // Limits in memory need no client of Redis, which takes 1.5 MB.
+  const { createRedisLimitStore } = await import('../limits/redis/redis-limit-store.ts');
   try {
     return await createRedisLimitStore({ url, leaseMs, log, clock: 'server', fences: database.fences });
   } catch (error) {

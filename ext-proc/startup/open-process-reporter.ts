@@ -4,7 +4,7 @@ import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import type { Log } from '../../core/log/log.ts';
 import { openProcessReports } from '../../database/process-reports/process-reports.ts';
 import packageFile from '../../package.json' with { type: 'json' };
-import { readEnvoyState } from '../envoy-config/envoy-admin.ts';
+import { createEnvoyStateReader } from '../envoy-config/envoy-admin.ts';
 import type { ReportSources } from '../process-reports/process-report.ts';
 import { createMachineMeter } from '../process-reports/process-report-machine.ts';
 import { type ProcessReporter, startProcessReports } from '../process-reports/process-reporter.ts';
@@ -28,7 +28,7 @@ export function openProcessReporter(options: OpenProcessReporterOptions): Proces
       ...options,
       gatewayVersion: packageFile.version,
       machine: createMachineMeter(clock),
-      ...(workerIndex === 0 ? { envoy: () => readEnvoyState(paths.envoyAdminSocket) } : {}),
+      ...(workerIndex === 0 ? { envoy: createEnvoyStateReader(paths.envoyAdminSocket, clock) } : {}),
     },
     log,
   });

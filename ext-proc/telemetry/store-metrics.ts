@@ -107,6 +107,8 @@ const RULES: readonly RefusingRule[] = [
   'requests',
   'tokens',
   'daily_budget',
+  'monthly_budget',
+  'lifetime_budget',
   'balance',
   'reads',
   'refused',

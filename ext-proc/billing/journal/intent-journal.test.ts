@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '../../../core/pricing.ts';
 import { checkedLine } from './checked-lines.ts';
 import type { Intent, Output } from './intent.ts';
@@ -65,6 +65,24 @@ describe('the journal of intents', () => {
     first.settled();
     first.settled();
     await expect.poll(left).toEqual([]);
+  });
+
+  it('does not wake a process without requests', () => {
+    vi.useFakeTimers();
+    try {
+      journal.close();
+      journal = open();
+      expect(vi.getTimerCount()).toBe(0);
+      const request = journal.open(intent('gen-1'));
+      request.asked(TARGET);
+      vi.advanceTimersByTime(1_000);
+      expect(vi.getTimerCount()).toBe(1);
+      request.settled();
+      vi.advanceTimersByTime(100);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('has the user of a request, whatever its name is', async () => {

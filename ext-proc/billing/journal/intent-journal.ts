@@ -87,13 +87,12 @@ class FileJournal implements IntentJournal {
   #behind = false;
   #rewriteAtMs = 0;
   #slots = 0;
-  readonly #timer: NodeJS.Timeout;
+  /** Absent while there is nothing to look at: an idle process is not woken. */
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: IntentJournalOptions) {
     this.#options = options;
     this.#rewrite(options.clock.nowMs());
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
-    this.#timer.unref();
   }
 
   open(intent: Intent): JournalledRequest {
@@ -130,7 +129,7 @@ class FileJournal implements IntentJournal {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#flush();
     this.#file?.close();
   }
@@ -147,6 +146,7 @@ class FileJournal implements IntentJournal {
 
   #add(entry: string): void {
     this.#entries.push(entry);
+    this.#lookSoon();
   }
 
   #flushSoon(): void {
@@ -158,13 +158,19 @@ class FileJournal implements IntentJournal {
     });
   }
 
+  #lookSoon(): void {
+    this.#timer ??= setTimeout(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
   /** Notes the output since the last look. */
   #look(): void {
+    this.#timer = undefined;
     const nowMs = this.#options.clock.nowMs();
     for (const live of this.#live.values())
       if (live.output !== undefined && live.ended === undefined) this.#note(live, nowMs);
     if (!this.#behind) this.#flush();
     else if (nowMs >= this.#rewriteAtMs) this.#rewrite(nowMs);
+    if (this.#live.size > 0 || this.#behind) this.#lookSoon();
   }
 
   #note(live: Live, nowMs: number): void {
@@ -213,6 +219,7 @@ class FileJournal implements IntentJournal {
     if (!this.#behind) this.#options.onFailure(error);
     this.#behind = true;
     this.#entries = [];
+    this.#lookSoon();
   }
 
   /** Replaces the file atomically by one with the live requests. */

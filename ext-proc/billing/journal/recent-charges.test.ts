@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../../core/ids.ts';
 import type { Settlement } from '../../../database/ledger/ledger.ts';
 import { settlement } from '../settlement.fixture.ts';
@@ -118,6 +118,23 @@ describe('recent charges', () => {
     recent.note(charge(), 'a');
     await expect.poll(() => recent.isBehind()).toBe(true);
     expect(failures).toHaveLength(1);
+  });
+
+  it('do not wake a process that charges nothing', async () => {
+    vi.useFakeTimers();
+    try {
+      recent.close();
+      recent = open();
+      expect(vi.getTimerCount()).toBe(0);
+      recent.note(charge(), 'a');
+      vi.advanceTimersByTime(100);
+      expect(readdirSync(folder)).toHaveLength(1);
+      nowMs += MINUTE_MS + 1;
+      vi.advanceTimersByTime(MINUTE_MS + 1);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('have nothing of prompt or answer', async () => {

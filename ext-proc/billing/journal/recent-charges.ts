@@ -74,8 +74,8 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
   let waiting = new Map<string, string[]>();
   let open: OpenFile | undefined;
   let behind = false;
-  const timer = setInterval(write, WRITE_EVERY_MS);
-  timer.unref();
+  /** The next write, or, while nothing waits, the end of the open file. */
+  let timer: NodeJS.Timeout | undefined;
 
   let lastBegunMs = Math.max(0, ...filesOf(workerIndex).map(({ begunMs }) => begunMs));
 
@@ -107,6 +107,13 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       behind = true;
     }
     if (waiting.size > 0) waiting = new Map();
+    clearTimeout(timer);
+    timer = open && setTimeout(write, FILE_MS + 1).unref();
+  }
+
+  function writeSoon(): void {
+    clearTimeout(timer);
+    timer = setTimeout(write, WRITE_EVERY_MS).unref();
   }
 
   function fileFor(epoch: string): AppendFile {
@@ -136,6 +143,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
 
   function note(settlement: Settlement, epoch: string): void {
     const text = encodeForOperator(settlement);
+    if (waiting.size === 0) writeSoon();
     const others = waiting.get(epoch);
     if (others) others.push(text);
     else waiting.set(epoch, [text]);
@@ -184,8 +192,8 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       }
     },
     close() {
-      clearInterval(timer);
       write();
+      clearTimeout(timer);
       closeFile();
     },
   };

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createEnvoyStateReader } from './envoy-admin.ts';
+
+/** An admin interface that says what the test says, and notes what it is asked. */
+let folder: string;
+let admin: Server;
+let asked: string[];
+let info: { version: string; state: string; uptime_current_epoch: string };
+let nowMs: number;
+const clock = { monotonicMs: () => nowMs };
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gw-admin-'));
+  asked = [];
+  nowMs = 1_000;
+  info = { version: 'hash/1.39.3/Clean', state: 'LIVE', uptime_current_epoch: '12s' };
+  admin = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.end(JSON.stringify(request.url === '/server_info' ? info : { cluster_statuses: [] }));
+  });
+  await new Promise<void>((resolve) => admin.listen(join(folder, 'admin.sock'), resolve));
+});
+afterEach(() => {
+  admin.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('asks for clusters each time, and for what hardly changes every ten seconds', async () => {
+  const state = createEnvoyStateReader(join(folder, 'admin.sock'), clock);
+  const live = { version: '1.39.3', state: 'LIVE', ejected: new Set() };
+  expect(await state()).toEqual({ ...live, uptimeMs: 12_000 });
+  info = { ...info, state: 'DRAINING', uptime_current_epoch: '30s' };
+  nowMs += 9_999;
+  expect(await state()).toEqual({ ...live, uptimeMs: 21_999 });
+  nowMs += 1;
+  expect(await state()).toEqual({ ...live, state: 'DRAINING', uptimeMs: 30_000 });
+  const paths = asked.map((path) => path.split('?')[0]).sort();
+  expect(paths).toEqual(['/clusters', '/clusters', '/clusters', '/server_info', '/server_info']);
+});
+
+test('forgets it when Envoy does not answer: another one answers next', async () => {
+  const state = createEnvoyStateReader(join(folder, 'admin.sock'), clock);
+  await state();
+  await new Promise((resolve) => admin.close(resolve));
+  expect(await state()).toBeUndefined();
+  info = { ...info, version: 'hash/1.40.0/Clean' };
+  await new Promise<void>((resolve) => admin.listen(join(folder, 'admin.sock'), resolve));
+  expect((await state())?.version).toBe('1.40.0');
+});
