@@ -28,6 +28,8 @@ const LONG = named(
   'integration/processes/kill-under-load',
   'integration/dashboard/speed',
   'bench/ratio',
+  'bench/footprint',
+  'contract/stripe-orders-many',
 );
 
 /**
@@ -92,10 +94,12 @@ export default defineConfig({
             'dashboard/**/*.test.ts',
             'test/*.test.ts',
             'test/architecture/*.test.ts',
+            'test/bench/*.test.ts',
             'test/config/*.test.ts',
             'test/launchers/choose.test.ts',
             'test/provider/*.test.ts',
           ],
+          exclude: LONG,
         },
       },
       {
@@ -103,6 +107,7 @@ export default defineConfig({
           name: 'contract',
           ...SHARING,
           include: ['test/contract/**/*.test.ts'],
+          exclude: LONG,
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
@@ -154,6 +159,14 @@ export default defineConfig({
           name: 'openapi',
           ...PATIENT,
           include: ['test/openapi/*.test.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'stripe',
+          ...PATIENT,
+          include: ['test/stripe-mock/*.test.ts'],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

@@ -1,7 +1,7 @@
 import type { Round } from './round.ts';
 
 /** Medians over the rounds of one scenario and side. */
-export interface Figures extends Omit<Round, 'faults'> {
+export interface Figures extends Omit<Round, 'faults' | 'ledger' | 'requests'> {
   readonly rounds: number;
   /** Median of the rounds' sums. */
   readonly totalCpuMicros: number;

@@ -3,20 +3,23 @@
  * every process of each side from /proc; load generator and provider run in processes of their own
  * and are not counted. Rounds alternate, medians are printed.
  *
- * `--quick` takes a minute instead of four, `--rounds N`, `--scenario TEXT` (those whose name holds
- * it), `--json FILE` (default bench-results.json), `--record`: the ratios that ratio.test.ts holds
- * the code to. Exits 1 when a request failed.
+ * `--quick` takes one round of each and next to no warming up, `--rounds N`, `--scenario TEXT` (the
+ * one with that name, or all whose name holds it), `--json FILE` (default bench-results.json),
+ * `--ledger`: CPU and wake-ups by groups of threads, too, `--peer FILE`: Envoy AI Gateway, too,
+ * whose ext_proc service the file is, `--record`: the ratios that ratio.test.ts holds the code to.
+ * Exits 1 when a request failed, or when a ledger does not add up.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { missingRedis } from '../harness/redis-server.ts';
 import { summarize } from './figures.ts';
+import { printLedgers } from './ledger-report.ts';
 import { ratiosOf, record } from './ratios.ts';
 import { printFaults, printMemory, printTable } from './report.ts';
 import { measureScenario, type Round } from './round.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { GATEWAY, PLAIN, startSides, WITH_REDIS } from './sides.ts';
+import { GATEWAY, PEER, PLAIN, type SideName, startSides, WITH_REDIS } from './sides.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +27,8 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     scenario: { type: 'string', default: '' },
     json: { type: 'string', default: 'bench-results.json' },
+    ledger: { type: 'boolean', default: false },
+    peer: { type: 'string' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -31,7 +36,8 @@ const counts = {
   warmUps: values.quick ? 1 : Number.POSITIVE_INFINITY,
   rounds: Number(values.rounds ?? (values.quick ? 1 : 5)),
 };
-const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
+const named = SCENARIOS.filter(({ name }) => name === values.scenario);
+const scenarios = named.length > 0 ? named : SCENARIOS.filter(({ name }) => name.includes(values.scenario));
 if (scenarios.length === 0) {
   process.stderr.write(`--scenario takes a part of one of: ${SCENARIOS.map(({ name }) => `"${name}"`).join(', ')}\n`);
   process.exit(2);
@@ -39,7 +45,10 @@ if (scenarios.length === 0) {
 const startedAt = new Date().toISOString();
 
 if (missingRedis !== undefined) process.stderr.write(`Left out: ${WITH_REDIS}; it needs ${missingRedis}\n`);
-const setup = await startSides(missingRedis === undefined ? [PLAIN, GATEWAY, WITH_REDIS] : [PLAIN, GATEWAY]);
+const sides: SideName[] = [PLAIN, GATEWAY];
+if (missingRedis === undefined) sides.push(WITH_REDIS);
+if (values.peer !== undefined) sides.push(PEER);
+const setup = await startSides(sides, values.peer);
 try {
   const rounds: Round[] = [];
   for (const scenario of scenarios) rounds.push(...(await measureScenario(setup, scenario, counts)));
@@ -48,6 +57,11 @@ try {
   printTable(figures);
   printMemory(figures);
   printFaults(figures);
+  if (values.ledger) {
+    const wrong = printLedgers(rounds);
+    for (const name of wrong) process.stderr.write(`The ledger does not add up: ${name}\n`);
+    if (wrong.length > 0) process.exitCode = 1;
+  }
   if (rounds.some(({ faults }) => Object.keys(faults).length > 0)) process.exitCode = 1;
   if (values.record) record(ratiosOf(figures));
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Figures } from './figures.ts';
-import { FAST_STREAMS, LARGE, type Scenario, SMALL } from './scenarios.ts';
-import { GATEWAY, PLAIN, type SideName } from './sides.ts';
+import { ALONE, FAST_STREAMS, LARGE, OPENAI_STREAMS, type Scenario, SMALL } from './scenarios.ts';
+import { GATEWAY, PLAIN, type SideName, WITH_REDIS } from './sides.ts';
 
 /**
  * Cost of the gateway as a multiple of plain Envoy's in the same rounds: machines differ, and so do
@@ -9,32 +9,62 @@ import { GATEWAY, PLAIN, type SideName } from './sides.ts';
  */
 export type Ratios = Readonly<Record<string, number>>;
 
-interface Ratio {
-  readonly of: Scenario;
-  readonly toPlain: Scenario;
+/** One side in one scenario. */
+export interface Measured {
+  readonly scenario: Scenario;
+  readonly side: SideName;
 }
 
-/**
- * A stream's event is compared with plain Envoy's small request: how many events share a read hangs
- * on how busy the machine is, and plain Envoy's cost per event doubles with it.
- */
-const RATIOS: readonly Ratio[] = [
-  { of: SMALL, toPlain: SMALL },
-  { of: LARGE, toPlain: LARGE },
-  { of: FAST_STREAMS, toPlain: SMALL },
-];
+interface Ratio {
+  readonly of: Measured;
+  readonly to: Measured;
+}
 
-export const RATIO_SCENARIOS: readonly Scenario[] = RATIOS.map((ratio) => ratio.of);
+const PLAIN_SMALL: Measured = { scenario: SMALL, side: PLAIN };
+
+/**
+ * A stream's event and a request that is alone are compared with plain Envoy's small requests: a
+ * busy machine changes how many events share a read and what a wake-up costs, and plain Envoy's
+ * cost of both doubles with it.
+ */
+const RATIOS: ReadonlyMap<string, Ratio> = new Map([
+  ...[SMALL, LARGE].map((scenario): [string, Ratio] => [
+    scenario.name,
+    { of: { scenario, side: GATEWAY }, to: { scenario, side: PLAIN } },
+  ]),
+  ...[ALONE, FAST_STREAMS, OPENAI_STREAMS].map((scenario): [string, Ratio] => [
+    scenario.name,
+    { of: { scenario, side: GATEWAY }, to: PLAIN_SMALL },
+  ]),
+  [
+    `${SMALL.name}: two processes with Redis to one`,
+    { of: { scenario: SMALL, side: WITH_REDIS }, to: { scenario: SMALL, side: GATEWAY } },
+  ],
+]);
+
+/** Scenarios and sides to measure for these ratios, each once. */
+export function measuredFor(names: readonly string[]): Map<Scenario, SideName[]> {
+  const wanted = names.flatMap((name) => {
+    const ratio = RATIOS.get(name);
+    return ratio === undefined ? [] : [ratio.of, ratio.to];
+  });
+  const byScenario = Map.groupBy(wanted, ({ scenario }) => scenario);
+  return new Map([...byScenario].map(([scenario, all]) => [scenario, [...new Set(all.map(({ side }) => side))]]));
+}
+
+export const RATIO_NAMES: readonly string[] = [...RATIOS.keys()];
 
 /** How much worse than recorded is still taken for noise. */
-export const TOLERANCE = 1.25;
+export const TOLERANCE = 1.15;
 
 const RECORDED = new URL('./recorded-ratios.json', import.meta.url);
 
+/** Ratios whose two sides were measured. */
 export function ratiosOf(figures: readonly Figures[]): Ratios {
-  const costOf = (scenario: Scenario, side: SideName): number =>
+  const costOf = ({ scenario, side }: Measured): number =>
     figures.find((one) => one.scenario === scenario.name && one.side === side)?.totalCpuMicros ?? Number.NaN;
-  return Object.fromEntries(RATIOS.map(({ of, toPlain }) => [of.name, costOf(of, GATEWAY) / costOf(toPlain, PLAIN)]));
+  const ratios = [...RATIOS].map(([name, { of, to }]): [string, number] => [name, costOf(of) / costOf(to)]);
+  return Object.fromEntries(ratios.filter(([, ratio]) => !Number.isNaN(ratio)));
 }
 
 export function recordedRatios(): Ratios {
@@ -43,6 +73,8 @@ export function recordedRatios(): Ratios {
 
 /** The bench's `--record`: on a machine that does nothing else. */
 export function record(ratios: Ratios): void {
+  const missing = RATIO_NAMES.filter((name) => ratios[name] === undefined);
+  if (missing.length > 0) throw new Error(`not measured, so nothing is recorded: ${missing.join('; ')}`);
   const rounded = Object.fromEntries(
     Object.entries(ratios).map(([name, ratio]) => [name, Number(ratio.toPrecision(3))]),
   );
@@ -59,7 +91,7 @@ export function regressions(measured: Ratios, recorded: Ratios): string[] {
 
 /** Takes the better of two measurements: other work of the machine can only make one worse. */
 export function better(one: Ratios, other: Ratios): Ratios {
-  return Object.fromEntries(
-    Object.keys(one).map((name) => [name, Math.min(one[name] ?? Number.NaN, other[name] ?? Number.NaN)]),
-  );
+  const best = { ...one };
+  for (const [name, ratio] of Object.entries(other)) best[name] = Math.min(best[name] ?? ratio, ratio);
+  return best;
 }

@@ -1,8 +1,21 @@
 import type { Figures } from './figures.ts';
 import { SCENARIOS } from './scenarios.ts';
+import { PLAIN } from './sides.ts';
+import { table } from './table.ts';
 
 const PROCESSES = ['envoy', 'gateway', 'postgres', 'redis'];
-const COLUMNS = ['CPU us', ...PROCESSES, 'p50 ms', 'p99 ms', 'first ms', 'first p99', 'req/s', 'faults', 'load us'];
+const COLUMNS = [
+  'CPU us',
+  'x plain',
+  ...PROCESSES,
+  'p50 ms',
+  'p99 ms',
+  'first ms',
+  'first p99',
+  'req/s',
+  'faults',
+  'load us',
+];
 
 /** One line for each scenario and side. */
 export function printTable(figures: readonly Figures[]): void {
@@ -10,18 +23,21 @@ export function printTable(figures: readonly Figures[]): void {
   for (const { name, events } of SCENARIOS) {
     const own = figures.filter((one) => one.scenario === name);
     const digits = events === undefined ? 0 : 1;
+    const plain = own.find(({ side }) => side === PLAIN);
     const title = events === undefined ? name : `${name} (CPU per event)`;
-    for (const [index, one] of own.entries()) rows.push([index === 0 ? title : '', one.side, ...cells(one, digits)]);
+    for (const [index, one] of own.entries())
+      rows.push([index === 0 ? title : '', one.side, ...cells(one, digits, plain)]);
   }
   process.stdout.write(
     'CPU of all processes per request; first ms: until the first byte of the answer; load us: CPU of load generator and provider, not counted\n\n' +
-      `${align(rows)}\n`,
+      `${table(rows)}\n`,
   );
 }
 
-function cells(one: Figures, digits: number): string[] {
+function cells(one: Figures, digits: number, plain: Figures | undefined): string[] {
   return [
     one.totalCpuMicros.toFixed(digits),
+    plain === undefined ? '-' : (one.totalCpuMicros / plain.totalCpuMicros).toFixed(2),
     ...PROCESSES.map((name) => one.cpuMicros[name]?.toFixed(digits) ?? '-'),
     one.latencyMs.p50.toFixed(1),
     one.latencyMs.p99.toFixed(1),
@@ -43,7 +59,7 @@ export function printMemory(figures: readonly Figures[]): void {
     ...['envoy', 'gateway'].map((name) => inMib(one.residentBytes[name])),
   ]);
   process.stdout.write(
-    `\nResident in MiB when the rounds had ended\n\n${align([['', '', 'envoy', 'gateway'], ...rows])}\n`,
+    `\nResident in MiB when the rounds had ended\n\n${table([['', '', 'envoy', 'gateway'], ...rows])}\n`,
   );
 }
 
@@ -57,15 +73,4 @@ export function printFaults(figures: readonly Figures[]): void {
       process.stderr.write(`${scenario}, ${side}: ${count} x ${fault}\n`);
     }
   }
-}
-
-function align(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-        .join('  '),
-    )
-    .join('\n');
 }

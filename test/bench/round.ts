@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicros, residentBytes } from '../harness/process-cpu.ts';
+import { type Ledger, ledgerBetween } from './ledger.ts';
 import { bodyOf, endOf, type Scenario } from './scenarios.ts';
-import { type BenchSetup, PLAIN, type Side, type SideName } from './sides.ts';
+import { type BenchSetup, PEER, PLAIN, type Side, type SideName } from './sides.ts';
+import { snapshotOf } from './thread-snapshot.ts';
 
 export interface Round {
   readonly scenario: string;
   readonly side: SideName;
+  readonly requests: number;
   /** Per request, or per event where the scenario has events; by process. */
   readonly cpuMicros: Readonly<Record<string, number>>;
+  /** The same CPU by groups of threads, of all requests together. */
+  readonly ledger: Ledger;
   /** The same of what makes the load: it shares the machine, but is not counted. */
   readonly loadMicros: Readonly<Record<'generator' | 'provider', number>>;
   /** When the round had ended, by process. */
@@ -28,25 +33,29 @@ const LOG_TAIL_MS = 700;
 async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): Promise<Round> {
   const { generator, provider } = setup;
   const load = { generator: [generator.pid], provider: [provider.pid] };
+  const threadsBefore = snapshotOf(side.processes);
   const before = cpuMicros({ ...side.processes, ...load });
   const result = await generator.run({
     origin: side.origin,
     path: '/v1/chat/completions',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${side.key}` },
+    headers: { 'content-type': 'application/json' },
+    ...(side.keys.length === 0 ? {} : { keys: side.keys.slice(0, scenario.organizations ?? 1) }),
     body: bodyOf(scenario),
     concurrency: scenario.concurrency,
     requests: scenario.requests,
     mustContain: endOf(scenario, side.name === PLAIN),
     ...(scenario.rampMs === undefined ? {} : { rampMs: scenario.rampMs }),
   });
-  if (side.name !== PLAIN) await sleep(LOG_TAIL_MS);
+  if (side.name !== PLAIN && side.name !== PEER) await sleep(LOG_TAIL_MS);
   const after = cpuMicros({ ...side.processes, ...load });
   const units = scenario.requests * (scenario.events ?? 1);
   const used = (name: string): number => ((after[name] ?? 0) - (before[name] ?? 0)) / units;
   return {
     scenario: scenario.name,
     side: side.name,
+    requests: scenario.requests,
     cpuMicros: Object.fromEntries(Object.keys(side.processes).map((name) => [name, used(name)])),
+    ledger: ledgerBetween(threadsBefore, snapshotOf(side.processes)),
     loadMicros: { generator: used('generator'), provider: used('provider') },
     residentBytes: Object.fromEntries(
       Object.entries(side.processes).map(([name, pids]) => [
@@ -63,12 +72,13 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
 
 /** Sides take turns, so that what the machine does meanwhile meets all of them. */
 export async function measureScenario(setup: BenchSetup, scenario: Scenario, wanted: RoundCounts): Promise<Round[]> {
+  const sides = setup.sides.filter(({ name }) => !scenario.without?.includes(name));
   const rounds: Round[] = [];
   for (let round = 0; round < Math.min(scenario.warmUps, wanted.warmUps); round++) {
-    for (const side of setup.sides) await measureRound(setup, side, scenario);
+    for (const side of sides) await measureRound(setup, side, scenario);
   }
   for (let round = 0; round < Math.min(scenario.mostRounds ?? wanted.rounds, wanted.rounds); round++) {
-    for (const side of setup.sides) rounds.push(await measureRound(setup, side, scenario));
+    for (const side of sides) rounds.push(await measureRound(setup, side, scenario));
   }
   return rounds;
 }

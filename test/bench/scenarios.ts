@@ -1,3 +1,5 @@
+import { ORGANIZATIONS, PEER, type SideName, WITH_REDIS } from './sides.ts';
+
 /**
  * One load of the bench: small requests and long prompts, one by one and many at once, streams of
  * many events, and many streams at once.
@@ -8,6 +10,8 @@ export interface Scenario {
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
+  /** Number of organizations whose requests take turns; default one. */
+  readonly organizations?: number;
   /** Events of one stream: costs are then given per event. */
   readonly events?: number;
   /** Ends the provider's own stream, where it is not one of chat. */
@@ -18,6 +22,8 @@ export interface Scenario {
   readonly warmUps: number;
   /** Most rounds that are measured, where one takes seconds whatever the machine does. */
   readonly mostRounds?: number;
+  /** Sides that other scenarios describe well enough. */
+  readonly without?: readonly SideName[];
 }
 
 const KB = 1024;
@@ -35,23 +41,32 @@ export const SMALL: Scenario = {
   warmUps: 8,
 };
 
+export const ALONE: Scenario = { ...SMALL, name: '1 KB, c=1', concurrency: 1, requests: 400, warmUps: 1 };
+
 export const LARGE: Scenario = {
-  name: '100 KB, c=32',
+  name: '100 KB, c=8',
   model: 'json',
   bodyBytes: 100 * KB,
-  concurrency: 32,
-  requests: 1000,
+  concurrency: 8,
+  requests: 800,
   warmUps: 2,
 };
 
 export const FAST_STREAMS: Scenario = {
-  name: '200 events, c=16',
+  name: '200 events, c=8',
   model: 'fast-stream',
   bodyBytes: KB,
-  concurrency: 16,
+  concurrency: 8,
   requests: 300,
   events: 200,
   warmUps: 2,
+};
+
+export const OPENAI_STREAMS: Scenario = {
+  ...FAST_STREAMS,
+  name: '200 events of OpenAI, c=8',
+  model: 'openai-stream',
+  warmUps: 1,
 };
 
 /** A round takes two lives of a stream, 3 s each. */
@@ -67,24 +82,41 @@ function pacedStreams(concurrency: number, rampMs: number): Scenario {
     events: 10,
     rampMs,
     warmUps: 0,
-    mostRounds: 2,
+    mostRounds: 1,
+    without: [WITH_REDIS],
   };
 }
 
 export const SCENARIOS: readonly Scenario[] = [
   SMALL,
-  { ...SMALL, name: '1 KB, c=1', concurrency: 1, requests: 300, warmUps: 1 },
-  LARGE,
-  { ...LARGE, name: '100 KB, c=1', concurrency: 1, requests: 200, warmUps: 1 },
-  FAST_STREAMS,
-  { ...FAST_STREAMS, name: '200 events of OpenAI, c=16', model: 'openai-stream' },
+  { ...SMALL, name: '1 KB, c=8', concurrency: 8, requests: 2000, warmUps: 1, without: [WITH_REDIS] },
+  { ...SMALL, name: '1 KB, c=128', concurrency: 128, requests: 2000, warmUps: 1, without: [WITH_REDIS] },
+  ALONE,
   {
-    ...FAST_STREAMS,
-    name: '200 events of Responses, c=16',
+    ...SMALL,
+    name: `1 KB, c=32, ${ORGANIZATIONS} organizations`,
+    organizations: ORGANIZATIONS,
+    requests: 2000,
+    warmUps: 1,
+    without: [PEER],
+  },
+  LARGE,
+  FAST_STREAMS,
+  OPENAI_STREAMS,
+  {
+    ...OPENAI_STREAMS,
+    name: '200 events of Responses, c=8',
     model: 'responses-stream',
     lastEvent: 'response.completed',
+    without: [WITH_REDIS, PEER],
   },
-  { ...FAST_STREAMS, name: '200 events of Messages, c=16', model: 'messages-stream', lastEvent: 'message_stop' },
+  {
+    ...OPENAI_STREAMS,
+    name: '200 events of Messages, c=8',
+    model: 'messages-stream',
+    lastEvent: 'message_stop',
+    without: [WITH_REDIS, PEER],
+  },
   pacedStreams(200, 2),
   pacedStreams(2000, 0.5),
 ];

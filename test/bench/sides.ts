@@ -6,18 +6,25 @@ import { supervisedChildren } from '../harness/supervised-children.ts';
 import type { TestConfig } from '../harness/test-config.ts';
 import { keepToBinaries } from '../launchers/open-launcher.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
-import { type PlainEnvoy, startPlainEnvoy } from './plain-envoy.ts';
+import { startPeer } from './peer.ts';
+import { startPlainEnvoy } from './plain-envoy.ts';
 
 /** The sides of the comparison, in the order in which their rounds alternate. */
 export const PLAIN = 'plain Envoy';
 export const GATEWAY = 'gateway';
 export const WITH_REDIS = 'gateway, Redis, 2 workers';
-export type SideName = typeof PLAIN | typeof GATEWAY | typeof WITH_REDIS;
+/** Only where its binary is at hand. */
+export const PEER = 'Envoy AI Gateway';
+export type SideName = typeof PLAIN | typeof GATEWAY | typeof WITH_REDIS | typeof PEER;
+
+/** Organizations of a gateway's side, with a key each. */
+export const ORGANIZATIONS = 50;
 
 export interface Side {
   readonly name: SideName;
   readonly origin: string;
-  readonly key: string;
+  /** Keys of one organization each. */
+  readonly keys: readonly string[];
   /** The processes whose CPU and memory are counted. */
   readonly processes: ProcessGroup;
 }
@@ -34,9 +41,9 @@ export interface BenchSetup {
 
 /**
  * Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with
- * `fsync`, and the sides.
+ * `fsync`, and the sides. `peerBinary` is the peer's ext_proc service.
  */
-export async function startSides(names: readonly SideName[]): Promise<BenchSetup> {
+export async function startSides(names: readonly SideName[], peerBinary = ''): Promise<BenchSetup> {
   keepToBinaries();
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -52,7 +59,14 @@ export async function startSides(names: readonly SideName[]): Promise<BenchSetup
     const postgres = await kept(startTestPostgres());
     const stacks: (Stack | SupervisedStack)[] = [];
     const starters: Record<SideName, () => Promise<Side>> = {
-      [PLAIN]: async () => plainSide(await kept(startPlainEnvoy(provider.port))),
+      [PLAIN]: async () => {
+        const { origin, pid } = await kept(startPlainEnvoy(provider.port));
+        return { name: PLAIN, origin, keys: [], processes: { envoy: [pid] } };
+      },
+      [PEER]: async () => {
+        const { origin, pid, extProcPid } = await kept(startPeer(peerBinary, provider.port));
+        return { name: PEER, origin, keys: [], processes: { envoy: [pid], gateway: [extProcPid] } };
+      },
       [GATEWAY]: async () => {
         const options = { postgresSocketDir: postgres.socketDir, config: configOf(provider) };
         const stack = await kept(startStack(options));
@@ -102,13 +116,13 @@ function configOf(provider: MockProvider): TestConfig {
   };
 }
 
-function plainSide({ origin, pid }: PlainEnvoy): Side {
-  return { name: PLAIN, origin, key: 'none', processes: { envoy: [pid] } };
-}
-
 async function gatewaySide(name: SideName, stack: Stack | SupervisedStack, processes: ProcessGroup): Promise<Side> {
-  const { key } = await stack.operator.customer({ credit: '100000', organization: { concurrency: 10_000 } });
-  return { name, origin: stack.origin, key, processes };
+  const keys: string[] = [];
+  while (keys.length < ORGANIZATIONS) {
+    const customer = { credit: '100000', organization: { concurrency: 10_000 } };
+    keys.push((await stack.operator.customer(customer)).key);
+  }
+  return { name, origin: stack.origin, keys, processes };
 }
 
 function supervisedProcesses({ supervisorPid }: SupervisedStack, redis: TestRedis): ProcessGroup {

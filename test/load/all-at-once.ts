@@ -12,8 +12,10 @@ export interface Crowd {
   readonly requests: number;
   /** How many must get to the provider. */
   readonly served: number;
-  /** Output limit of each request, and the tokens that it is charged for. */
+  /** Output limit of each request. */
   readonly maxTokens: number;
+  /** Output tokens that each request is charged for. Default: its limit. */
+  readonly outputTokens?: number;
 }
 
 const DECIDED_MS = 15_000;
@@ -23,9 +25,9 @@ const DECIDED_MS = 15_000;
  * many are served, and all others refused.
  */
 export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<Received[]> {
-  const { clients, requests, served, maxTokens } = crowd;
+  const { clients, requests, served, maxTokens, outputTokens = maxTokens } = crowd;
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: maxTokens } })));
+  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: outputTokens } })));
   let decided = 0;
   const answers = Array.from({ length: requests }, async (_, index) => {
     const client = clients[index % clients.length];

@@ -12,7 +12,11 @@ export interface LoadTarget {
   readonly gatewayPid: number;
 }
 
-export function loadJob(target: LoadTarget, model: string, size: Pick<LoadJob, 'concurrency' | 'requests'>): LoadJob {
+export function loadJob(
+  target: Pick<LoadTarget, 'origin' | 'key'>,
+  model: string,
+  size: Pick<LoadJob, 'concurrency' | 'requests'>,
+): LoadJob {
   const stream = model.endsWith('stream');
   return {
     origin: target.origin,

@@ -4,6 +4,8 @@ export interface LoadJob {
   readonly origin: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Requests take them in turn; without them, `headers` says who asks. */
+  readonly keys?: readonly string[];
   readonly body: string;
   /** Requests in flight. */
   readonly concurrency: number;

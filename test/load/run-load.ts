@@ -15,13 +15,15 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const faults: Record<string, number> = {};
   const began = performance.now();
   let left = job.requests;
+  const callers = callersOf(job);
 
   const worker = async (index: number): Promise<void> => {
     if (job.rampMs) await sleep(job.rampMs * index);
     while (left > 0) {
       left -= 1;
+      const caller = callers[left % callers.length] ?? job;
       const started = performance.now();
-      const outcome = await oneRequest(pool, job);
+      const outcome = await oneRequest(pool, caller);
       if (outcome.fault === undefined) {
         latencies.push(performance.now() - started);
         firstBytes.push(outcome.firstByteAt - started);
@@ -40,6 +42,12 @@ export async function runLoad(job: LoadJob): Promise<LoadResult> {
     latencyMs: percentiles(latencies),
     firstByteMs: percentiles(firstBytes),
   };
+}
+
+/** The job as each of its keys asks for it. */
+function callersOf(job: LoadJob): LoadJob[] {
+  if (job.keys === undefined) return [job];
+  return job.keys.map((key) => ({ ...job, headers: { ...job.headers, authorization: `Bearer ${key}` } }));
 }
 
 interface Outcome {

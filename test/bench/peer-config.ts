@@ -1,0 +1,114 @@
+import { httpFilter, listener, socketAddress, staticCluster } from './envoy-process.ts';
+
+/** The configuration of Envoy AI Gateway as its own controller makes it for one route. */
+const BACKEND = 'bench/provider/route/bench/rule/0/ref/0';
+const NAMESPACE = 'io.envoy.ai_gateway';
+
+/** JSON is YAML, too. A binary that was built without its makefile calls its version `dev`. */
+export function peerFilterConfig(): object {
+  return {
+    version: 'dev',
+    backends: [{ name: BACKEND, modelNameOverride: '', schema: { name: 'OpenAI', prefix: 'v1' } }],
+    globalLLMRequestCosts: [{ metadataKey: 'total_tokens', type: 'TotalToken' }],
+  };
+}
+
+/** As internal/extensionserver of the AI Gateway makes it. */
+export function peerBootstrap(port: number, providerPort: number, socket: string): object {
+  const attribute = (part: string, name: string) => `xds.${part}.filter_metadata['aigateway.envoy.io']['${name}']`;
+  const extProc = (settings: object) =>
+    httpFilter('ext_proc', 'ext_proc.v3.ExternalProcessor', {
+      grpc_service: { envoy_grpc: { cluster_name: 'ext_proc' }, timeout: '30s' },
+      metadata_options: { receiving_namespaces: { untyped: [NAMESPACE] } },
+      message_timeout: '10s',
+      allow_mode_override: true,
+      ...settings,
+    });
+  const contentLength = {
+    append_action: 'ADD_IF_ABSENT',
+    header: { key: 'content-length', value: `%DYNAMIC_METADATA(${NAMESPACE}:content_length)%` },
+  };
+  const upstreamFilters = [
+    extProc({
+      request_attributes: [
+        attribute('upstream_host_metadata', 'per_route_rule_backend_name'),
+        attribute('cluster_metadata', 'per_route_rule_backend_name'),
+        attribute('route_metadata', 'aigw_route_name'),
+      ],
+      processing_mode: { request_header_mode: 'SEND', response_header_mode: 'SKIP' },
+    }),
+    httpFilter('header_mutation', 'header_mutation.v3.HeaderMutation', {
+      mutations: { request_mutations: [{ append: contentLength }] },
+    }),
+    httpFilter('upstream_codec', 'upstream_codec.v3.UpstreamCodec'),
+  ];
+  const everyModel = { prefix: '/', headers: [{ name: 'x-ai-eg-model', present_match: true }] };
+  const routes = [
+    {
+      match: everyModel,
+      route: { cluster: 'provider', timeout: '0s' },
+      metadata: { filter_metadata: { 'aigateway.envoy.io': { aigw_route_name: 'bench/route' } } },
+    },
+    // Until its own service has named the model.
+    { match: { prefix: '/' }, direct_response: { status: 404 } },
+  ];
+  const connectionManager = {
+    access_log: [
+      {
+        name: 'tokens',
+        typed_config: {
+          '@type': 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog',
+          log_format: {
+            json_format: {
+              status: '%RESPONSE_CODE%',
+              duration: '%DURATION%',
+              tokens: `%DYNAMIC_METADATA(${NAMESPACE}:total_tokens)%`,
+            },
+          },
+        },
+      },
+    ],
+    route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
+    http_filters: [
+      extProc({
+        processing_mode: {
+          request_header_mode: 'SEND',
+          request_body_mode: 'BUFFERED',
+          response_header_mode: 'SEND',
+          response_body_mode: 'BUFFERED',
+        },
+      }),
+      httpFilter('router', 'router.v3.Router'),
+    ],
+  };
+  const protocol = (options: object) => ({
+    typed_extension_protocol_options: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+        '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
+        ...options,
+      },
+    },
+  });
+  const http2 = { initial_connection_window_size: 1_048_576, initial_stream_window_size: 65_536 };
+  const large = { per_connection_buffer_limit_bytes: 52_428_800 };
+  return {
+    static_resources: {
+      listeners: [{ ...listener(port, connectionManager), ...large }],
+      clusters: [
+        staticCluster(
+          'ext_proc',
+          { pipe: { path: socket } },
+          {
+            ...large,
+            ...protocol({ explicit_http_config: { http2_protocol_options: http2 } }),
+          },
+        ),
+        staticCluster('provider', socketAddress(providerPort), {
+          ...large,
+          ...protocol({ explicit_http_config: { http_protocol_options: {} }, http_filters: upstreamFilters }),
+          metadata: { filter_metadata: { 'aigateway.envoy.io': { per_route_rule_backend_name: BACKEND } } },
+        }),
+      ],
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcess } from '../launchers/child-process.ts';
+import { freePorts } from '../launchers/free-ports.ts';
+import { type OtherEnvoy, startOtherEnvoy } from './envoy-process.ts';
+import { peerBootstrap, peerFilterConfig } from './peer-config.ts';
+
+/**
+ * Envoy AI Gateway on the same machine: Envoy with its ext_proc service, configured as its own
+ * controller does it, and with its own metering of tokens. No keys, no limits, no accounts.
+ */
+export interface Peer extends OtherEnvoy {
+  readonly extProcPid: number;
+}
+
+/** `extProcBinary` is built from `cmd/extproc` of github.com/envoyproxy/ai-gateway. */
+export async function startPeer(extProcBinary: string, providerPort: number): Promise<Peer> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-peer-'));
+  const socket = join(folder, 'ext_proc.sock');
+  const config = join(folder, 'config.json');
+  writeFileSync(config, JSON.stringify(peerFilterConfig()));
+  const [adminPort = 0] = await freePorts(1);
+  const args = ['-configPath', config, '-extProcAddr', `unix://${socket}`, '-adminPort', String(adminPort)];
+  const extProc = startProcess(extProcBinary, [...args, '-logLevel', 'warn'], {
+    env: { ...process.env, DISABLE_PPROF: 'true' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const stop = async (): Promise<void> => {
+    await extProc.end();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    // The configuration is read after it has begun to listen.
+    await sleep(1000);
+    if (extProc.hasEnded()) throw new Error(`${extProc.command} ended:\n${extProc.output()}`);
+    const envoy = await startOtherEnvoy((port) => peerBootstrap(port, providerPort, socket));
+    return {
+      origin: envoy.origin,
+      pid: envoy.pid,
+      extProcPid: extProc.pid,
+      stop: async () => {
+        await envoy.stop();
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
