@@ -81,14 +81,10 @@ describe('an error', () => {
       path: '/',
     })();
     const metadata = { available_usd: 0, estimated_usd: 0.5, affordable_output_tokens: 0 };
-    checkRefusal(refuse('insufficient_credits', { estimated_usd: '1', available_usd: '0' }, { metadata }), CHAT)();
+    const values = { funds: 'balance', estimated_usd: '1', available_usd: '0' };
+    checkRefusal(refuse('insufficient_credits', values, { metadata }), CHAT)();
     const more = { ...metadata, price: 1 };
-    expect(
-      checkRefusal(
-        refuse('insufficient_credits', { estimated_usd: '1', available_usd: '0' }, { metadata: more }),
-        CHAT,
-      ),
-    ).toThrow('price');
+    expect(checkRefusal(refuse('insufficient_credits', values, { metadata: more }), CHAT)).toThrow('price');
     expect(checkRefusal(refuse('generation_not_found'), CHAT)).toThrow('generation_not_found');
     expect(checkRefusal(refuse('missing_model'), { method: 'GET', path: '/v1/models' })).toThrow('missing_model');
     expect(checkRefusal(refuse('missing_model'), { method: 'GET', path: '/v1/embeddings' })).toThrow('missing_model');

@@ -29,6 +29,7 @@ const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['unit', 'contract', 'integration'], maxWorkers: 4 },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
+  { projects: ['stripe'], maxWorkers: 1, asked: true },
   { projects: ['measuring'], maxWorkers: 1, asked: true },
   { projects: ['faults'], maxWorkers: 1, asked: true },
   { projects: ['long'], maxWorkers: 1, asked: true },
@@ -169,7 +170,7 @@ const alone = inCi ? await passedAlone(counts) : new Set<string>();
 report(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
-    '\nNot run: the projects clients, openapi, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
+    '\nNot run: the projects clients, openapi, stripe, measuring, faults and long of test/README.md. `CI=true npm test` runs everything.\n',
   );
 }
 report('In quarantine, failed, not counted', allFailed.filter(inQuarantine));

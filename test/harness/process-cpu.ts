@@ -8,65 +8,88 @@ export type ProcessGroup = Readonly<Record<string, readonly number[]>>;
 
 /** USER_HZ: what /proc/PID/stat counts in, on every Linux this runs on. */
 const TICKS_PER_SECOND = 100;
+export const MICROS_PER_TICK = 1_000_000 / TICKS_PER_SECOND;
 
 /** Microseconds so far for each name; a pid stands for itself and all its descendants. */
 export function cpuMicros(groups: ProcessGroup): Record<string, number> {
-  const children = childrenByParent();
-  const micros: Record<string, number> = {};
-  for (const [name, pids] of Object.entries(groups)) {
-    micros[name] = pids.reduce((sum, pid) => sum + treeMicros(pid, children), 0);
-  }
-  return micros;
+  const trees = treesOf(groups);
+  return Object.fromEntries(
+    Object.entries(trees).map(([name, pids]) => [name, pids.reduce((sum, pid) => sum + processMicros(pid), 0)]),
+  );
 }
 
-function treeMicros(pid: number, children: ReadonlyMap<number, readonly number[]>): number {
-  const own = readStat(pid);
-  if (!own) return 0;
-  const below = (children.get(pid) ?? []).reduce((sum, child) => sum + treeMicros(child, children), 0);
-  return threadMicros(pid) + own.endedChildrenMicros + below;
+function processMicros(pid: number): number {
+  const stat = readStat(`/proc/${pid}/stat`);
+  if (!stat) return 0;
+  const nanos = threadsOf(pid).reduce((sum, thread) => sum + threadNanos(pid, thread), 0);
+  return nanos / 1000 + (stat.endedUserTicks + stat.endedKernelTicks) * MICROS_PER_TICK;
+}
+
+/** The processes of each name with all their descendants. */
+export function treesOf(groups: ProcessGroup): Record<string, number[]> {
+  const children = childrenByParent();
+  const treeOf = (pid: number): number[] => [pid, ...(children.get(pid) ?? []).flatMap(treeOf)];
+  return Object.fromEntries(Object.entries(groups).map(([name, pids]) => [name, pids.flatMap(treeOf)]));
 }
 
 function childrenByParent(): Map<number, number[]> {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const stat = readStat(Number(name));
+    const stat = readStat(`/proc/${name}/stat`);
     if (stat) children.set(stat.parent, [...(children.get(stat.parent) ?? []), Number(name)]);
   }
   return children;
 }
 
-function readStat(pid: number): { parent: number; endedChildrenMicros: number } | undefined {
-  const text = readIfThere(`/proc/${pid}/stat`);
+export interface Stat {
+  /** The thread's name, or the process's. */
+  readonly name: string;
+  readonly parent: number;
+  readonly userTicks: number;
+  readonly kernelTicks: number;
+  /** Time of children that have ended. */
+  readonly endedUserTicks: number;
+  readonly endedKernelTicks: number;
+}
+
+/** Reads that of a process, ended threads included, or of a thread; `undefined` when ended. */
+export function readStat(path: string): Stat | undefined {
+  const text = readIfThere(path);
   if (text === '') return undefined;
   // The name in parentheses may hold blanks, so fields are counted from behind it: state, parent,
   // …, user, system, children's user and system.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[13]) + Number(fields[14]);
-  return { parent: Number(fields[1]), endedChildrenMicros: (ticks * 1_000_000) / TICKS_PER_SECOND };
+  const end = text.lastIndexOf(')');
+  const fields = text.slice(end + 2).split(' ');
+  const [userTicks = 0, kernelTicks = 0, endedUserTicks = 0, endedKernelTicks = 0] = fields.slice(11, 15).map(Number);
+  return {
+    name: text.slice(text.indexOf('(') + 1, end),
+    parent: Number(fields[1]),
+    userTicks,
+    kernelTicks,
+    endedUserTicks,
+    endedKernelTicks,
+  };
 }
 
 /**
  * In nanoseconds, where /proc/PID/stat has hundredths of a second: too coarse for what plain Envoy
  * uses in one round.
  */
-function threadMicros(pid: number): number {
-  let nanos = 0;
-  for (const thread of threadsOf(pid)) {
-    nanos += Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
-  }
-  return nanos / 1000;
+export function threadNanos(pid: number, thread: number): number {
+  return Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
 }
 
-function threadsOf(pid: number): string[] {
+export function threadsOf(pid: number): number[] {
   try {
-    return readdirSync(`/proc/${pid}/task`);
+    return readdirSync(`/proc/${pid}/task`).map(Number);
   } catch {
     return []; // It has ended since it was listed.
   }
 }
 
-function readIfThere(path: string): string {
+/** The text of a file of /proc, empty when its process has ended. */
+export function readIfThere(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {

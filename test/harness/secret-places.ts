@@ -68,7 +68,7 @@ function filesBelow(folder: string): string[] {
 }
 
 /** Content of a database dump. */
-async function everyRow(databaseUrl: string): Promise<string> {
+export async function everyRow(databaseUrl: string): Promise<string> {
   const tables = await sql<{ name: string }>(
     databaseUrl,
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,

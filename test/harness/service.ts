@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import { FRUGAL } from '../../supervisor/children/node-child.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../launchers/process-identity.ts';
@@ -71,11 +72,12 @@ models:
 }
 
 export function launch(home: Home, env: NodeJS.ProcessEnv = {}, uid?: number): TestProcess {
-  return startProcess(process.execPath, [join(REPOSITORY, 'supervisor/main.ts')], {
+  const { nodeOptions, env: frugal } = FRUGAL;
+  return startProcess(process.execPath, [...nodeOptions, join(REPOSITORY, 'supervisor/main.ts')], {
     cwd: REPOSITORY,
     // As a terminal does it: Ctrl-C goes to a whole process group.
     detached: true,
-    env: { ...home.env, ...env },
+    env: { ...home.env, ...frugal, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });

@@ -17,6 +17,10 @@ export interface TestConfig {
   readonly idempotency?: { readonly retention?: string; readonly bytes_per_organization?: string };
   readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
+  readonly mail?: { readonly smtp_url: string; readonly from: string; readonly operators?: readonly string[] };
+  readonly webhooks?: { readonly private_networks: readonly string[] };
+  readonly sign_in?: object;
+  readonly payments?: object;
   readonly tracing?: {
     readonly otlp_url: string;
     readonly headers?: Readonly<Record<string, string>>;
@@ -93,6 +97,12 @@ function addressBounds({ address_rps = 0, address_connections = 10_000 }: TestCo
   return { address_rps, address_connections };
 }
 
+/** Mails link to the dashboard. */
+function dashboardSection({ mail }: TestConfig, { api, dashboard }: Ports) {
+  const url = mail === undefined ? {} : { url: `http://127.0.0.1:${dashboard}` };
+  return { playground_url: `http://127.0.0.1:${api}/v1`, ...url };
+}
+
 export function renderTestConfig(config: TestConfig, ports: Ports): string {
   const firstProvider = Object.keys(config.providers)[0] ?? '';
   const models = Object.entries(config.models).map(([id, model]) => [
@@ -109,7 +119,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     name,
     provider.auth === undefined ? { api_key: PROVIDER_SECRET, ...provider } : provider,
   ]);
-  const { top_up_url, trusted_proxies, tls, tracing } = config;
+  const { top_up_url, sign_in, payments, trusted_proxies, tls, tracing, mail, webhooks } = config;
   const file = {
     listen: {
       api: `127.0.0.1:${ports.api}`,
@@ -127,9 +137,14 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     retries: config.retries ?? { per_target: 1 },
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),
+    ...(config.isFormer ? {} : { dashboard: dashboardSection(config, ports) }),
     ...(top_up_url ? { top_up_url } : {}),
+    ...(sign_in ? { sign_in } : {}),
+    ...(payments ? { payments } : {}),
     ...(config.extra_request_fields ? { extra_request_fields: config.extra_request_fields } : {}),
     ...(tracing ? { tracing } : {}),
+    ...(mail ? { mail } : {}),
+    ...(webhooks ? { webhooks } : {}),
     demo: false,
     providers: Object.fromEntries(providers),
     models: Object.fromEntries(models),

@@ -1,13 +1,15 @@
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../../core/clock.ts';
 import { providerCluster } from '../../../core/config/provider-cluster.ts';
-import { readEnvoyState } from '../../../ext-proc/envoy-config/envoy-admin.ts';
+import { createEnvoyStateReader } from '../../../ext-proc/envoy-config/envoy-admin.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
 /** State of Envoy and of ejected providers, read from a real admin interface. */
 let provider: Server;
 let envoy: EnvoyProcess;
+let state: ReturnType<typeof createEnvoyStateReader>;
 
 beforeAll(async () => {
   provider = createServer((_request, response) => response.writeHead(503).end());
@@ -22,6 +24,7 @@ beforeAll(async () => {
     load_assignment: { ...(here.load_assignment as object), cluster_name: 'failing' },
   };
   envoy = await startEnvoy({ clusters: [failing, here] });
+  state = createEnvoyStateReader(envoy.paths.envoyAdminSocket, systemClock);
 });
 afterAll(async () => {
   await envoy?.stop();
@@ -38,8 +41,6 @@ function call(cluster: string): Promise<void> {
   });
 }
 
-const state = () => readEnvoyState(envoy.paths.envoyAdminSocket);
-
 test('its version, its state, and the provider that failed twenty times in a row', async () => {
   expect(await state()).toEqual({
     version: '1.39.3',
@@ -52,5 +53,5 @@ test('its version, its state, and the provider that failed twenty times in a row
 });
 
 test('nothing, when there is nobody to ask', async () => {
-  expect(await readEnvoyState(`${envoy.paths.envoyAdminSocket}.absent`)).toBeUndefined();
+  expect(await createEnvoyStateReader(`${envoy.paths.envoyAdminSocket}.absent`, systemClock)()).toBeUndefined();
 });

@@ -28,15 +28,17 @@ const FORMER_MIGRATIONS = 'ext-proc/stores/postgres/migrations';
 const USAGE = { prompt_tokens: 1000, completion_tokens: 500 };
 const COST = 0.0015;
 
-/** The commit that brought the migration before the newest. */
+/**
+ * The commit before the one that brought the newest migration. Commits further back may be parts of
+ * one change that do not run by themselves.
+ */
 function formerCommit(): string {
   const folders = [`${MIGRATIONS}/*.sql`, `${FORMER_MIGRATIONS}/*.sql`];
   // A migration that was moved is a rename (`-M`), not an addition.
-  const added = ['log', '-2', '-M', '--format=%H', '--diff-filter=A', '--', ...folders];
-  const commits = execFileSync('git', added, { cwd: REPOSITORY, encoding: 'utf8', stdio: 'pipe' });
-  const commit = commits.split('\n').filter(Boolean)[1];
-  if (commit === undefined) throw new Error('the history has no two commits that brought migrations');
-  return commit;
+  const added = ['log', '-1', '-M', '--format=%H', '--diff-filter=A', '--', ...folders];
+  const newest = execFileSync('git', added, { cwd: REPOSITORY, encoding: 'utf8', stdio: 'pipe' }).trim();
+  if (newest === '') throw new Error('the history has no commit that brought a migration');
+  return `${newest}^`;
 }
 
 test('the code before the newest migration serves and charges on the schema after it', async () => {

@@ -59,11 +59,15 @@ function fourProcesses(): void {
     await stack.operator.verifyLedger();
   });
 
-  test('60 at once against a key budget worth 10: 10 are served, 50 get 429', async () => {
-    const key = { limits: { dailyBudgetNanoUsd: 1_000_000n } };
-    const customer = await stack.operator.customer({ credit: '1', key });
-    const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, customer.key)] });
-    expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+  test.each([
+    ['daily', { dailyBudgetNanoUsd: 1_000_000n }, '429 daily_budget_exceeded'],
+    ['monthly', { monthlyBudgetNanoUsd: 1_000_000n }, '402 insufficient_credits'],
+    ['lifetime', { lifetimeBudgetNanoUsd: 1_000_000n }, '402 insufficient_credits'],
+  ])('64 at once against a %s budget of a key worth 10: 10 are served', async (_, limits, refused) => {
+    const organization = { concurrency: 100 };
+    const customer = await stack.operator.customer({ credit: '1', organization, key: { limits } });
+    const crowd = { ...CROWD, requests: 64, clients: [gatewayClient(stack.origin, customer.key)] };
+    expect(countOutcomes(await allAtOnce(provider, crowd))).toEqual({ '200': 10, [refused]: 54 });
     await stack.operator.verifyLedger();
   });
 
