@@ -29,7 +29,9 @@ requirement(NO_CHROMIUM, () => {
 
   test('what was typed into a form outlives the session: its password is asked for over it', async () => {
     const { page } = owner;
-    await page.goto(`/o/${organizationId}/keys?dialog=create`);
+    // A page that is still loading notices the end of its session by itself, and asks for the
+    // password before the click.
+    await page.goto(`/o/${organizationId}/keys?dialog=create`, { waitUntil: 'networkidle' });
     const form = page.getByRole('dialog', { name: 'Create an API key' });
     await form.getByLabel('Name').fill('Nightly reports');
     await endSessions();
@@ -54,8 +56,7 @@ requirement(NO_CHROMIUM, () => {
 
   test('without a form the page of a session that ended is left', async () => {
     const { page } = owner;
-    // A page that is still loading notices the end of its session by itself, and leaves before the
-    // click.
+    // Loaded to its end for the same reason: it would leave before the click.
     await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await endSessions();
