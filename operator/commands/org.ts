@@ -1,6 +1,7 @@
 import { MAX_NOTE_CHARACTERS } from '../../core/field-bounds.ts';
 import { newId } from '../../core/ids.ts';
 import { formatUsd, usdNumber } from '../../core/money.ts';
+import { present } from '../../core/present.ts';
 import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
 import type { OrganizationChange, OrganizationRecord } from '../../database/organizations/organization-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
@@ -112,7 +113,7 @@ const update = onOrganization(
   (values): OrganizationChange => {
     const { concurrency, ...limits } = readLimits(values);
     const name = values.name('name');
-    return defined({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...limits });
+    return present({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...limits });
   },
   (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
 );
@@ -150,7 +151,7 @@ const credit: Command = {
     if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
     const reference = referenceOf(call);
     const readValues = (values: ValueReader) =>
-      defined({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', 200) });
+      present({ note: values.text('note', MAX_NOTE_CHARACTERS), given: values.text('reference', 200) });
     let decided = false;
     const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
       const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };
@@ -225,7 +226,7 @@ function givenLimits(
   limits: Pick<ReturnType<typeof readLimits>, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>,
 ) {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
-  return defined({
+  return present({
     requestsPerMinute: requestsPerMinute ?? undefined,
     tokensPerMinute: tokensPerMinute ?? undefined,
     dailyBudgetNanoUsd: dailyBudgetNanoUsd ?? undefined,
@@ -253,16 +254,6 @@ function withReference(result: Result, reference: string): Result {
 
 function bookedElsewhere(reference: string, organizationId: string): string {
   return `The reference ${reference} was booked for the organization ${organizationId}. Nothing was added.`;
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-/**
- * Removes members that are undefined: absent and undefined differ for the types and for the
- * database.
- */
-function defined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
 }
 
 function nothing(): undefined {

@@ -31,6 +31,7 @@ export async function takeStripeEvent(
   body: Buffer,
   signature: string,
 ): Promise<WebhookAnswer> {
+  const { log } = deps;
   const stripe = await stripeClient(config);
   const event = verified(stripe, config, deps, body, signature);
   if (event === undefined) return 'forged';
@@ -38,12 +39,13 @@ export async function takeStripeEvent(
     await follow(stripe, deps, event);
     return 'received';
   } catch (error) {
-    if (isMissingAtStripe(error)) return 'received';
+    const about = { event: event.id, type: event.type, error: (error as Error).message };
+    if (isMissingAtStripe(error)) {
+      log.error(about, 'Stripe does not know the object of its event: is the secret key of the same account?');
+      return 'received';
+    }
     if (!isStripeAway(error) && !(error instanceof StoreUnavailable)) throw error;
-    deps.log.warn(
-      { event: event.id, type: event.type, error: (error as Error).message },
-      'an event of Stripe must wait',
-    );
+    log.warn(about, 'an event of Stripe must wait');
     return 'later';
   }
 }

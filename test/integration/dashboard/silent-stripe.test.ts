@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Stripe } from 'stripe';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLog } from '../../../core/log/log.ts';
 import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
 import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
+import { takeStripeEvent } from '../../../dashboard/server/payments/webhook.ts';
 import { sql } from '../../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { ApiAnswer } from '../../stripe/stripe-api.ts';
@@ -40,12 +42,8 @@ afterAll(async () => {
 const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
 const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
 const states = async () => (await view()).topUps.map(({ state }) => state);
-const round = () =>
-  topUpAutomatically(stripe.config, {
-    database: dashboard.database,
-    nowMs: () => Date.now(),
-    log: createLog('silent'),
-  });
+const log = createLog('silent');
+const round = () => topUpAutomatically(stripe.config, { database: dashboard.database, nowMs: () => Date.now(), log });
 
 async function balance(): Promise<number> {
   const organization = await dashboard.administration.organization(organizationId);
@@ -112,4 +110,16 @@ describe('an automatic top-up', () => {
       expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
     },
   );
+});
+
+test('an event whose payment Stripe does not know is received, and logged for the operator', async () => {
+  const error = vi.spyOn(log, 'error');
+  const object = { id: 'pi_of_another_account' };
+  const payload = JSON.stringify({ id: 'evt_1', object: 'event', type: 'payment_intent.succeeded', data: { object } });
+  const { webhooks } = new Stripe('sk_test_signer');
+  const signature = webhooks.generateTestHeaderString({ payload, secret: stripe.config.webhookSecret });
+  const deps = { database: dashboard.database, nowMs: () => Date.now(), log };
+  expect(await takeStripeEvent(stripe.config, deps, Buffer.from(payload), signature)).toBe('received');
+  const about = expect.objectContaining({ event: 'evt_1' });
+  expect(error.mock.calls).toEqual([[about, expect.stringContaining('is the secret key of the same account?')]]);
 });
