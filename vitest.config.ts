@@ -96,7 +96,7 @@ export default defineConfig({
             'test/architecture/*.test.ts',
             'test/bench/*.test.ts',
             'test/config/*.test.ts',
-            'test/launchers/choose.test.ts',
+            'test/launchers/{choose,free-ports}.test.ts',
             'test/provider/*.test.ts',
           ],
           exclude: LONG,

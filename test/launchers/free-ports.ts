@@ -1,33 +1,56 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
 /** Below the range of outgoing connections, which take any port there at any moment. */
 const FIRST_PORT = 10_000;
-const PORTS_PER_PROCESS = 100;
-const PROCESSES = 200;
+const PORTS_IN_RANGE = 100;
+const RANGES = 200;
 
-/** Test files run in processes of their own, side by side: each looks in a range of its own. */
-const ownFirstPort = FIRST_PORT + (process.pid % PROCESSES) * PORTS_PER_PROCESS;
+/**
+ * Test files run in processes of their own, side by side. Each process takes ports from a range of
+ * its own.
+ */
+let ownRange: Promise<number> | undefined;
 let asked = 0;
 
 /** Ports that nothing listens on. */
 export async function freePorts(count: number): Promise<number[]> {
+  ownRange ??= claimRange();
+  const guardPort = await ownRange;
   const ports: number[] = [];
-  for (let tries = 0; ports.length < count; tries++) {
-    if (tries === PORTS_PER_PROCESS) throw new Error(`no ${count} free ports from ${ownFirstPort} on`);
-    const port = ownFirstPort + (asked++ % PORTS_PER_PROCESS);
-    if (await isFree(port)) ports.push(port);
+  for (let tries = 1; ports.length < count; tries++) {
+    if (tries === PORTS_IN_RANGE) throw new Error(`no ${count} free ports from ${guardPort} on`);
+    const port = guardPort + 1 + (asked++ % (PORTS_IN_RANGE - 1));
+    const server = await listenOn(port);
+    if (server === undefined) continue;
+    await new Promise((resolve) => server.close(resolve));
+    ports.push(port);
   }
   return ports;
 }
 
-async function isFree(port: number): Promise<boolean> {
+/**
+ * Returns the first port of a range. This process listens on it until it ends, so no other process
+ * takes the range: ids of processes alone are not enough, because those of two workers can be a
+ * multiple of the ranges apart.
+ */
+async function claimRange(): Promise<number> {
+  for (let tried = 0; tried < RANGES; tried++) {
+    const port = FIRST_PORT + ((process.pid + tried) % RANGES) * PORTS_IN_RANGE;
+    const guard = await listenOn(port);
+    if (guard === undefined) continue;
+    guard.unref();
+    return port;
+  }
+  throw new Error(`all ${RANGES} ranges of ports are taken`);
+}
+
+async function listenOn(port: number): Promise<Server | undefined> {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
+    return server;
   } catch {
-    return false;
+    return undefined;
   }
-  await new Promise((resolve) => server.close(resolve));
-  return true;
 }
