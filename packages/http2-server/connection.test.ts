@@ -194,6 +194,21 @@ describe('the connection', () => {
     expect([resets(client), server.errors, server.served[0]?.events]).toEqual([[], [], ['end', 'closed']]);
   });
 
+  test('says goodbye to one that waits to be accepted: its requests are left to others, and it is not reset', async () => {
+    await start();
+    const opening = server.open();
+    server.server.stopAccepting();
+    const client = await opening;
+    client.socket.write(Buffer.concat([OPENING, headers(1)]));
+    await waitFor(() => client.closed() || client.ofType(FrameType.goAway).length === 1);
+    expect([client.closed(), client.ofType(FrameType.goAway).map(({ payload }) => payload)]).toEqual([
+      false,
+      [uint32(0, 0)],
+    ]);
+    expect([server.served, resets(client), server.errors]).toEqual([[], [], []]);
+    await expect(server.open()).rejects.toThrow('ENOENT');
+  });
+
   test('is left to a client that does not end it for the time that was given', async () => {
     const client = await start();
     client.socket.write(OPENING);

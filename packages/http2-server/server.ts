@@ -15,7 +15,10 @@ export interface Http2ServerOptions {
 }
 
 export interface Http2Server {
-  /** Takes no new connections and sends GOAWAY on the open ones; streams in flight go on. */
+  /**
+   * Sends GOAWAY on all connections, those that wait to be accepted among them, and takes no new
+   * ones. Streams in flight go on.
+   */
   stopAccepting(): void;
   /** Resolves when the clients have closed all connections, or after this time. */
   clientsGone(withinMs: number): Promise<void>;
@@ -33,10 +36,12 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
 export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
   let onNone: (() => void) | undefined;
+  let isLeaving = false;
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
     const socket = withReusedReads(accepted, READ_BUFFER, (bytes, length) => connection.receive(bytes, length));
     const connection = new Http2Connection(socket, accept, onError);
     connections.set(socket, connection);
+    if (isLeaving) connection.goAway();
     socket.once('close', () => {
       connections.delete(socket);
       if (connections.size === 0) onNone?.();
@@ -44,9 +49,16 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
   });
   await listen(server);
   server.on('error', onError);
-  const stopAccepting = () => {
+  const stopListening = () => {
     if (server.listening) server.close();
+  };
+  const stopAccepting = () => {
+    if (isLeaving) return;
+    isLeaving = true;
     for (const connection of connections.values()) connection.goAway();
+    // Closing the socket resets the connections that wait in its queue, with requests that their
+    // client cannot tell from begun ones. The next poll phase accepts them.
+    setImmediate(() => setImmediate(stopListening));
   };
   return {
     stopAccepting,
@@ -59,7 +71,7 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
       clearTimeout(timer);
     },
     close() {
-      stopAccepting();
+      stopListening();
       for (const socket of connections.keys()) socket.destroy();
     },
   };
