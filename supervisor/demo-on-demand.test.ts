@@ -77,6 +77,20 @@ test('one that was killed is started by the next request', async () => {
   expect(await ask()).toBe(200);
 });
 
+test('connections on their way to it when it is killed are closed', async () => {
+  await ask();
+  const killed = demo.current()?.pid ?? 0;
+  process.kill(killed, 'SIGSTOP');
+  const clients = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  const closed = Promise.all(clients.map((client) => new Promise((resolve) => client.once('close', resolve))));
+  await Promise.all(clients.map((client) => new Promise((resolve) => client.once('connect', resolve))));
+  // Accepted in a later turn, and passed on in that one.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  process.kill(killed, 'SIGKILL');
+  await closed;
+  expect(await ask()).toBe(200);
+});
+
 test('a client that has gone before the process was there does no harm', async () => {
   const gone = connect(port, '127.0.0.1');
   gone.on('connect', () => gone.resetAndDestroy());

@@ -86,10 +86,16 @@ export async function startNodeChild(
   });
   const outcome = await Promise.race([listening, exited, late, aborted]);
   settled.abort();
+  // Node forgets those that a process that dies has not acknowledged, and leaves them open.
+  const onTheirWay = new Set<Socket>();
+  void exited.then(() => {
+    for (const socket of onTheirWay) socket.destroy();
+  });
   const pass = (socket: Socket): void => {
-    child.send({ type: 'connection' }, socket, {}, (error) => {
-      if (error !== null) socket.destroy();
-    });
+    onTheirWay.add(socket);
+    socket.once('close', () => onTheirWay.delete(socket));
+    // Sent, it is open in the other process, or closed by the kernel if that dies.
+    child.send({ type: 'connection' }, socket, { keepOpen: true }, () => socket.destroy());
   };
   if (outcome === 'listening') return { pid, exited, stop, pass };
   if (outcome === 'late' || outcome === 'aborted') {
