@@ -1,4 +1,13 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -118,6 +127,14 @@ describe('recent charges', () => {
     recent.note(charge(), 'a');
     await expect.poll(() => recent.isBehind()).toBe(true);
     expect(failures).toHaveLength(1);
+  });
+
+  it('are not behind for ever when the disk takes them again and no further charge comes', async () => {
+    rmSync(folder, { recursive: true });
+    recent.note(charge(), 'a');
+    await expect.poll(() => recent.isBehind(), { interval: 5 }).toBe(true);
+    mkdirSync(folder);
+    await expect.poll(() => recent.isBehind()).toBe(false);
   });
 
   it('do not wake a process that charges nothing', async () => {

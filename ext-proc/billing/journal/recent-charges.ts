@@ -108,7 +108,8 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
     }
     if (waiting.size > 0) waiting = new Map();
     clearTimeout(timer);
-    timer = open && setTimeout(write, FILE_MS + 1).unref();
+    // A failure ends with a later round, also when no charge comes.
+    timer = open || behind ? setTimeout(write, behind ? WRITE_EVERY_MS : FILE_MS + 1).unref() : undefined;
   }
 
   function writeSoon(): void {
