@@ -6,7 +6,7 @@ import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
-import { findUser, type MemberRole } from '../users/user-rows.ts';
+import { findUser, IS_INVITED, type MemberRole } from '../users/user-rows.ts';
 import { findMember, type MemberRecord } from './member-rows.ts';
 
 export type AddMemberResult =
@@ -49,7 +49,7 @@ const OTHER_OWNERS: Statement = {
   name: 'other_owners',
   text: `select exists (
       select from memberships m join users u on u.id = m.user_id
-      where m.organization_id = $1 and m.user_id <> $2 and m.role = 'owner' and u.disabled_at is null and u.password_hash is not null
+      where m.organization_id = $1 and m.user_id <> $2 and m.role = 'owner' and u.disabled_at is null and not ${IS_INVITED}
     ) as found`,
 };
 

@@ -149,6 +149,21 @@ describe('memberships', () => {
     expect(await removeMember(pool, organizationId, owner.id, 'may_go', BY)).toEqual({ kind: 'removed' });
   });
 
+  it('let an owner go while another signs in at the issuer and has no password', async () => {
+    const { pool, url, addOrganization, addUser } = database;
+    const organizationId = await addOrganization();
+    const [first, second] = [
+      await addUser({ owner: organizationId, isInvited: true }),
+      await addUser({ owner: organizationId, isInvited: true }),
+    ];
+    const demote = () => setRole(pool, organizationId, first.id, 'member', 'must_stay', BY);
+    expect(await demote()).toEqual({ kind: 'last_owner' });
+    await sql(url, `insert into user_identities (issuer, subject, user_id) values ('i', 's', '${second.id}')`);
+    expect(await demote()).toMatchObject({ kind: 'done', member: { role: 'member' } });
+    // Now the second one is the last.
+    expect(await removeMember(pool, organizationId, second.id, 'must_stay', BY)).toEqual({ kind: 'last_owner' });
+  });
+
   it('leave an owner when owners remove and demote each other at the same time', async () => {
     const { pool, addOrganization, addUser } = database;
     for (let round = 0; round < 8; round++) {
