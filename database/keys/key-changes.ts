@@ -21,13 +21,14 @@ import {
   keySubject,
   limitAbove,
   lockOrganization,
+  mayMake,
 } from './key-rows.ts';
 
 interface LockedKeyRow extends KeyRow {
   readonly expired: boolean;
 }
 
-/** Locks in the order of every change of a key: the organization if needed, then the key. */
+/** Locks in the order of every change of a key: organization and maker if needed, then the key. */
 const LOCK: Statement = {
   name: 'lock_key',
   text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
@@ -93,6 +94,8 @@ export async function replaceKey(
   by: Actor,
 ): Promise<ReplaceKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<ReplaceKeyResult> => {
+    const organization = await lockOrganization(client, organizationId);
+    if (!organization || !(await mayMake(client, organizationId, by))) return { kind: 'unknown_key' };
     const before = await lockKey(client, id, organizationId);
     if (!before) return { kind: 'unknown_key' };
     const { key: former, expired } = before;

@@ -36,6 +36,15 @@ const LOCK_ORGANIZATION: Statement = {
   name: 'lock_organization',
   text: 'select from organizations where id = $1 for share',
 };
+/**
+ * Locks the maker. A removal or disabling that comes later waits, and then finds the key. Of one
+ * that was first this statement sees the result, and finds no row.
+ */
+const LOCK_MAKER: Statement = {
+  name: 'lock_maker_of_key',
+  text: `select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
+      or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`,
+};
 const INSERT: Statement = {
   name: 'insert_key',
   text: `insert into keys as k
@@ -68,7 +77,7 @@ export interface KeyRow {
 export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
     const organization = await lockOrganization(client, key.organizationId);
-    if (!organization) return { kind: 'unknown_organization' };
+    if (!organization || !(await mayMake(client, key.organizationId, by))) return { kind: 'unknown_organization' };
     const above = limitAbove(key.limits, organization);
     return above ?? { kind: 'created', key: await insertKey(client, key, by) };
   });
@@ -78,6 +87,14 @@ export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<
 export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
   await run(client, LOCK_ORGANIZATION, [id]);
   return findOrganization(client, id);
+}
+
+/**
+ * False if the user's rights in the organization have ended since the request began. Needs the lock
+ * of the organization, which a removal of members has as well. A command line has no user.
+ */
+export async function mayMake(client: pg.PoolClient, organizationId: string, { userId }: Actor): Promise<boolean> {
+  return userId === undefined || (await run(client, LOCK_MAKER, [userId, organizationId])).length > 0;
 }
 
 /** Inserts a key. `origin`: further fields for the audit log. */

@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import type { KeyRecord, NewKey } from './key-records.ts';
-import { insertKey, lockOrganization } from './key-rows.ts';
+import { insertKey, lockOrganization, mayMake } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
 /** A signed-in user as the actor. */
@@ -24,7 +24,7 @@ const LIVING: Statement = {
 /**
  * Makes the key of a user's playground in an organization. A user has one at most: the living one
  * is revoked. Limits above the organization's are lowered to them. `undefined`: no such
- * organization.
+ * organization, or the user's rights in it have ended.
  */
 export async function createPlaygroundKey(
   pool: pg.Pool,
@@ -32,9 +32,10 @@ export async function createPlaygroundKey(
   by: Member,
 ): Promise<KeyRecord | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
-    await run(client, LOCK_MAKER, [by.userId]);
     const organization = await lockOrganization(client, key.organizationId);
-    if (!organization) return undefined;
+    // Behind the organization, as in every other transaction that locks both.
+    await run(client, LOCK_MAKER, [by.userId]);
+    if (!organization || !(await mayMake(client, key.organizationId, by))) return undefined;
     const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
     await revokeHere(client, { ids: living.map(({ id }) => id) }, by);
     const limits = lowered(key.limits, organization.limits);

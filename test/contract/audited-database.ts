@@ -18,6 +18,8 @@ export interface AuditedDatabase extends TestStore {
   addOrganization(): Promise<string>;
   /** With a password, so one who can sign in, unless it says otherwise. */
   addUser(options?: UserOptions): Promise<UserRecord>;
+  /** Makes the actor a member of the organization, as a user that is made if there is none. */
+  addMember(organizationId: string, actor: Actor): Promise<void>;
   /** Events of one subject or organization, oldest first. */
   events(of: string): Promise<readonly Event[]>;
 }
@@ -79,6 +81,16 @@ export async function openAudited(): Promise<AuditedDatabase> {
       const user = await findUser(pool, id);
       if (!user) throw new Error(`no user was made: ${made.kind}`);
       return user;
+    },
+    addMember: async (organizationId, { userId, actor }) => {
+      await sql(
+        url,
+        `insert into users (id, email, password_hash) values ('${userId}', '${actor}', '${PASSWORD_HASH}') on conflict (id) do nothing`,
+      );
+      await sql(
+        url,
+        `insert into memberships (user_id, organization_id, role) values ('${userId}', '${organizationId}', 'member') on conflict do nothing`,
+      );
     },
     events: (of) =>
       sql<Event>(

@@ -20,6 +20,7 @@ describe('changes of keys', () => {
 
   async function addKey(settings: Partial<KeySettings> = {}) {
     const organizationId = settings.organizationId ?? (await database.addOrganization());
+    await database.addMember(organizationId, ADA);
     const identity = newIdentity();
     const created = await database.administration.createKey(
       { organizationId, name: 'CI', scopes: ['chat'], limits: {}, ...settings, ...identity },
@@ -164,7 +165,8 @@ describe('changes of keys', () => {
       const settings = { scopes: ['usage:read'] as const, models: ['m'], ipRanges: ['::1'], expiresAtMs: 4e12 };
       const old = await addKey({ ...settings, note: 'Kept', limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
       const replacement = newIdentity();
-      const by = { ...ADA, userId: `usr-${'1'.repeat(26)}` };
+      const { email: actor, id: userId } = await database.addUser({ member: old.organizationId });
+      const by = { actor, userId, address: '192.0.2.8' };
       const result = await administration.replaceKey(old.organizationId, old.id, replacement, by);
       if (result.kind !== 'replaced') throw new Error(result.kind);
       const { id, last4 } = replacement;

@@ -15,6 +15,7 @@ describe('revoking several keys', () => {
 
   async function addKeys(organizationId: string, count: number) {
     const keys: { id: string; hash: Buffer }[] = [];
+    await database.addMember(organizationId, ADA);
     for (let n = 0; n < count; n++) {
       const identity = { id: newId('key', Date.now()), hash: randomBytes(32), last4: 'abcd' };
       const settings = { organizationId, name: `Key ${n}`, scopes: ['chat'] as const, limits: {} };

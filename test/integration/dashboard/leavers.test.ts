@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyView } from '../../../dashboard/contract/keys.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
@@ -106,4 +107,57 @@ it('are revoked in every organization when the user is disabled, unless they are
   await disable(kept.user.id, {});
   await operator.send('DELETE', `/api/users/${kept.user.id}/disablement`);
   expect(new Set((await states()).map(([state]) => state))).toEqual(new Set(['revoked']));
+});
+
+/** Begins `end`, and holds its transaction at the lock of the key until the work waits for it. */
+async function whileEnding<T>(key: string, end: () => Promise<unknown>, work: () => Promise<T>): Promise<T> {
+  const slow = new pg.Client(dashboard.databaseUrl);
+  await slow.connect();
+  await slow.query('begin');
+  await slow.query(`select from keys where id = '${key}' for no key update`);
+  const ending = end();
+  await waiting(1);
+  const working = work();
+  // Work that does not wait is what must not be.
+  await Promise.race([working, waiting(2)]);
+  await slow.query('rollback');
+  await slow.end();
+  await ending;
+  return working;
+}
+
+const waiting = (count: number) =>
+  expect
+    .poll(() =>
+      sql(
+        dashboard.databaseUrl,
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      ),
+    )
+    .toHaveLength(count);
+
+describe.each<[string, (user: string) => Promise<unknown>]>([
+  ['a removal', (user) => remove(owner, user)],
+  ['a removal that hands keys over', (user) => remove(owner, user, { keysTo: ben.id })],
+  ['a disabling', (user) => operator.send('POST', `/api/users/${user}/disablement`, {})],
+])('asked for during %s', (_, end) => {
+  it.each<[string, (key: string) => [path: string, body: object]]>([
+    ['are not made', () => [keysPath(), { name: 'late', scopes: ['chat'] }]],
+    ['are not replaced', (key) => [`${keysPath()}/${key}/replacement`, { revokeOldAfterHours: 0 }]],
+  ])('%s', async (__, request) => {
+    const { user, key } = await leaver();
+    const browser = await dashboard.signedIn(user);
+    const [path, body] = request(key);
+    const late = await whileEnding(
+      key,
+      () => end(user.id),
+      () => browser.send('POST', path, body),
+    );
+    expect(late.status).toBe(404);
+    const made = await sql(
+      dashboard.databaseUrl,
+      `select id from keys where created_by = '${user.id}' and id <> '${key}'`,
+    );
+    expect(made).toEqual([]);
+  });
 });

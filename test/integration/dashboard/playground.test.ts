@@ -159,6 +159,10 @@ describe('a play', () => {
     const members = `/api/organizations/${organizationId}/members/${user.id}`;
     expect((await owner.send('DELETE', members, { revokeKeys: false })).status).toBe(200);
     expect((await keyOf(secret)).active).toBe(false);
+    // The key that a request asks for, which began before the removal.
+    const key = { ...newKeySecret(Date.now()).identity, organizationId, name: 'late', scopes: ['chat'] as const };
+    const late = dashboard.administration.createPlaygroundKey({ ...key, limits: {} }, { actor: 'x', userId: user.id });
+    expect(await late).toBeUndefined();
   });
 });
 
