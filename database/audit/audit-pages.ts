@@ -17,7 +17,7 @@ export interface AuditQuery extends AuditFilter {
 }
 
 const BY_OPERATOR = `(a.actor_user_id is null or exists (
-      select from users u where u.id = a.actor_user_id and u.is_operator
+      select from users u where u.id = a.actor_user_id and (u.is_operator or u.operator_by_claim)
         and not exists (select from memberships m where m.user_id = u.id and m.organization_id = a.organization_id)
     ))`;
 /**

@@ -21,7 +21,7 @@ export interface KeyDetails {
 const DETAILS: Statement = {
   name: 'key_details',
   text: `select k.id,
-      case when u.is_operator and not exists (
+      case when (u.is_operator or u.operator_by_claim) and not exists (
         select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
       ) then '${THE_OPERATOR}' else u.email end as creator,
       ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent,

@@ -20,6 +20,14 @@ const ACTIVE_OF: Statement = {
   text: `select k.id, k.playground from keys k
     where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`,
 };
+/** Finds keys of a former operator by claim in organizations of which the user is no member. */
+const ACTIVE_OF_FORMER_OPERATOR: Statement = {
+  name: 'active_keys_of_former_operator',
+  text: `select k.id from keys k join users u on u.id = k.created_by
+    where k.created_by = $1 and u.operator_by_claim and not u.is_operator and ${IS_ACTIVE}
+      and not exists (select from memberships m where m.user_id = k.created_by and m.organization_id = k.organization_id)
+    order by k.id`,
+};
 const HAND_OVER: Statement = {
   name: 'hand_key_over',
   text: `update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`,
@@ -38,6 +46,15 @@ export async function revokeKeysOf(
   const keys = await activeKeysOf(client, organizationId, userId);
   await revokeHere(client, { ids: keys.map(({ id }) => id) }, by);
   return keys.length;
+}
+
+/**
+ * Revokes the live keys that a former operator by claim made as an operator, within the caller's
+ * transaction. Anyone may have a copy of them.
+ */
+export async function revokeKeysOfFormerOperator(client: pg.PoolClient, userId: string, by: Actor): Promise<void> {
+  const keys = await run<{ id: string }>(client, ACTIVE_OF_FORMER_OPERATOR, [userId]);
+  await revokeHere(client, { ids: keys.map(({ id }) => id) }, by);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { revokeKeysOfFormerOperator } from '../keys/keys-of-user.ts';
 import { deleteLinks, endSessions, signOut } from '../users/users.ts';
 
 /** A user of an issuer, as a verified ID token names it. */
@@ -75,7 +76,7 @@ const FORGET_PASSWORD: Statement = {
 };
 const SET_OPERATOR: Statement = {
   name: 'set_operator_by_claim',
-  text: 'update users set is_operator = $2, operator_by_claim = $2 where id = $1',
+  text: 'update users set is_operator = $2, operator_by_claim = true where id = $1',
 };
 
 interface FoundUser {
@@ -148,18 +149,25 @@ async function userOfAddress(client: pg.PoolClient, given: IdentitySignIn): Prom
   return user;
 }
 
-/** An operator by hand stays one; an operator by claim only with the claim. */
+/**
+ * An operator by hand stays one; an operator by claim only with the claim. `operator_by_claim`
+ * stays true without it, so that customers never read the name of who acted as the operator.
+ */
 async function followClaim(
   client: pg.PoolClient,
   { id, email, is_operator: isOperator, operator_by_claim: byClaim }: FoundUser,
   { hasOperatorClaim, address }: IdentitySignIn,
 ): Promise<void> {
-  if (hasOperatorClaim ? isOperator : !byClaim) return;
+  if (hasOperatorClaim === isOperator || (isOperator && !byClaim)) return;
   await run(client, SET_OPERATOR, [id, hasOperatorClaim]);
-  if (!hasOperatorClaim) await endSessions(client, id);
+  const by = { actor: email, userId: id, address };
+  if (!hasOperatorClaim) {
+    await endSessions(client, id);
+    await revokeKeysOfFormerOperator(client, id, by);
+  }
   const changes = changesBetween({ isOperator }, { isOperator: hasOperatorClaim });
   const event = { action: 'user.operator_changed', subjectId: id, subjectName: email, changes } as const;
-  await addAuditEvent(client, event, { actor: email, userId: id, address });
+  await addAuditEvent(client, event, by);
 }
 
 const UNBIND: Statement = {
@@ -168,8 +176,8 @@ const UNBIND: Statement = {
 };
 const RESERVE: Statement = {
   name: 'reserve_unbound_user',
-  text: `update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim,
-      operator_by_claim = false where id = $1 returning email`,
+  text: `update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
+      where id = $1 returning email`,
 };
 
 /** The next verified sign-in with the address binds the account again. Ends all sessions. */
@@ -178,6 +186,7 @@ export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor)
     const [user] = await run<{ email: string }>(client, RESERVE, [userId]);
     const removed = await run<{ issuer: string; subject: string }>(client, UNBIND, [userId]);
     await signOut(client, userId);
+    await revokeKeysOfFormerOperator(client, userId, by);
     for (const identity of removed) {
       const changes = changesBetween({ ...identity }, {});
       const about = { subjectId: userId, subjectName: user?.email ?? userId };

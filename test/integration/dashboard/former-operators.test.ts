@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { KeyView } from '../../../dashboard/contract/keys.ts';
+import type { AuditPage } from '../../../dashboard/contract/people.ts';
+import { removeIdentities } from '../../../database/sign-in/identities.ts';
+import { BY } from '../../harness/database.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
+
+/** Traces of operators by claim in organizations of customers when they are none any more. */
+let dashboard: TestDashboard;
+let issuer: ScriptedIssuer;
+let organizationId: string;
+let customer: Browser;
+
+beforeAll(async () => {
+  issuer = await startScriptedIssuer();
+  dashboard = await startDashboard({ signIn: issuer.signIn }, 'gateway_dashboard');
+  organizationId = await dashboard.addOrganization('Customer');
+  customer = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+});
+afterAll(async () => {
+  await dashboard.close();
+  await issuer.close();
+});
+
+const emailOf = (name: string) => `${name}@operator.example`;
+async function signIn(name: string, groups: readonly string[]) {
+  const browser = dashboard.browser();
+  const { body } = await signInAt(browser, issuer, { sub: name, email: emailOf(name), groups });
+  return { browser, id: body.user.id };
+}
+async function addKey(browser: Browser, organization: string): Promise<string> {
+  const made = { name: 'for support', scopes: ['chat'] };
+  const reply = await browser.send<{ key: KeyView }>('POST', `/api/organizations/${organization}/keys`, made);
+  return reply.body.key.id;
+}
+
+/** All that the customer reads about the key. */
+async function shown(key: string) {
+  const { body } = await customer.get<KeyView>(`/api/organizations/${organizationId}/keys/${key}`);
+  const audit = await customer.get<AuditPage>(`/api/organizations/${organizationId}/audit`);
+  const events = audit.body.events.filter(({ subjectId }) => subjectId === key);
+  return {
+    state: body.state,
+    createdBy: body.createdBy,
+    events: events.map(({ action, actor, address }) => [action, actor, address]).sort(),
+  };
+}
+const CREATED = ['key.created', 'the operator', undefined];
+const REVOKED = ['key.revoked', 'the operator', undefined];
+
+test('who loses the claim loses keys of organizations of others, and stays without a name there', async () => {
+  const operator = await signIn('olga', ['ops']);
+  const key = await addKey(operator.browser, organizationId);
+  expect(await shown(key)).toEqual({ state: 'usable', createdBy: 'the operator', events: [CREATED] });
+  const own = await dashboard.addOrganization('Own');
+  const joined = { email: emailOf('olga'), role: 'member', known: true };
+  expect((await operator.browser.send('POST', `/api/organizations/${own}/members`, joined)).status).toBe(200);
+  const ownKey = await addKey(operator.browser, own);
+  await signIn('olga', []);
+  expect(await shown(key)).toEqual({ state: 'revoked', createdBy: 'the operator', events: [CREATED, REVOKED] });
+  expect((await dashboard.administration.key(own, ownKey))?.revoked).toBe(false);
+  // The claim makes the same user an operator again, and the next sign-in without it none.
+  expect((await (await signIn('olga', ['ops'])).browser.get('/api/users')).status).toBe(200);
+  expect((await (await signIn('olga', [])).browser.get('/api/users')).status).toBe(403);
+});
+
+test('who is unbound loses them as well', async () => {
+  const { browser, id } = await signIn('otto', ['ops']);
+  const key = await addKey(browser, organizationId);
+  await removeIdentities(dashboard.database, id, BY);
+  expect(await shown(key)).toMatchObject({ state: 'revoked', createdBy: 'the operator' });
+  expect((await shown(key)).events).toContainEqual(CREATED);
+});
