@@ -9,6 +9,8 @@ export interface AttemptOrigin {
    * unconfigured proxy, or it invents the header. Absent: the address is the caller's.
    */
   readonly claimedAddress?: string;
+  /** A response of the issuer: it has shares of its own, which wrong passwords do not use up. */
+  readonly atIssuer?: true;
 }
 
 /**
@@ -28,7 +30,15 @@ const MAX_BY_NETWORK = 100;
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
 
-export function originSubjects({ address, claimedAddress }: AttemptOrigin): OriginSubjects {
+export function originSubjects(origin: AttemptOrigin): OriginSubjects {
+  const subjects = subjectsOf(origin);
+  if (!origin.atIssuer) return subjects;
+  const { near, wide } = subjects;
+  const ofNetwork = wide && { wide: { ...wide, subject: `issuer ${wide.subject}` } };
+  return { near: `issuer ${near}`, ...ofNetwork };
+}
+
+function subjectsOf({ address, claimedAddress }: AttemptOrigin): OriginSubjects {
   if (claimedAddress !== undefined) {
     const proxy = addressSubject(address);
     const near = `${proxy} for ${addressSubject(claimedAddress)}`;

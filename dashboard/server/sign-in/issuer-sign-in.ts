@@ -61,7 +61,7 @@ export async function finishAtIssuer(call: EntryCall, query: string): Promise<Se
   if (flow === undefined || url === null || url.searchParams.get('state') !== flow.state) return signInExpired();
   cookies.clearFlow();
   // Each attempt is one of its own, so that only those of an address and its network are bounded.
-  const attempt = attemptOf(call, flow.state);
+  const attempt = { ...attemptOf(call, flow.state), atIssuer: true } as const;
   const counted = await countAttempt(deps.database, attempt);
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const issuer = await deps.issuers.find(oidc);

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
+import { sql } from '../../harness/database.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { begin, finish, newKey, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
@@ -168,6 +169,17 @@ test.each([
   issuer.metadata = { token_endpoint };
   const reply = await signInAt(dashboard.browser(), issuer, SOMEBODY);
   expect(reply.status).toBe(503);
+});
+
+test('wrong passwords of others behind an address keep nobody there out of single sign-on', async () => {
+  await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
+  const statuses = new Set<number>();
+  for (let i = 0; i < 31; i++) {
+    const wrong = { email: `nobody-${i}@example.com`, password: 'wrong' };
+    statuses.add((await dashboard.browser().send('POST', '/api/session', wrong)).status);
+  }
+  expect(statuses).toContain(429);
+  expect((await signInAt(dashboard.browser(), issuer, SOMEBODY)).status).toBe(200);
 });
 
 test('attempts from one address are bounded before the issuer is asked', async () => {
