@@ -90,15 +90,15 @@ export async function verifyResponse(
   });
   const claims = tokens.claims();
   if (claims === undefined || tokens.id_token === undefined) throw new Error('an expected ID token is not there');
-  const wanted = [...ADDRESS, ...(operatorClaim === undefined ? [] : [operatorClaim.name])];
-  const absent = wanted.filter((name) => claims[name] === undefined);
+  const isAbsent = (name: string) => claims[name] === undefined;
+  // Both from one place: the word about verification is about the address beside it.
+  const ofAddress = ADDRESS.some(isAbsent) ? ADDRESS : [];
+  const absent = [...ofAddress, ...(operatorClaim === undefined ? [] : [operatorClaim.name].filter(isAbsent))];
   if (absent.length === 0 || issuer.serverMetadata().userinfo_endpoint === undefined)
     return { idToken: tokens.id_token, claims };
   const more = await fetchUserInfo(issuer, tokens.access_token, claims.sub);
   const added = Object.fromEntries(absent.map((name) => [name, more[name]]));
-  // The word about verification is about the address beside it, not that of the token.
-  const { email = claims.email } = absent.some((name) => ADDRESS.includes(name)) ? more : {};
-  return { idToken: tokens.id_token, claims: { ...claims, ...added, email } };
+  return { idToken: tokens.id_token, claims: { ...claims, ...added } };
 }
 
 /** The longest ID token in an URL. */

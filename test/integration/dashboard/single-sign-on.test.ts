@@ -101,6 +101,17 @@ describe('an account', () => {
     expect([reply.body.problem, await identities('vic@example.com'), id]).toEqual(['no_account', [], id]);
   });
 
+  test.each<[string, object, ScriptedIssuer['userInfo']]>([
+    ['address, the user info the word', { email_verified: undefined }, { email_verified: true }],
+    ['word, the user info the address', { email: undefined, email_verified: true }, { email: 'wes@example.com' }],
+  ])('is nobody’s by halves: the token has the %s', async (_, claims, userInfo) => {
+    await dashboard.addUser({ email: 'wes@example.com', in: [organizationId, 'owner'], invited: true });
+    issuer.userInfo = userInfo;
+    const reply = await signInAs('mallory', 'wes@example.com', claims);
+    issuer.userInfo = {};
+    expect([reply.status, reply.body.problem]).toEqual([403, 'email_unverified']);
+  });
+
   test('that the operator made without a password is its first verified owner’s, and its links end', async () => {
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
     const made = await operator.send<{ link: { url: string }; user: { id: string } }>('POST', '/api/users', {
