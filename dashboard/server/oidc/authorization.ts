@@ -68,6 +68,8 @@ export async function authorizationUrl(
 export interface VerifiedUser {
   readonly idToken: string;
   readonly claims: IDToken;
+  /** Seconds since 1970 at which the user signed in at the issuer, 0 if that is not known. */
+  readonly provedAt: number;
 }
 
 const ADDRESS = ['email', 'email_verified'];
@@ -79,7 +81,7 @@ const ADDRESS = ['email', 'email_verified'];
 export async function verifyResponse(
   issuer: Configuration,
   { operatorClaim }: OidcConfig,
-  { state, nonce, verifier }: Flow,
+  { state, nonce, verifier, again }: Flow,
   url: URL,
 ): Promise<VerifiedUser> {
   const tokens = await authorizationCodeGrant(issuer, url, {
@@ -90,15 +92,27 @@ export async function verifyResponse(
   });
   const claims = tokens.claims();
   if (claims === undefined || tokens.id_token === undefined) throw new Error('an expected ID token is not there');
+  const verified = { idToken: tokens.id_token, provedAt: provedAtOf(issuer, claims, again) };
   const isAbsent = (name: string) => claims[name] === undefined;
   // Both from one place: the word about verification is about the address beside it.
   const ofAddress = ADDRESS.some(isAbsent) ? ADDRESS : [];
   const absent = [...ofAddress, ...(operatorClaim === undefined ? [] : [operatorClaim.name].filter(isAbsent))];
-  if (absent.length === 0 || issuer.serverMetadata().userinfo_endpoint === undefined)
-    return { idToken: tokens.id_token, claims };
+  if (absent.length === 0 || issuer.serverMetadata().userinfo_endpoint === undefined) return { ...verified, claims };
   const more = await fetchUserInfo(issuer, tokens.access_token, claims.sub);
   const added = Object.fromEntries(absent.map((name) => [name, more[name]]));
-  return { idToken: tokens.id_token, claims: { ...claims, ...added } };
+  return { ...verified, claims: { ...claims, ...added } };
+}
+
+/**
+ * A browser can take `prompt` and `max_age` out of the address that it is sent to, and the issuer
+ * then asks for nothing. An issuer that knows `auth_time` must send it where it is asked with
+ * `max_age` (OpenID Connect Core, 2). Of one that does not (Google) the time of the token counts.
+ */
+function provedAtOf(issuer: Configuration, claims: IDToken, again: boolean): number {
+  if (claims.auth_time !== undefined) return claims.auth_time;
+  const { claims_supported: known } = issuer.serverMetadata();
+  const sendsIt = Array.isArray(known) && known.includes('auth_time');
+  return again && !sendsIt ? claims.iat : 0;
 }
 
 /** The longest ID token in an URL. */

@@ -83,7 +83,7 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const { password, oidc } = deps.settings().signIn;
   const stateHash = hashToken(flow.state);
   if (oidc === undefined || stateHash === undefined) return signInExpired();
-  const { claims, idToken } = user;
+  const { claims, idToken, provedAt } = user;
   if (!SUBJECT.test(claims.sub)) return identityRefused();
   const email = typeof claims.email === 'string' ? normalizeEmail(claims.email) : undefined;
   // Amazon Cognito sends text.
@@ -103,7 +103,7 @@ async function enterAs(call: EntryCall, user: VerifiedUser, flow: Flow): Promise
   const room = await countChange(deps.database, { subject: `sign-ins ${result.id}` }, deps.changeLimits);
   if (!room.allowed) return tooManyAttempts(room.retryAfterSeconds);
   const kept = idToken.length <= MAX_ID_TOKEN_CHARACTERS ? { idToken } : {};
-  const provedAtMs = Math.min((claims.auth_time ?? (flow.again ? claims.iat : 0)) * 1000, deps.nowMs());
+  const provedAtMs = Math.min(provedAt * 1000, deps.nowMs());
   const beganBy: SessionStart = { by: 'issuer', issuer, provedAtMs, ...kept };
   return enter(call, { id: result.id, beganBy });
 }

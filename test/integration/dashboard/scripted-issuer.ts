@@ -89,13 +89,17 @@ function idToken({ url, claims, header, key }: ScriptedIssuer, nonce: string): s
   return [...signed, signature].join('.');
 }
 
-/** Begins a sign-in, and returns the query of the issuer's response, whose token has the claims. */
+/**
+ * Begins a sign-in, and returns the query of the issuer's response, whose token has the claims.
+ * `asks`: the body of the request.
+ */
 export async function begin(
   browser: Browser,
   issuer: ScriptedIssuer,
   claims: Readonly<Record<string, unknown>> = {},
+  asks?: { readonly again: true },
 ): Promise<string> {
-  const begun = await browser.send<{ url: string }>('POST', '/api/oidc/authorization');
+  const begun = await browser.send<{ url: string }>('POST', '/api/oidc/authorization', asks);
   if (begun.status !== 200) throw new Error(`no sign-in began: ${begun.text}`);
   const { searchParams } = new URL(begun.body.url);
   issuer.claims = { email_verified: true, ...claims };
