@@ -28,11 +28,15 @@ interface LockedKeyRow extends KeyRow {
   readonly expired: boolean;
 }
 
-/** Locks in the order of every change of a key: organization and maker if needed, then the key. */
+/**
+ * Locks in the order of every change of a key: organization and maker if needed, then the key. Keys
+ * of playgrounds are not found: a change would lift what bounds them.
+ */
 const LOCK: Statement = {
   name: 'lock_key',
   text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
-    from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id) for no key update`,
+    from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id) and not k.playground
+    for no key update`,
 };
 const UPDATE: Statement = {
   name: 'update_key',

@@ -151,6 +151,17 @@ describe('a play', () => {
     expect(body.members.find(({ userId }) => userId === user.id)?.activeKeys).toBe(0);
   });
 
+  it('has a key that nobody changes or replaces', async () => {
+    const { browser } = await newMember();
+    await play(browser);
+    const { id } = await keyOf(newest().secret);
+    const key = `/api/organizations/${organizationId}/keys/${id}`;
+    const changed = await browser.send('PATCH', key, { dailyBudgetNanoUsd: null, expiresAtMs: null });
+    const replaced = await browser.send('POST', `${key}/replacement`, { revokeOldAfterHours: 0 });
+    expect([changed.body.problem, replaced.body.problem]).toEqual(['not_found', 'not_found']);
+    expect((await browser.send('POST', `${key}/revocation`)).status).toBe(200);
+  });
+
   it('has its key revoked when the member is removed, also if the keys are handed over', async () => {
     const { user, browser } = await newMember();
     await play(browser);
