@@ -61,11 +61,14 @@ function reversalOfRefund({ id, amount, status }: Stripe.Refund): Reversal {
   return { id, kind: 'refund', amountCents: isBack ? 0n : BigInt(amount) };
 }
 
-/** Statuses with the disputed amount taken by Stripe. An inquiry (`warning_…`) takes nothing. */
-const TAKEN: ReadonlySet<string> = new Set(['needs_response', 'under_review', 'lost']);
+/**
+ * Statuses in which the operator has the disputed amount; an inquiry (`warning_…`) takes nothing.
+ * In any other one the bank has it, also in those that Stripe adds later.
+ */
+const NOT_TAKEN = /^(won|prevented|warning_.*)$/;
 
 function reversalOfDispute({ id, amount, currency, status }: Stripe.Dispute, payment: Stripe.PaymentIntent): Reversal {
   // A bank may dispute in its own currency, which no rate of ours converts.
   const disputed = currency === payment.currency ? amount : payment.amount_received;
-  return { id, kind: 'dispute', amountCents: TAKEN.has(status) ? BigInt(disputed) : 0n };
+  return { id, kind: 'dispute', amountCents: NOT_TAKEN.test(status) ? 0n : BigInt(disputed) };
 }

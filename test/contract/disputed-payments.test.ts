@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../core/ids.ts';
+import { createLog } from '../../core/log/log.ts';
+import { settleFromStripe } from '../../dashboard/server/payments/settle.ts';
+import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
+import { createTopUp } from '../../database/payments/top-ups.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+
+let database: AuditedDatabase;
+let stripe: ScriptedStripe;
+beforeAll(async () => {
+  database = await openAudited();
+  stripe = await startScriptedStripe();
+});
+afterAll(async () => {
+  await stripe?.close();
+  await database?.close();
+});
+
+const balance = async (id: string) => Number((await database.administration.organization(id))?.balanceNanoUsd) / 1e9;
+
+/** Ten dollars that were paid, and are disputed: the balance after each status. */
+async function balancesIn(statuses: readonly string[]): Promise<readonly number[]> {
+  const organizationId = await database.addOrganization();
+  const id = newId('top', Date.now());
+  await createTopUp(database.pool, { id, organizationId, amountCents: 1000n, createdBy: 'o@example.com' });
+  const metadata = { gateway_top_up: id, gateway_organization: organizationId, gateway_automatic: 'false' };
+  const payment = stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata, customer: null });
+  stripe.world.succeed(payment);
+  const dispute = stripe.world.disputes.get(stripe.world.dispute(payment.id, 1000));
+  const deps = { stripe: await stripeClient(stripe.config), database: database.pool, log: createLog('silent') };
+  const balances: number[] = [];
+  for (const status of statuses) {
+    if (dispute) dispute.status = status;
+    await settleFromStripe(deps, payment.id);
+    balances.push(await balance(organizationId));
+  }
+  return balances;
+}
+
+describe('the amount of a dispute', () => {
+  test.each([
+    'needs_response',
+    'under_review',
+    'lost',
+    'appeal_needs_response',
+    'appeal_under_review',
+    'new_at_stripe',
+  ])('is out of the balance in the status %s', async (status) => expect(await balancesIn([status])).toEqual([0]));
+
+  test.each(['won', 'prevented', 'warning_needs_response', 'warning_under_review', 'warning_closed'])(
+    'is in the balance in the status %s',
+    async (status) => expect(await balancesIn([status])).toEqual([10]),
+  );
+
+  test('stays out while a lost one is appealed, and comes back when the appeal is won', async () => {
+    const statuses = ['lost', 'appeal_needs_response', 'appeal_under_review', 'lost', 'won'];
+    expect(await balancesIn(statuses)).toEqual([0, 0, 0, 0, 10]);
+  });
+});
