@@ -20,7 +20,7 @@ export async function followSession(deps: SessionDeps, id: string): Promise<void
   const session = await stripe.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] });
   if (session.mode === 'setup') return keepCard(database, session);
   const paymentIntentId = idOf(session.payment_intent);
-  if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId);
+  if (paymentIntentId !== undefined) await settleFromStripe(deps, paymentIntentId, session.status === 'complete');
   if (session.status === 'expired') await expireSession(database, id);
 }
 

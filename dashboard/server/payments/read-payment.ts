@@ -20,8 +20,11 @@ export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<
   return (await stripe.paymentIntents.retrieve(id)).metadata.gateway_top_up;
 }
 
-/** All that Stripe says about a payment now. */
-export async function readPayment(stripe: StripeClient, id: string): Promise<PaymentFacts> {
+/**
+ * All that Stripe says about a payment now. `isCheckoutOver`: the page for paying is closed, so
+ * nobody tries another card there.
+ */
+export async function readPayment(stripe: StripeClient, id: string, isCheckoutOver = false): Promise<PaymentFacts> {
   const [payment, refunds, disputes] = await Promise.all([
     stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] }),
     stripe.refunds.list({ payment_intent: id, limit: PAGE }).autoPagingToArray({ limit: MOST_REVERSALS }),
@@ -32,12 +35,12 @@ export async function readPayment(stripe: StripeClient, id: string): Promise<Pay
     topUpId: payment.metadata.gateway_top_up ?? '',
     organizationId: payment.metadata.gateway_organization ?? '',
     currency: payment.currency,
-    outcome: outcomeOf(payment),
+    outcome: outcomeOf(payment, isCheckoutOver),
     reversals: [...refunds.map(reversalOfRefund), ...disputes.map((dispute) => reversalOfDispute(dispute, payment))],
   };
 }
 
-function outcomeOf(payment: Stripe.PaymentIntent): PaymentOutcome {
+function outcomeOf(payment: Stripe.PaymentIntent, isCheckoutOver: boolean): PaymentOutcome {
   const { status, amount_received, latest_charge: charge, last_payment_error: error, metadata } = payment;
   if (status === 'succeeded') {
     const url = typeof charge === 'object' ? charge?.receipt_url : undefined;
@@ -45,8 +48,11 @@ function outcomeOf(payment: Stripe.PaymentIntent): PaymentOutcome {
     return { kind: 'paid', amountCents: BigInt(amount_received), ...receipt };
   }
   if (status === 'canceled') return { kind: 'failed', reason: 'The payment was cancelled.' };
-  // In Checkout a person may try another card.
-  const isOver = metadata.gateway_automatic === 'true' && (error !== null || status === 'requires_action');
+  // In Checkout a person may try another card. A bank refuses a debit days after Checkout.
+  const isOver =
+    metadata.gateway_automatic === 'true'
+      ? error !== null || status === 'requires_action'
+      : isCheckoutOver && status === 'requires_payment_method';
   return isOver ? { kind: 'failed', reason: refusalText(error?.message) } : { kind: 'open' };
 }
 
