@@ -70,14 +70,22 @@ const CURRENT = `
     join keys k on ${LIVING_KEY} and k.expires_at is not null
   where s.key_expiry and k.expires_at > now() and k.expires_at <= now() + interval '7 days'`;
 
-/** A crossing of both marks of a budget is two crossings. */
+/** The organization of `current c` has a receiver. $2: there is a mail server. */
+const HAS_RECEIVER = `exists (select from alert_settings s where s.organization_id = c.organization_id
+          and (s.webhook_url is not null or ($2 and cardinality(s.emails) > 0)))`;
+
+/**
+ * A crossing of both marks of a budget is two crossings. A condition without a receiver waits
+ * for one.
+ */
 const CROSS: Statement = {
   name: 'cross_alerts',
   text: `with current as materialized (${CURRENT}), ended as (
       delete from alert_states a where a.organization_id <> '' and ($1 or position('${SUM}' in a.subject) = 0)
         and not exists (select from current c where (c.organization_id, c.kind, c.subject) = (a.organization_id, a.kind, a.subject))
     ), begun as (
-      insert into alert_states (organization_id, kind, subject) select organization_id, kind, subject from current where is_on
+      insert into alert_states (organization_id, kind, subject)
+      select organization_id, kind, subject from current c where is_on and ${HAS_RECEIVER}
       on conflict do nothing returning organization_id, kind, subject
     )
     select b.organization_id as "organizationId", b.kind, b.subject, c.content, s.emails, s.webhook_url is not null as has_webhook
@@ -93,7 +101,7 @@ const CROSS: Statement = {
 export async function reportCrossings(pool: pg.Pool, sendsMail: boolean, readsSums = true): Promise<number> {
   return inTransaction(pool, 'begin', async (client) => {
     if (!(await isAlone(client))) return 0;
-    const crossings = await run<Crossing>(client, CROSS, [readsSums]);
+    const crossings = await run<Crossing>(client, CROSS, [readsSums, sendsMail]);
     const messages = crossings.flatMap(messagesOf).filter(({ channel }) => sendsMail || channel !== 'mail');
     return addMessages(client, messages);
   });

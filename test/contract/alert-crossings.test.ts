@@ -44,6 +44,26 @@ test('without a mail server no mail waits, and nothing is made for an organizati
   const none = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
   expect(await reportCrossings(database.pool, false)).toBe(0);
   expect([await listDeliveries(database.pool, mailed), await listDeliveries(database.pool, none)]).toEqual([[], []]);
+  for (const id of [mailed, none])
+    await changeAlertSettings(database.pool, id, ({ balanceBelowNanoUsd: _, ...now }) => now, BY);
+});
+
+test('a condition that nobody could be told of is reported once there is a receiver', async () => {
+  const id = await organizationWith({ balanceBelowNanoUsd: usd(1), emails: [] });
+  expect(await reportCrossings(database.pool, true)).toBe(0);
+  await changeAlertSettings(database.pool, id, (now) => ({ ...now, emails: ['late@example.com'] }), BY);
+  expect([await reportCrossings(database.pool, true), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
+});
+
+test('a condition that only mail could tell of is reported once there is a mail server', async () => {
+  await organizationWith({ balanceBelowNanoUsd: usd(1) });
+  expect(await reportCrossings(database.pool, false)).toBe(0);
+  expect([await reportCrossings(database.pool, true), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
+});
+
+test('a condition that a webhook was told of is not reported again with a mail server', async () => {
+  await organizationWith({ balanceBelowNanoUsd: usd(1), webhook: { url: 'https://example.com', secret: 'whsec_1' } });
+  expect([await reportCrossings(database.pool, false), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
 });
 
 test('each change of the settings is in the audit log, without the path of an URL and without its secret', async () => {
