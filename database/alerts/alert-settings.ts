@@ -42,6 +42,15 @@ const SAVE: Statement = {
       key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
       webhook_secret = excluded.webhook_secret`,
 };
+/**
+ * Alerts that wait for an address which is no receiver any more. An invitation needs no receiver of
+ * alerts.
+ */
+const DROP_WAITING: Statement = {
+  name: 'drop_waiting_alerts',
+  text: `update outbox set finished_at = now(), outcome = 'dropped', lease = null, leased_until = null
+    where organization_id = $1 and channel = 'mail' and kind <> 'invitation' and finished_at is null and receiver <> all($2::text[])`,
+};
 /** Another threshold is another condition. */
 const FORGET_BALANCE: Statement = {
   name: 'forget_balance_alert',
@@ -115,6 +124,7 @@ async function changeHere(
     after.webhook?.url ?? null,
     after.webhook?.secret ?? null,
   ]);
+  await run(client, DROP_WAITING, [organizationId, after.emails]);
   if (before.balanceBelowNanoUsd !== after.balanceBelowNanoUsd) await run(client, FORGET_BALANCE, [organizationId]);
   const changes = changesBetween(auditFields(before), auditFields(after));
   const replaced =

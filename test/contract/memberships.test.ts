@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { changeAlertSettings, findAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
+import { sendTest } from '../../database/alerts/organization-messages.ts';
+import { leaseMessages } from '../../database/alerts/outbox.ts';
 import { findMember, membersOf } from '../../database/members/member-rows.ts';
 import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
 import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
@@ -60,6 +62,18 @@ describe('memberships', () => {
     expect((await events(organizationId)).at(-1)).toMatchObject({
       ...{ action: 'alerts.updated', actor: ADA.actor, changes: { emails: { added: [], removed: [ana.email] } } },
     });
+  });
+
+  it('end with the alerts that wait for the mail server', async () => {
+    const { pool, addOrganization, addUser } = database;
+    const organizationId = await addOrganization();
+    await addUser({ owner: organizationId });
+    const ana = await addUser({ member: organizationId });
+    const emails = ['team@example.com', ana.email];
+    await changeAlertSettings(pool, organizationId, () => ({ ...NEW_ALERTS, emails }), BY);
+    expect(await sendTest(pool, organizationId)).toBe(2);
+    await removeMember(pool, organizationId, ana.id, 'must_stay', ADA);
+    expect((await leaseMessages(pool, 9)).map(({ receiver }) => receiver)).toEqual(['team@example.com']);
   });
 
   it('tell how many keys of a member work, which are revoked with it or handed to an owner', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
 import { sendOperatorsTest } from '../../database/alerts/operator-crossings.ts';
 import {
   type AttemptResult,
@@ -12,7 +13,7 @@ import {
   MAX_WAITING,
 } from '../../database/alerts/outbox.ts';
 import { listDeliveries } from '../../database/alerts/outbox-rows.ts';
-import { sql } from '../harness/database.ts';
+import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 
 const result = (kind: AttemptResult['kind']): AttemptResult => ({ kind, text: kind, tookMs: 1 });
@@ -107,6 +108,32 @@ describe('the outbox', () => {
     expect(leased.map(({ organizationId, content }) => [organizationId, content.number]).sort()).toEqual(
       organizations.map((one) => [one, 0]).sort(),
     );
+    await sql(database.url, "update outbox set finished_at = now(), outcome = 'delivered' where finished_at is null");
+  });
+
+  it('drops alerts that wait for an address which an owner takes out, and no invitation', async () => {
+    const [organizationId, other] = [await database.addOrganization(), await database.addOrganization()];
+    const typo = 'typo@stranger.example';
+    const receive = (id: string, emails: readonly string[]) =>
+      changeAlertSettings(database.pool, id, () => ({ ...NEW_ALERTS, emails }), BY);
+    for (const id of [organizationId, other]) {
+      await receive(id, ['right@example.com', typo]);
+      for (const receiver of ['right@example.com', typo]) await add(id, receiver, 0);
+    }
+    const invitation = { organizationId, channel: 'mail', receiver: typo, kind: 'invitation', content: {} } as const;
+    await addMessage(database.pool, invitation);
+    // One attempt is under way.
+    const leased = await leaseMessages(database.pool, 10);
+    await receive(organizationId, ['right@example.com']);
+    for (const message of leased) await endAttempt(database.pool, message, result('failed'));
+    const deliveries = async (id: string) =>
+      (await listDeliveries(database.pool, id)).map(({ receiver, kind, state }) => [receiver, kind, state]);
+    expect(await deliveries(organizationId)).toEqual([
+      [typo, 'invitation', 'waiting'],
+      [typo, 'balance.low', 'dropped'],
+      ['right@example.com', 'balance.low', 'waiting'],
+    ]);
+    expect((await deliveries(other)).map(([, , state]) => state)).toEqual(['waiting', 'waiting']);
     await sql(database.url, "update outbox set finished_at = now(), outcome = 'delivered' where finished_at is null");
   });
 
