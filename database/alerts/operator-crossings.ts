@@ -6,9 +6,10 @@ import { addMessages, lockOutbox, type MessageContent, type NewMessage } from '.
 
 /**
  * Conditions for operators. Losses are one condition until an hour has none. A failure for lack of
- * funds stays in a process's report for five minutes. Differences from the model catalogue are
- * reported again when they change, at most once a day each: dashboards with different files would
- * report in turns.
+ * funds stays in a process's report for five minutes or until another failure. It may come and go
+ * with each request, so it is reported at most once an hour. Differences from the model catalogue
+ * are reported again when they change, at most once a day each: dashboards with different files
+ * would report in turns.
  */
 const CROSS: Statement = {
   name: 'cross_operator_alerts',
@@ -31,7 +32,8 @@ const CROSS: Statement = {
     ), ended as (
       delete from alert_states a where a.organization_id = ''
         and not exists (select from current c where (c.kind, c.subject) = (a.kind, a.subject))
-        and (a.kind <> 'models.check' or a.since < now() - interval '1 day')
+        and a.since <= now() - case a.kind when 'models.check' then interval '1 day'
+          when 'provider.out_of_funds' then interval '1 hour' else interval '0' end
     ), begun as (
       insert into alert_states (organization_id, kind, subject) select '', kind, subject from current
       on conflict do nothing returning kind, subject

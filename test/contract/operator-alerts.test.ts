@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { reportOperatorCrossings } from '../../database/alerts/operator-crossings.ts';
+import { sql } from '../harness/database.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+
+let database: AuditedDatabase;
+beforeAll(async () => {
+  database = await openAudited();
+});
+afterAll(() => database.close());
+
+const PROCESS = randomUUID();
+
+/** A gateway process reports this as a provider's last failure. Returns the number of alerts. */
+async function alertsAfter(failure: object): Promise<number> {
+  const report = { providers: { openai: { lastFailure: { result: 'rejected', atMs: 1, ...failure } } } };
+  await database.pool.query(
+    `insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
+     values ($1, 'host', 0, 1, now(), now(), $2, '{}', now())
+     on conflict (id) do update set report = excluded.report, reported_at = now()`,
+    [PROCESS, JSON.stringify(report)],
+  );
+  return reportOperatorCrossings(database.pool, ['operator@example.com'], undefined);
+}
+
+test('a provider without funds that fails otherwise in between is reported once, and again after an hour', async () => {
+  const [funds, other] = [{ account: 'funds' }, {}];
+  const reported: number[] = [];
+  for (const failure of [funds, other, funds, other, funds]) reported.push(await alertsAfter(failure));
+  expect(reported).toEqual([1, 0, 0, 0, 0]);
+  await sql(database.url, "update alert_states set since = since - interval '1 hour'");
+  expect([await alertsAfter(funds), await alertsAfter(other), await alertsAfter(funds)]).toEqual([0, 0, 1]);
+});
