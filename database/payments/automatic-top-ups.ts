@@ -47,17 +47,18 @@ const BEGIN: Statement = {
     on conflict do nothing returning id`,
 };
 /**
- * Takes those that no process has asked for within the last minute, while their cards may be
- * charged: since they began a person may have acted, or a payment may have been disputed.
+ * Takes one that no process has asked for within the last minute, while its card may be charged:
+ * since it began a person may have acted, or a payment may have been disputed. New ones come first,
+ * then the one that waits for the longest: those that Stripe answers with errors delay no other.
  */
 const TAKE: Statement = {
-  name: 'take_automatic_top_ups',
+  name: 'take_automatic_top_up',
   text: `update top_ups t set asked_at = now() from payment_accounts p
     where p.organization_id = t.organization_id and t.id in (
       select t.id from top_ups t join payment_accounts p on p.organization_id = t.organization_id
       where t.automatic and t.state = 'open' and t.payment_intent_id is null and ${MAY_CHARGE}
         and (t.asked_at is null or t.asked_at < now() - interval '1 minute')
-      order by t.id limit 20 for update of t skip locked)
+      order by t.asked_at nulls first, t.id limit 1 for update of t skip locked)
     returning t.id, t.organization_id, t.amount_cents, p.customer_id, p.payment_method_id`,
 };
 /** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
@@ -80,17 +81,23 @@ export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string): 
   }
 }
 
-/** Top-ups that Stripe is to be asked for now. No other process gets them within a minute. */
-export async function takeDueTopUps(pool: pg.Pool): Promise<readonly DueTopUp[]> {
+/** Ends those for which it is too late to ask. */
+export async function giveUpTopUps(pool: pg.Pool): Promise<void> {
   await failTopUps(pool, GIVE_UP, [NO_ANSWER]);
-  const rows = await run<Readonly<Record<string, string>>>(pool, TAKE, []);
-  return rows.map((row) => ({
-    id: row.id ?? '',
-    organizationId: row.organization_id ?? '',
-    amountCents: BigInt(row.amount_cents ?? 0),
-    customerId: row.customer_id ?? '',
-    paymentMethodId: row.payment_method_id ?? '',
-  }));
+}
+
+/** The next that Stripe is to be asked for. No other process gets it within a minute. */
+export async function takeDueTopUp(pool: pg.Pool): Promise<DueTopUp | undefined> {
+  const [row] = await run<Readonly<Record<string, string>>>(pool, TAKE, []);
+  return (
+    row && {
+      id: row.id ?? '',
+      organizationId: row.organization_id ?? '',
+      amountCents: BigInt(row.amount_cents ?? 0),
+      customerId: row.customer_id ?? '',
+      paymentMethodId: row.payment_method_id ?? '',
+    }
+  );
 }
 
 /** Stripe refused to charge the card: nothing more is tried until a person acts. */

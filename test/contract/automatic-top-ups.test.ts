@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
+import { createLog } from '../../core/log/log.ts';
+import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
 import { beginAutomaticTopUps } from '../../database/payments/automatic-top-ups.ts';
-import { sql } from '../harness/database.ts';
+import { openPaymentAccount, saveCard, setAutomaticTopUp } from '../../database/payments/payment-accounts.ts';
+import { BY, sql } from '../harness/database.ts';
+import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 
 let database: AuditedDatabase;
@@ -29,4 +33,37 @@ it('organizations that have spent the most for a day, however many, keep no othe
   expect(await sql(database.url, "select organization_id from top_ups where state = 'open'")).toEqual([
     { organization_id: last },
   ]);
+});
+
+it('one that Stripe answers with errors keeps no other organization waiting', async () => {
+  const stripe = await startScriptedStripe();
+  await sql(database.url, 'update payment_accounts set automatic = false');
+  await sql(database.url, "update top_ups set state = 'expired' where state = 'open'");
+  const withAutomatic = async (customer: string) => {
+    const id = await database.addOrganization();
+    const { customerId } = await openPaymentAccount(database.pool, id, customer);
+    await saveCard(database.pool, { customerId, paymentMethodId: 'pm_1', card: 'visa 4242', savedAtMs: Date.now() });
+    const settings = { belowNanoUsd: 5_000_000_000n, amountCents: 2000n, dailyCents: 4000n };
+    await setAutomaticTopUp(database.pool, id, settings, BY);
+    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()));
+    return id;
+  };
+  const round = () =>
+    topUpAutomatically(stripe.config, { database: database.pool, nowMs: Date.now, log: createLog('silent') });
+  const minutesLater = () => sql(database.url, "update top_ups set asked_at = asked_at - interval '2 minutes'");
+  await withAutomatic('cus_bad_first');
+  const good = await withAutomatic('cus_good');
+  for (let made = 0; made < 8; made++) await withAutomatic(`cus_bad_${made}`);
+  // Stripe answers an idempotency key again as it did first, also with 500.
+  stripe.instead = ({ method, path, body }) =>
+    method === 'POST' && path === '/v1/payment_intents' && body.includes('cus_bad')
+      ? { status: 500, body: { error: { type: 'api_error', message: 'An error occurred' } } }
+      : undefined;
+  for (let rounds = 0; rounds < 3; rounds++) {
+    await expect(round()).rejects.toThrow();
+    await minutesLater();
+  }
+  const organization = await database.administration.organization(good);
+  await stripe.close();
+  expect(organization?.balanceNanoUsd).toBe(20_000_000_000n);
 });

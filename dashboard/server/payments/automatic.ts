@@ -5,7 +5,8 @@ import {
   beginAutomaticTopUps,
   type DueTopUp,
   failAutomaticTopUp,
-  takeDueTopUps,
+  giveUpTopUps,
+  takeDueTopUp,
 } from '../../../database/payments/automatic-top-ups.ts';
 import type { Database } from '../turns/stores.ts';
 import { metadataOf } from './checkout.ts';
@@ -22,12 +23,23 @@ export interface AutomaticDeps {
 /** Errors by which this card or this payment is refused, and not the key of the operator. */
 const REFUSALS = ['StripeCardError', 'StripeInvalidRequestError', 'StripeIdempotencyError'] as const;
 
-/** Begins what is due, and asks Stripe for it. */
+/** Charges of one round. */
+const MOST_CHARGES = 20;
+
+/**
+ * Begins what is due, and asks Stripe for it, one after the other. Rejects at the first that Stripe
+ * does not answer; the next round begins with another one.
+ */
 export async function topUpAutomatically(config: StripeConfig, deps: AutomaticDeps): Promise<void> {
   const { database, nowMs } = deps;
   const stripe = await stripeClient(config);
   await beginAutomaticTopUps(database, () => newId('top', nowMs()));
-  for (const due of await takeDueTopUps(database)) await charge(stripe, config, deps, due);
+  await giveUpTopUps(database);
+  for (let charges = 0; charges < MOST_CHARGES; charges++) {
+    const due = await takeDueTopUp(database);
+    if (due === undefined) return;
+    await charge(stripe, config, deps, due);
+  }
 }
 
 async function charge(stripe: StripeClient, config: StripeConfig, deps: AutomaticDeps, due: DueTopUp): Promise<void> {
