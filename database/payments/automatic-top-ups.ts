@@ -3,7 +3,8 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /**
- * An automatic top-up that Stripe is to be asked for, again with the same id until it has answered.
+ * An automatic top-up that Stripe is to be asked for, again with the same id until it has answered;
+ * or one that is to end.
  */
 export interface DueTopUp {
   readonly id: string;
@@ -11,6 +12,12 @@ export interface DueTopUp {
   readonly amountCents: bigint;
   readonly customerId: string;
   readonly paymentMethodId: string;
+  /** Stripe was asked before, and may have made a payment whose answer was lost. */
+  readonly wasAsked: boolean;
+  /** Present: the card is not to be charged any more, for this reason. */
+  readonly ending?: string;
+  /** Ends when another process takes the top-up. */
+  readonly lease: string;
 }
 
 /** The card of `payment_accounts p` may be charged. */
@@ -46,28 +53,54 @@ const BEGIN: Statement = {
     where p.organization_id = $1 and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
     on conflict do nothing returning id`,
 };
+/** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
+const TOO_LATE = "interval '23 hours'";
+const NO_ANSWER = 'Stripe did not answer for a day.';
+/** Why the card is not to be charged any more, for people. Null: it may be charged. */
+const ENDING = `case
+        when p.payment_method_id is null then 'The card was removed.'
+        when not p.automatic then 'Automatic top-up was turned off.'
+        when p.stopped_at is not null then 'Automatic top-up stopped before the card was charged.'
+        when not (${MAY_CHARGE}) then 'The organization was suspended.'
+        when t.created_at > now() - ${TOO_LATE} then null
+        when t.asked_at > t.created_at + interval '22 hours' then '${NO_ANSWER}'
+        else 'The card was not charged within a day.' end`;
 /**
- * Takes one that no process has asked for within the last minute, while its card may be charged:
- * since it began a person may have acted, or a payment may have been disputed. New ones come first,
- * then the one that waits for the longest: those that Stripe answers with errors delay no other.
+ * Takes one that no process has asked for within the last minute. Since it began a person may have
+ * acted, or a payment may have been disputed. New ones come first, then the one that waits for the
+ * longest: those that Stripe answers with errors delay no other.
  */
 const TAKE: Statement = {
   name: 'take_automatic_top_up',
-  text: `update top_ups t set asked_at = now() from payment_accounts p
-    where p.organization_id = t.organization_id and t.id in (
-      select t.id from top_ups t join payment_accounts p on p.organization_id = t.organization_id
-      where t.automatic and t.state = 'open' and t.payment_intent_id is null and ${MAY_CHARGE}
+  text: `with due as (
+      select t.id, t.asked_at is not null as was_asked, ${ENDING} as ending, p.customer_id, p.payment_method_id
+      from top_ups t join payment_accounts p on p.organization_id = t.organization_id
+      where t.automatic and t.state = 'open' and t.payment_intent_id is null
         and (t.asked_at is null or t.asked_at < now() - interval '1 minute')
-      order by t.asked_at nulls first, t.id limit 1 for update of t skip locked)
-    returning t.id, t.organization_id, t.amount_cents, p.customer_id, p.payment_method_id`,
+      order by t.asked_at nulls first, t.id limit 1 for update of t skip locked
+    )
+    update top_ups t set asked_at = now() from due where t.id = due.id
+    returning t.id, t.organization_id, t.amount_cents, due.customer_id, due.payment_method_id, due.was_asked, due.ending,
+      t.asked_at::text as lease`,
 };
-/** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
-const GIVE_UP = failing(
-  'give_up_automatic_top_ups',
-  "automatic and payment_intent_id is null and created_at < now() - interval '23 hours'",
-);
-const NO_ANSWER = 'Stripe did not answer for a day.';
-const FAIL = failing('fail_automatic_top_up', 'id = $2');
+/** No effect if another process has taken it since, or if its payment is known by now. */
+const HELD = 'id = $2 and payment_intent_id is null and asked_at = $3::timestamptz';
+const FAIL = failing('fail_automatic_top_up', HELD);
+const END: Statement = {
+  name: 'end_automatic_top_up',
+  text: `update top_ups set state = 'failed', failure = $1 where state = 'open' and ${HELD}`,
+};
+
+interface DueRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly amount_cents: string;
+  readonly customer_id: string;
+  readonly payment_method_id: string | null;
+  readonly was_asked: boolean;
+  readonly ending: string | null;
+  readonly lease: string;
+}
 
 /**
  * Begins top-ups of organizations whose balance is below their threshold. Makes ids with `newId`.
@@ -81,26 +114,33 @@ export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string): 
   }
 }
 
-/** Ends those for which it is too late to ask. */
-export async function giveUpTopUps(pool: pg.Pool): Promise<void> {
-  await failTopUps(pool, GIVE_UP, [NO_ANSWER]);
-}
-
-/** The next that Stripe is to be asked for. No other process gets it within a minute. */
+/** The next that is to be looked at. No other process gets it within a minute. */
 export async function takeDueTopUp(pool: pg.Pool): Promise<DueTopUp | undefined> {
-  const [row] = await run<Readonly<Record<string, string>>>(pool, TAKE, []);
+  const [row] = await run<DueRow>(pool, TAKE, []);
   return (
     row && {
-      id: row.id ?? '',
-      organizationId: row.organization_id ?? '',
-      amountCents: BigInt(row.amount_cents ?? 0),
-      customerId: row.customer_id ?? '',
+      id: row.id,
+      organizationId: row.organization_id,
+      amountCents: BigInt(row.amount_cents),
+      customerId: row.customer_id,
       paymentMethodId: row.payment_method_id ?? '',
+      wasAsked: row.was_asked,
+      lease: row.lease,
+      ...(row.ending === null ? {} : { ending: row.ending }),
     }
   );
 }
 
 /** Stripe refused to charge the card: nothing more is tried until a person acts. */
-export async function failAutomaticTopUp(pool: pg.Pool, topUpId: string, reason: string): Promise<void> {
-  await failTopUps(pool, FAIL, [reason, topUpId]);
+export async function failDueTopUp(pool: pg.Pool, { id, lease }: DueTopUp, reason: string): Promise<void> {
+  await failTopUps(pool, FAIL, [reason, id, lease]);
+}
+
+/**
+ * Ends one that Stripe has no payment for. Automatic top-up goes on unless Stripe is the reason: a
+ * person has acted already, or the next one begins.
+ */
+export async function endDueTopUp(pool: pg.Pool, due: DueTopUp, reason: string): Promise<void> {
+  if (reason === NO_ANSWER) await failDueTopUp(pool, due, reason);
+  else await run(pool, END, [reason, due.id, due.lease]);
 }

@@ -73,6 +73,11 @@ const END_OPEN: Statement = {
   text: `update top_ups set state = 'failed', failure = $2
     where organization_id = $1 and automatic and state = 'open' and payment_intent_id is null`,
 };
+/** Once Stripe was asked, the card may have been charged: a round looks for the payment first. */
+const END_UNASKED: Statement = {
+  name: 'end_unasked_automatic_top_up',
+  text: `${END_OPEN.text} and asked_at is null`,
+};
 const SET: Statement = {
   name: 'set_automatic_top_up',
   text: `update payment_accounts
@@ -128,7 +133,7 @@ export async function saveCard(pool: pg.Pool, { customerId, paymentMethodId, car
 export async function forgetCard(pool: pg.Pool, organizationId: string, by: Actor): Promise<void> {
   await change(pool, organizationId, by, async (client) => {
     await run(client, FORGET_CARD, [organizationId]);
-    await run(client, END_OPEN, [organizationId, 'The card was removed.']);
+    await run(client, END_UNASKED, [organizationId, 'The card was removed.']);
   });
 }
 
@@ -145,7 +150,7 @@ export async function setAutomaticTopUp(
     if (settings !== undefined && card === undefined) return;
     const { belowNanoUsd = null, amountCents = null, dailyCents = null } = settings ?? {};
     await run(client, SET, [organizationId, settings !== undefined, belowNanoUsd, amountCents, dailyCents]);
-    if (settings === undefined) await run(client, END_OPEN, [organizationId, 'Automatic top-up was turned off.']);
+    if (settings === undefined) await run(client, END_UNASKED, [organizationId, 'Automatic top-up was turned off.']);
   }).then((after) => settings === undefined || after?.automatic !== undefined);
 }
 

@@ -108,6 +108,14 @@ requirement(MISSING, () => {
     expect(automatic).toMatchObject({ automatic: true, state: 'open' });
     expect(automatic?.failure).toBeUndefined();
   });
+
+  test('the payments of a customer are looked through for one whose answer was lost', async () => {
+    await setAutomaticTopUp(database, organizationId, undefined, BY);
+    await database.query("update top_ups set asked_at = asked_at - interval '2 minutes' where automatic");
+    await topUpAutomatically(config, { database, nowMs: () => Date.now(), log: createLog('silent') });
+    const [automatic] = await listTopUps(database, { organizationId, limit: 1 });
+    expect(automatic).toMatchObject({ state: 'failed', failure: 'Automatic top-up was turned off.' });
+  });
 });
 
 async function untilAnswering(apiBase: URL): Promise<void> {

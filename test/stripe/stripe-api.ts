@@ -53,7 +53,7 @@ function answerTo(world: StripeWorld, { method, path, body }: ApiCall): ApiAnswe
     case 'POST payment_intents':
       return newPayment(world, form);
     case 'GET payment_intents':
-      if (id === undefined) return found(listOf([...world.payments.values()].slice(-1)));
+      if (id === undefined) return found(paymentsOf(world, url.searchParams));
       return found(world.payments.get(id ?? ''), 'payment_intent');
     case 'GET refunds':
       return found(listOf([...world.refunds.values()].filter((one) => one.payment_intent === paymentId)));
@@ -100,6 +100,16 @@ function newPayment(world: StripeWorld, form: URLSearchParams): ApiAnswer {
   }
   world.decline(payment, world.declines);
   return refusal(402, 'card_error', world.declines, 'card_declined');
+}
+
+/** Newest first, in pages. */
+function paymentsOf(world: StripeWorld, asked: URLSearchParams): object {
+  const customer = asked.get('customer');
+  const after = asked.get('starting_after');
+  const all = [...world.payments.values()].reverse().filter((one) => customer === null || one.customer === customer);
+  const rest = after === null ? all : all.slice(all.findIndex(({ id }) => id === after) + 1);
+  const data = rest.slice(0, Number(asked.get('limit') ?? 10));
+  return { object: 'list', data, has_more: data.length < rest.length, url: '/v1/payment_intents' };
 }
 
 function metadataOf(form: URLSearchParams, at: string): Record<string, string> {

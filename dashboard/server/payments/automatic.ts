@@ -4,15 +4,15 @@ import type { Log } from '../../../core/log/log.ts';
 import {
   beginAutomaticTopUps,
   type DueTopUp,
-  failAutomaticTopUp,
-  giveUpTopUps,
+  endDueTopUp,
+  failDueTopUp,
   takeDueTopUp,
 } from '../../../database/payments/automatic-top-ups.ts';
 import type { Database } from '../turns/stores.ts';
 import { metadataOf } from './checkout.ts';
 import { refusalText } from './read-payment.ts';
 import { settleFromStripe } from './settle.ts';
-import { isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
+import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
 
 export interface AutomaticDeps {
   readonly database: Database;
@@ -23,8 +23,14 @@ export interface AutomaticDeps {
 /** Errors by which this card or this payment is refused, and not the key of the operator. */
 const REFUSALS = ['StripeCardError', 'StripeInvalidRequestError', 'StripeIdempotencyError'] as const;
 
-/** Charges of one round. */
-const MOST_CHARGES = 20;
+/** Top-ups of one round. */
+const MOST_DUE = 20;
+/** The newest payments of a customer, among which one is looked for. */
+const MOST_PAYMENTS = 1_000;
+const PAGE = 100;
+
+/** For people. Stripe's own words are about keys of requests. */
+const CARD_REPLACED = 'Nothing was charged: the card was replaced before Stripe answered.';
 
 /**
  * Begins what is due, and asks Stripe for it, one after the other. Rejects at the first that Stripe
@@ -34,11 +40,12 @@ export async function topUpAutomatically(config: StripeConfig, deps: AutomaticDe
   const { database, nowMs } = deps;
   const stripe = await stripeClient(config);
   await beginAutomaticTopUps(database, () => newId('top', nowMs()));
-  await giveUpTopUps(database);
-  for (let charges = 0; charges < MOST_CHARGES; charges++) {
+  for (let taken = 0; taken < MOST_DUE; taken++) {
     const due = await takeDueTopUp(database);
     if (due === undefined) return;
-    await charge(stripe, config, deps, due);
+    if (due.ending === undefined) await charge(stripe, config, deps, due);
+    else if (!due.wasAsked || !(await settleMadeBefore(stripe, deps, due)))
+      await endDueTopUp(database, due, due.ending);
   }
 }
 
@@ -61,9 +68,34 @@ async function charge(stripe: StripeClient, config: StripeConfig, deps: Automati
     )
     .catch(async (error: unknown) => {
       if (isStripeAway(error) || !isStripeError(error, REFUSALS)) throw error;
+      // Stripe was asked with another card before. It may be charged, and the answer was lost.
+      const wasOther = error.type === 'StripeIdempotencyError';
+      if (wasOther && (await settleMadeBefore(stripe, deps, due))) return undefined;
       deps.log.warn({ topUpId: id, organizationId, code: error.code }, 'an automatic top-up failed');
-      await failAutomaticTopUp(deps.database, id, refusalText(error.message));
+      await failDueTopUp(deps.database, due, wasOther ? CARD_REPLACED : refusalText(error.message));
+      return undefined;
     });
   // An error of this read is no refusal: the card was charged, and the payment is read again.
   if (payment !== undefined) await settleFromStripe({ ...deps, stripe }, payment.id);
+}
+
+/** Settles the payment of a top-up that was asked for before. False: Stripe has made none. */
+async function settleMadeBefore(stripe: StripeClient, deps: AutomaticDeps, due: DueTopUp): Promise<boolean> {
+  const made = await findPayment(stripe, due);
+  if (made !== undefined) await settleFromStripe({ ...deps, stripe }, made);
+  return made !== undefined;
+}
+
+async function findPayment(stripe: StripeClient, { id, customerId }: DueTopUp): Promise<string | undefined> {
+  let read = 0;
+  try {
+    for await (const payment of stripe.paymentIntents.list({ customer: customerId, limit: PAGE })) {
+      if (payment.metadata.gateway_top_up === id) return payment.id;
+      if (++read === MOST_PAYMENTS) break;
+    }
+  } catch (error) {
+    // The customer was deleted, or the key is that of another account by now.
+    if (!isMissingAtStripe(error)) throw error;
+  }
+  return undefined;
 }

@@ -151,6 +151,7 @@ describe('automatic top-up', () => {
     stripe.away = false;
     await alertOwners();
     await sql(dashboard.databaseUrl, "update top_ups set created_at = created_at - interval '24 hours'");
+    await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
     await round();
     expect(await failedTopUps()).toHaveLength(1);
     expect([await states(), (await view()).stopped?.reason]).toEqual([['failed'], 'Stripe did not answer for a day.']);
@@ -160,26 +161,24 @@ describe('automatic top-up', () => {
     expect([await balance(), await states()]).toEqual([20, ['paid']]);
   });
 
-  test('that Stripe did not answer is not asked for again after a stop, a suspension or the end of the settings', async () => {
+  test.each([
+    ['a stop', () => sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = now()')],
+    ['a suspension', () => dashboard.administration.setSuspended(organizationId, true, BY)],
+    ['the end of the settings', () => owner.send('PUT', at('automatic-top-up'), {})],
+  ])('that Stripe did not answer is not asked for again after %s', async (_, end) => {
     await saveCard();
     await set();
     stripe.away = true;
     await expect(round()).rejects.toThrow();
     stripe.away = false;
-    const later = async () => {
+    await end();
+    // Stripe may have charged the card: only a round that looks for the payment can tell.
+    expect(await states()).toEqual(['open']);
+    for (let rounds = 0; rounds < 2; rounds++) {
       await sql(dashboard.databaseUrl, "update top_ups set asked_at = asked_at - interval '2 minutes'");
       await round();
-    };
-    await sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = now()');
-    await later();
-    await sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = null');
-    await dashboard.administration.setSuspended(organizationId, true, BY);
-    await later();
-    await dashboard.administration.setSuspended(organizationId, false, BY);
-    await owner.send('PUT', at('automatic-top-up'), {});
-    expect(await states()).toEqual(['failed']);
-    await later();
-    expect([stripe.world.charges, await states()]).toEqual([0, ['failed']]);
+      expect([stripe.world.charges, await states()]).toEqual([0, ['failed']]);
+    }
   });
 
   test('stops where money was given back, or when the card is removed', async () => {
