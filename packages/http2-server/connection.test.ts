@@ -194,19 +194,19 @@ describe('the connection', () => {
     expect([resets(client), server.errors, server.served[0]?.events]).toEqual([[], [], ['end', 'closed']]);
   });
 
-  test('says goodbye to one that waits to be accepted: its requests are left to others, and it is not reset', async () => {
+  test('says goodbye to those that wait to be accepted: their requests are left to others, and none is reset', async () => {
     await start();
-    const opening = server.open();
+    const opening = Array.from({ length: 8 }, () => server.open());
     server.server.stopAccepting();
-    const client = await opening;
-    client.socket.write(Buffer.concat([OPENING, headers(1)]));
-    await waitFor(() => client.closed() || client.ofType(FrameType.goAway).length === 1);
-    expect([client.closed(), client.ofType(FrameType.goAway).map(({ payload }) => payload)]).toEqual([
-      false,
-      [uint32(0, 0)],
-    ]);
-    expect([server.served, resets(client), server.errors]).toEqual([[], [], []]);
     await expect(server.open()).rejects.toThrow('ENOENT');
+    const clients = await Promise.all(opening);
+    for (const client of clients) client.socket.write(Buffer.concat([OPENING, headers(1)]));
+    for (const client of clients) {
+      await waitFor(() => client.closed() || client.ofType(FrameType.goAway).length === 1);
+      expect(client.ofType(FrameType.goAway).map(({ payload }) => payload)).toEqual([uint32(0, 0)]);
+      expect([client.closed(), resets(client)]).toEqual([false, []]);
+    }
+    expect([server.served, server.errors]).toEqual([[], []]);
   });
 
   test('is left to a client that does not end it for the time that was given', async () => {

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { type AcceptStream, Http2Connection } from './connection.ts';
 import { withReusedReads } from './reused-reads.ts';
@@ -37,8 +38,10 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
   const connections = new Map<Socket, Http2Connection>();
   let onNone: (() => void) | undefined;
   let isLeaving = false;
-  const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
-    const socket = withReusedReads(accepted, READ_BUFFER, (bytes, length) => connection.receive(bytes, length));
+  let accepted = 0;
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (connected) => {
+    accepted++;
+    const socket = withReusedReads(connected, READ_BUFFER, (bytes, length) => connection.receive(bytes, length));
     const connection = new Http2Connection(socket, accept, onError);
     connections.set(socket, connection);
     if (isLeaving) connection.goAway();
@@ -56,9 +59,19 @@ export async function startHttp2Server({ listen, accept, onError }: Http2ServerO
     if (isLeaving) return;
     isLeaving = true;
     for (const connection of connections.values()) connection.goAway();
-    // Closing the socket resets the connections that wait in its queue, with requests that their
-    // client cannot tell from begun ones. The next poll phase accepts them.
-    setImmediate(() => setImmediate(stopListening));
+    const path = server.address();
+    // The queue of the socket grows no more when its path is gone.
+    if (typeof path === 'string') rmSync(path, { force: true });
+    stopWhenAllAccepted();
+  };
+  /**
+   * Closing the socket resets the connections that wait in its queue, with requests that their
+   * client cannot tell from begun ones. Node accepts one in each turn of the event loop. The first
+   * turn without one may have polled before the path was gone.
+   */
+  const stopWhenAllAccepted = (turnsWithout = 0, known = accepted): void => {
+    if (turnsWithout === 2) stopListening();
+    else setImmediate(() => stopWhenAllAccepted(accepted === known ? turnsWithout + 1 : 0));
   };
   return {
     stopAccepting,
