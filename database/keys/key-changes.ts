@@ -21,7 +21,7 @@ import {
   keySubject,
   limitAbove,
   lockOrganization,
-  mayMake,
+  stillHasRights,
 } from './key-rows.ts';
 
 interface LockedKeyRow extends KeyRow {
@@ -61,8 +61,9 @@ export async function updateKey(
 ): Promise<UpdateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<UpdateKeyResult> => {
     const organization = await lockOrganization(client, organizationId);
+    if (!organization || !(await stillHasRights(client, organizationId, by))) return { kind: 'unknown_key' };
     const before = await lockKey(client, id, organizationId);
-    if (!organization || !before) return { kind: 'unknown_key' };
+    if (!before) return { kind: 'unknown_key' };
     if (before.key.revoked) return { kind: 'revoked', key: before.key };
     const after = changed(before.key, change);
     const changes = changesBetween(keyFields(before.key), keyFields(after));
@@ -99,7 +100,7 @@ export async function replaceKey(
 ): Promise<ReplaceKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<ReplaceKeyResult> => {
     const organization = await lockOrganization(client, organizationId);
-    if (!organization || !(await mayMake(client, organizationId, by))) return { kind: 'unknown_key' };
+    if (!organization || !(await stillHasRights(client, organizationId, by))) return { kind: 'unknown_key' };
     const before = await lockKey(client, id, organizationId);
     if (!before) return { kind: 'unknown_key' };
     const { key: former, expired } = before;

@@ -77,7 +77,8 @@ export interface KeyRow {
 export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
     const organization = await lockOrganization(client, key.organizationId);
-    if (!organization || !(await mayMake(client, key.organizationId, by))) return { kind: 'unknown_organization' };
+    if (!organization || !(await stillHasRights(client, key.organizationId, by)))
+      return { kind: 'unknown_organization' };
     const above = limitAbove(key.limits, organization);
     return above ?? { kind: 'created', key: await insertKey(client, key, by) };
   });
@@ -93,7 +94,11 @@ export async function lockOrganization(client: pg.PoolClient, id: string): Promi
  * False if the user's rights in the organization have ended since the request began. Needs the lock
  * of the organization, which a removal of members has as well. A command line has no user.
  */
-export async function mayMake(client: pg.PoolClient, organizationId: string, { userId }: Actor): Promise<boolean> {
+export async function stillHasRights(
+  client: pg.PoolClient,
+  organizationId: string,
+  { userId }: Actor,
+): Promise<boolean> {
   return userId === undefined || (await run(client, LOCK_MAKER, [userId, organizationId])).length > 0;
 }
 

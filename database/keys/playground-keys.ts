@@ -4,7 +4,7 @@ import type { Actor } from '../audit/audit.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import type { KeyRecord, NewKey } from './key-records.ts';
-import { insertKey, lockOrganization, mayMake } from './key-rows.ts';
+import { insertKey, lockOrganization, stillHasRights } from './key-rows.ts';
 import { revokeHere } from './revoke-keys.ts';
 
 /** A signed-in user as the actor. */
@@ -35,7 +35,7 @@ export async function createPlaygroundKey(
     const organization = await lockOrganization(client, key.organizationId);
     // Behind the organization, as in every other transaction that locks both.
     await run(client, LOCK_MAKER, [by.userId]);
-    if (!organization || !(await mayMake(client, key.organizationId, by))) return undefined;
+    if (!organization || !(await stillHasRights(client, key.organizationId, by))) return undefined;
     const living = await run<{ id: string }>(client, LIVING, [key.organizationId, by.userId]);
     await revokeHere(client, { ids: living.map(({ id }) => id) }, by);
     const limits = lowered(key.limits, organization.limits);

@@ -141,22 +141,23 @@ describe.each<[string, (user: string) => Promise<unknown>]>([
   ['a removal that hands keys over', (user) => remove(owner, user, { keysTo: ben.id })],
   ['a disabling', (user) => operator.send('POST', `/api/users/${user}/disablement`, {})],
 ])('asked for during %s', (_, end) => {
-  it.each<[string, (key: string) => [path: string, body: object]]>([
-    ['are not made', () => [keysPath(), { name: 'late', scopes: ['chat'] }]],
-    ['are not replaced', (key) => [`${keysPath()}/${key}/replacement`, { revokeOldAfterHours: 0 }]],
+  it.each<[string, (key: string) => [method: 'POST' | 'PATCH', path: string, body: object]]>([
+    ['are not made', () => ['POST', keysPath(), { name: 'late', scopes: ['chat'] }]],
+    ['are not replaced', (key) => ['POST', `${keysPath()}/${key}/replacement`, { revokeOldAfterHours: 0 }]],
+    ['are not changed', (key) => ['PATCH', `${keysPath()}/${key}`, { name: 'late' }]],
   ])('%s', async (__, request) => {
     const { user, key } = await leaver();
     const browser = await dashboard.signedIn(user);
-    const [path, body] = request(key);
+    const [method, path, body] = request(key);
     const late = await whileEnding(
       key,
       () => end(user.id),
-      () => browser.send('POST', path, body),
+      () => browser.send(method, path, body),
     );
     expect(late.status).toBe(404);
     const made = await sql(
       dashboard.databaseUrl,
-      `select id from keys where created_by = '${user.id}' and id <> '${key}'`,
+      `select id from keys where name = 'late' or (created_by = '${user.id}' and id <> '${key}')`,
     );
     expect(made).toEqual([]);
   });
