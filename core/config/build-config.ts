@@ -190,6 +190,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
+    ...(entry.anthropic_version === undefined ? {} : { anthropicVersion: entry.anthropic_version }),
     ...endpoint,
     cluster: clusterName(name, endpoint),
   };

@@ -138,6 +138,8 @@ export interface KeylessProvider {
   readonly billPromptOnDisconnect?: false;
   /** Sends the trace of a request to the provider: for servers of the operator's own. */
   readonly sendTraceparent?: true;
+  /** `anthropic-version` of calls to the Messages API. Absent: the dialect's. */
+  readonly anthropicVersion?: string;
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
   /**

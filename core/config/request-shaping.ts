@@ -85,6 +85,20 @@ export function checkShaping(
   return problems;
 }
 
+/** The reasoning effort that `set_with_tools` gives a request, unless a later step replaces it. */
+export function effortWithTools(...entries: readonly (ShapingEntry | undefined)[]): string | undefined {
+  let json: string | undefined;
+  for (const entry of entries) {
+    if (entry === undefined) continue;
+    const field = 'reasoning_effort';
+    const isReplaced =
+      entry.drop.includes(field) || entry.rename[field] !== undefined || entry.set[field] !== undefined;
+    json = entry.set_with_tools[field] ?? (isReplaced ? undefined : json);
+  }
+  const effort: unknown = json === undefined ? undefined : JSON.parse(json);
+  return typeof effort === 'string' ? effort : undefined;
+}
+
 /** The shaping of a target: its provider's, then its own. Empty where both change nothing. */
 export function compileShaping(...entries: readonly (ShapingEntry | undefined)[]): readonly RequestShaping[] {
   return entries.flatMap((entry) => {

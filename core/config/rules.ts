@@ -6,7 +6,7 @@ import { checkPriceTable } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
 import { checkCallFields } from './provider-fields.ts';
-import { checkShaping } from './request-shaping.ts';
+import { checkShaping, effortWithTools } from './request-shaping.ts';
 import type { RightParts } from './right-parts.ts';
 import type { ModelEntry, ProviderEntry } from './schema.ts';
 import { checkSignIn } from './sign-in.ts';
@@ -28,6 +28,7 @@ export function checkRules(file: RightParts): RuleProblem[] {
     ...Object.entries(file.models).flatMap(([id, model]) => [
       ...checkModel(['models', id], model),
       ...checkTargetShaping(['models', id], model, file.providers),
+      ...checkToolEffort(['models', id], model, file.providers),
       ...checkBudgets(['models', id], model, file.providers),
     ]),
   ];
@@ -95,6 +96,17 @@ function checkTargetShaping(path: Path, { targets }: ModelEntry, providers: Righ
   return targets.flatMap(({ provider, request }, index) =>
     checkShaping([...path, 'targets', index, 'request'], request, providers[provider]?.output_limit_field),
   );
+}
+
+/** A provider refuses each request with tools whose effort its model does not accept. */
+function checkToolEffort(path: Path, model: ModelEntry, providers: RightParts['providers']): RuleProblem[] {
+  if (!model.capabilities.includes('tools')) return [];
+  return model.targets.flatMap(({ provider, request }, index) => {
+    const effort = effortWithTools(providers[provider]?.request, request);
+    if (effort === undefined || model.reasoning_efforts.includes(effort)) return [];
+    const message = `set_with_tools sends a reasoning_effort that is not in the model's reasoning_efforts`;
+    return [{ path: [...path, 'targets', index], message }];
+  });
 }
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {

@@ -48,6 +48,17 @@ test('each provider has its own headers, also where another is named like it', (
   expect(headersTo({ apiKey: 'two' }, true)).toContain('text/event-stream');
 });
 
+test('a version of the Messages API is sent to targets with that API alone', () => {
+  const versionTo = (api: 'chat' | 'anthropic', more: Parameters<typeof provider>[1]) => {
+    const target = { provider: provider('alpha', more), model: 'm', api };
+    const { headers = [] } = providerRequest(admittedRequest({}), target, undefined, BODY);
+    return headers[headers.indexOf('anthropic-version') + 1];
+  };
+  expect(versionTo('anthropic', {})).toBe('2023-06-01');
+  expect(versionTo('anthropic', { anthropicVersion: '2026-10-21' })).toBe('2026-10-21');
+  expect(headersTo({ anthropicVersion: '2026-10-21' })).not.toContain('anthropic-version');
+});
+
 test('a key is sent as it is in the header that the provider has for it', () => {
   const headers = headersTo({ auth: { kind: 'header', name: 'api-key' } });
   expect(headers?.slice(-2)).toEqual(['api-key', 'secret-of-alpha']);

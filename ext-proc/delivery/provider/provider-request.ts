@@ -86,7 +86,11 @@ function constantHeaders({ provider, api }: Target, accept: string): string[] | 
   const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
   // Compressed events would have to be decompressed for the charge, and arrive in larger pieces.
   headers.push('accept-encoding', 'identity');
-  const more = { 'user-agent': 'inference-gateway', ...DIALECTS[api]?.headers, ...provider.headers };
+  const version =
+    api === 'anthropic' && provider.anthropicVersion !== undefined
+      ? { 'anthropic-version': provider.anthropicVersion }
+      : {};
+  const more = { 'user-agent': 'inference-gateway', ...DIALECTS[api]?.headers, ...version, ...provider.headers };
   for (const [name, value] of Object.entries(more)) headers.push(name, value);
   headers.push(...keyHeader(provider, api));
   return areSendable(headers) ? headers : undefined;
