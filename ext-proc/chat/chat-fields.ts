@@ -26,6 +26,17 @@ export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([
   ['function_call', 'is not offered; send tool_choice with tools'],
 ]);
 
+/** Fields of other APIs that clients send by mistake, with the end of the refusal. */
+export const CURES: ReadonlyMap<string, string> = new Map([
+  ['input', ': this is a Responses body; set the client to chat completions, which send messages'],
+  ['reasoning', '; send reasoning.effort as reasoning_effort'],
+  ['max_output_tokens', '; send max_completion_tokens'],
+  ['system', '; send it as a message with the role system'],
+  ['instructions', '; send them as a message with the role system'],
+  ['stop_sequences', '; send stop'],
+  ['thinking', '; send reasoning_effort'],
+]);
+
 /**
  * docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null
  * values never get here: they are absent.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import { envelopeOf, isRefusal, type Refusal } from '../../core/errors/refusal.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from './chat-request.ts';
 
@@ -38,6 +38,17 @@ describe('the body as a whole', () => {
     expect(verdict(read('{"temperature":9}'))).toBe('missing_model');
     expect(verdict(read('{"temperature":9,"model":"m"}'))).toBe('missing_messages');
     expect(verdict(read('{"temperature":9,"model":"m","messages":[1]}'))).toBe('invalid_request temperature');
+  });
+
+  it.each([
+    ['input', /Unknown parameter: input: this is a Responses body; set the client to chat completions/],
+    ['reasoning', /Unknown parameter: reasoning; send reasoning\.effort as reasoning_effort\.$/],
+    ['max_output_tokens', /send max_completion_tokens\.$/],
+    ['system', /as a message with the role system\.$/],
+    ['zeta', /^Unknown parameter: zeta\.$/],
+  ])('says what to send instead of %s', (field, message) => {
+    const refusal = read({ model: 'm', messages: HELLO, [field]: 'x' });
+    expect(isRefusal(refusal) && envelopeOf(refusal).error.message).toMatch(message);
   });
 
   it('names the first unknown field, where it stood first', () => {

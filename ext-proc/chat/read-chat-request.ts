@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { Steps } from '../turns/steps.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
-import { CHAT_FIELDS } from './chat-fields.ts';
+import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
 import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
@@ -31,7 +31,8 @@ export function* readChatRequest(
   const body = scan.result();
   if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });
   const unknown = firstUnknownField(body, extraFields);
-  if (unknown !== undefined) return refuse('unknown_parameter', { name: unknown }, { param: unknown });
+  if (unknown !== undefined)
+    return refuse('unknown_parameter', { name: `${unknown}${CURES.get(unknown) ?? ''}` }, { param: unknown });
   if (body.hasReplaced) body.tape.blankReplaced(bytes);
   const present = presentFields(body, extraFields);
   const model = modelOf(present);
