@@ -5,7 +5,7 @@
  *
  * `--quick` takes one round of each and next to no warming up, `--rounds N`, `--scenario TEXT` (the
  * one with that name, or all whose name holds it), `--json FILE` (default bench-results.json),
- * `--ledger`: CPU and wake-ups by groups of threads, too, `--peer FILE`: Envoy AI Gateway, too,
+ * `--ledger`: CPU and wake-ups by groups of threads, too, `--peer FILE`: Agent Router, too,
  * whose ext_proc service the file is, `--record`: the ratios that ratio.test.ts holds the code to.
  * Exits 1 when a request failed, or when a ledger does not add up.
  */

@@ -1,6 +1,6 @@
 import { httpFilter, listener, socketAddress, staticCluster } from './envoy-process.ts';
 
-/** The configuration of Envoy AI Gateway as its own controller makes it for one route. */
+/** The configuration of Agent Router as its own controller makes it for one route. */
 const BACKEND = 'bench/provider/route/bench/rule/0/ref/0';
 const NAMESPACE = 'io.envoy.ai_gateway';
 

@@ -8,7 +8,7 @@ import { type OtherEnvoy, startOtherEnvoy } from './envoy-process.ts';
 import { peerBootstrap, peerFilterConfig } from './peer-config.ts';
 
 /**
- * Envoy AI Gateway on the same machine: Envoy with its ext_proc service, configured as its own
+ * Agent Router on the same machine: Envoy with its ext_proc service, configured as its own
  * controller does it, and with its own metering of tokens. No keys, no limits, no accounts.
  */
 export interface Peer extends OtherEnvoy {

@@ -14,7 +14,7 @@ export const PLAIN = 'plain Envoy';
 export const GATEWAY = 'gateway';
 export const WITH_REDIS = 'gateway, Redis, 2 workers';
 /** Only where its binary is at hand. */
-export const PEER = 'Envoy AI Gateway';
+export const PEER = 'Agent Router';
 export type SideName = typeof PLAIN | typeof GATEWAY | typeof WITH_REDIS | typeof PEER;
 
 /** Organizations of a gateway's side, with a key each. */
