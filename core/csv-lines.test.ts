@@ -59,3 +59,15 @@ it('reads no step before the one before has been taken, and none after its reade
   expect((await lines.next()).done).toBe(true);
   expect(reads).toHaveLength(1);
 });
+
+it('lets other work have its turn after 64 KiB of text, however long the rows are', async () => {
+  const columns = [['text', ({ text }: { text: string }) => text]] as const;
+  const rows = Array.from({ length: 1_000 }, () => ({ text: '"'.repeat(1_000) }));
+  const others: number[] = [];
+  for await (const piece of csvLines(columns, async () => ({ rows }))) {
+    expect(piece.length).toBeLessThan(64 * 1024 + 2_100);
+    setImmediate(() => others.push(piece.length));
+  }
+  // 2 MB in all; what was begun beside a piece has run before the next one.
+  expect(others.length).toBeGreaterThanOrEqual(30);
+});

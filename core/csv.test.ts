@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { cpuMsOf } from '../test/fixtures/cpu-time.ts';
 import { csvLine } from './csv.ts';
 
 /** Cells of one line, as a reader of RFC 4180 sees them. */
@@ -48,4 +49,24 @@ it.each([
 
 it('leaves out what is absent, and writes numbers and flags as they are', () => {
   expect(csvLine([undefined, -5, 0, true, ''])).toBe(',-5,0,true,\r\n');
+});
+
+it('puts apostrophes where one expression that looks back from every position finds formulas', () => {
+  const lookingBack = /^(?=[\t\r\n])|(?<=(?:^|[;\t\r\n])"*)(?=[=+\-@＝＋－＠])/g;
+  const unit = fc.constantFrom('"', ';', '\r', '\n', '\t', '=', '+', '-', '@', '＝', '＠', 'a', "'", '𝄞');
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
+      // A letter keeps it from being a plain number.
+      const [cell] = cellsOf(csvLine([`${text}x`]));
+      expect(cell).toBe(`${text}x`.replace(lookingBack, "'"));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it.each(['"', ';', '"=', ';"', '\t', '='])('writes 64 KiB of %j in under 2 ms', (unit) => {
+  const text = unit.repeat((64 * 1024) / unit.length);
+  // The first calls compile the expressions.
+  const cpuMs = Array.from({ length: 7 }, () => cpuMsOf(() => csvLine([text])));
+  expect(Math.min(...cpuMs)).toBeLessThan(2);
 });

@@ -8,11 +8,12 @@ export type Columns<Row> = readonly Column<Row>[];
 export type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
 
 /**
- * Positions at which a spreadsheet may begin a formula: the start of a text, and behind a character
+ * Place at which a spreadsheet may begin a formula: the start of a text, and behind a character
  * that some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
- * semicolons, even inside quotes.
+ * semicolons, even inside quotes. A match takes the quotes in: looking back over them from every
+ * position takes a time that grows with the square of their number.
  */
-const FORMULA = /^(?=[\t\r\n])|(?<=(?:^|[;\t\r\n])"*)(?=[=+\-@＝＋－＠])/g;
+const BEFORE_FORMULA = /(?:^|[;\t\r\n])"*(?=[=+\-@＝＋－＠])/g;
 
 /**
  * One line of RFC 4180. Formulas are prefixed with an apostrophe: customers choose names, models
@@ -25,6 +26,11 @@ export function csvLine(cells: readonly Cell[]): string {
 function csvCell(value: Cell): string {
   if (value === undefined) return '';
   if (typeof value !== 'string') return String(value);
-  const text = /^-?\d+(\.\d+)?$/.test(value) ? value : value.replace(FORMULA, "'");
+  const text = /^-?\d+(\.\d+)?$/.test(value) ? value : defused(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function defused(text: string): string {
+  const formulasDefused = text.replace(BEFORE_FORMULA, "$&'");
+  return /^[\t\r\n]/.test(text) ? `'${formulasDefused}` : formulasDefused;
 }
