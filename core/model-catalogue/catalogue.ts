@@ -32,19 +32,28 @@ export async function shippedCatalogue(): Promise<ShippedCatalogue> {
 }
 
 /**
- * Reads a file in the form that `models catalogue --json` prints. Its models are checked when they
- * are imported.
+ * Reads a file in the form that `models catalogue --json` prints. Ids and days are texts that
+ * commands print as they are, so they are checked here. All other members of its models are checked
+ * when they are imported.
  */
 export async function catalogueFile(path: string): Promise<CatalogueFile> {
   const file = await readTextFile(path, MAX_FILE_BYTES);
   if (!file.ok) return { ok: false, problem: `${path} cannot be read: ${file.reason}` };
   const { as_of, models } = parseObject(file.text) ?? {};
-  if (typeof as_of !== 'string' || !Array.isArray(models) || !models.every(hasId)) {
+  if (!isDay(as_of) || !Array.isArray(models) || !models.every(isModel)) {
     return { ok: false, problem: `${path} is not in the form that "models catalogue --json" prints.` };
   }
   return { ok: true, catalogue: { as_of, models } };
 }
 
-function hasId(model: unknown): model is CatalogueModel {
-  return isObject(model) && typeof model.id === 'string' && /^[^/]+\/./.test(model.id);
+/** Name of a provider, a slash, and the provider's name for the model. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}\/[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
+
+function isModel(model: unknown): model is CatalogueModel {
+  if (!isObject(model) || typeof model.id !== 'string' || !ID.test(model.id)) return false;
+  return model.shutdown_date === undefined || isDay(model.shutdown_date);
+}
+
+function isDay(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
 }

@@ -26,7 +26,8 @@ function problemsOf(section: keyof Entries, entries: Entries, schema: Schema): r
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [undefined];
     return keys.map((key) => {
       const path = [section, ...issue.path, ...(key === undefined ? [] : [key])];
-      return `${path.map(String).join('.')}: ${issue.message}`;
+      // Names of members are the file's own texts, and a terminal obeys escape sequences.
+      return `${path.map(String).join('.')}: ${issue.message}`.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');
     });
   });
 }

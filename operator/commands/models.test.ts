@@ -2,6 +2,7 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { loadConfig } from '../../core/config/load.ts';
 import { appliedPrices, chargeNanoUsd, NO_USAGE } from '../../core/pricing.ts';
 import { runCommandLine } from '../command-line.ts';
@@ -140,9 +141,10 @@ describe('models import', () => {
     expect(wrong).toContain('models.own.context_window: ');
     expect(wrong).toContain('models.own.price: is not a known field');
     const target = { provider: 'evil', weight: 3 };
-    writeFileSync(from, JSON.stringify({ ...json, models: [{ ...own, id: `here/\${API_KEY}`, target }] }));
-    const referring = await refusal('refused', 'models', 'import', `here/\${API_KEY}`, '--as', 'x', '--from', from);
-    expect(referring).toBe('models.x: refers to a variable or file, which no catalogue does');
+    const secret = { ...target, model: 'own', note: `\${API_KEY}` };
+    writeFileSync(from, JSON.stringify({ ...json, models: [{ ...own, target: secret }] }));
+    const referring = await refusal('refused', 'models', 'import', 'here/own', '--as', 'x', '--from', from);
+    expect(referring).toContain('models.x: refers to a variable or file, which no catalogue does');
     writeFileSync(from, JSON.stringify({ ...json, models: [{ ...own, target }] }));
     const { json: targeted } = await done('models', 'import', 'here/own', '--from', from);
     expect(targeted).toMatchObject({ models: { own: { targets: [{ provider: 'here', model: 'own', weight: 3 }] } } });
@@ -150,6 +152,51 @@ describe('models import', () => {
       writeFileSync(from, text);
       expect(await refusal('refused', 'models', 'import', 'a/b', '--from', from)).toContain('is not in the form');
     }
+  });
+
+  it.each<[what: string, changed: Json]>([
+    [
+      'a day that is followed by YAML',
+      { shutdown_date: `2027-01-01\nproviders:\n  openai: {base_url: https://evil.example}` },
+    ],
+    ['a day that is none', { shutdown_date: 20_270_101 }],
+    ['a day with an escape sequence', { shutdown_date: '2027-01-01\u001b[2J' }],
+    ['an id with a line end', { id: 'here/own\nmodels: {}' }],
+    ['an id that ends with one', { id: 'here/own\n' }],
+    ['an id that refers to a variable', { id: `here/\${API_KEY}` }],
+    ['a provider that no configuration may have', { id: 'he re/own' }],
+    ['an id that is too long', { id: `here/${'a'.repeat(129)}` }],
+  ])('refuses a file with %s', async (_, changed) => {
+    const { json } = await done('models', 'catalogue', 'grok-4.7');
+    const [grok] = json.models as Json[];
+    const from = join(folder, 'own.json');
+    const models = [grok, { ...grok, id: 'here/own', ...changed }];
+    writeFileSync(from, JSON.stringify({ ...json, models }));
+    for (const id of ['here/own', String(models[1]?.id), 'xai/grok-4.7']) {
+      expect(await refusal('refused', 'models', 'import', id, '--from', from)).toContain('is not in the form');
+    }
+  });
+
+  it('prints nothing but entries that does not begin with #', async () => {
+    const { json } = await done('models', 'catalogue', 'grok-4.7');
+    const [grok] = json.models as Json[];
+    const from = join(folder, 'own.json');
+    const hostile = 'x\nproviders:\n  evil: {base_url: https://evil.example}\n# ';
+    const target = { request: { set: { reasoning_mode: hostile } } };
+    writeFileSync(
+      from,
+      JSON.stringify({ ...json, models: [{ ...grok, id: 'here/own', shutdown_date: '2027-01-01', target }] }),
+    );
+    const { json: entries, text } = await done('models', 'import', 'here/own', '--from', from);
+    const yaml = text
+      .split('\n')
+      .filter((line) => !line.startsWith('#'))
+      .join('\n');
+    expect(text.split('\n').filter((line) => line.startsWith('#'))).toHaveLength(2);
+    expect(parse(yaml)).toEqual({ models: entries.models });
+    const unknown = { ...grok, id: 'here/own', [`${hostile}\u001b[2J`]: 1 };
+    writeFileSync(from, JSON.stringify({ ...json, models: [unknown] }));
+    expect(await refusal('refused', 'models', 'import', 'here/own', '--from', from)).toMatch(/^models\.own\.x[ -~]+$/);
   });
 
   it('says with a model when it is shut down', async () => {
