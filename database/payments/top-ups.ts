@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { idMoment } from '../../core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
@@ -10,6 +11,16 @@ export interface NewTopUp {
   readonly amountCents: bigint;
   /** E-mail address of the person who pays. */
   readonly createdBy: string;
+}
+
+/** A top-up as a payment at Stripe describes it. */
+export interface DescribedTopUp {
+  readonly id: string;
+  readonly organizationId: string;
+  /** Absent: no payment that a dashboard began. */
+  readonly automatic?: boolean;
+  readonly amountCents: bigint;
+  readonly paymentIntentId: string;
 }
 
 export interface TopUpRecord {
@@ -29,6 +40,17 @@ export interface TopUpRecord {
 const INSERT: Statement = {
   name: 'insert_top_up',
   text: `insert into top_ups (id, organization_id, automatic, amount_cents, created_by) values ($1, $2, false, $3, $4)`,
+};
+/**
+ * Its payment is known at once, so that no round asks Stripe for another one. The id has the time
+ * at which it began. Amounts outside of the range are of none of ours.
+ */
+const KEEP_FORGOTTEN: Statement = {
+  name: 'keep_forgotten_top_up',
+  text: `insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id, created_at, state)
+    select $1, o.id, $3, $4::bigint, $5, least(now(), to_timestamp($6::double precision / 1000)), $7
+    from organizations o where o.id = $2 and $4::bigint between 1 and 99999900
+    on conflict do nothing`,
 };
 const BIND: Statement = { name: 'bind_session', text: 'update top_ups set session_id = $2 where id = $1' };
 const FAIL: Statement = {
@@ -64,6 +86,16 @@ interface TopUpRow {
 
 export async function createTopUp(pool: pg.Pool, { id, organizationId, amountCents, createdBy }: NewTopUp) {
   await run(pool, INSERT, [id, organizationId, amountCents, createdBy]);
+}
+
+/** Keeps it unless it is there, or names an organization of another database. */
+export async function keepForgottenTopUp(pool: pg.Pool, topUp: DescribedTopUp): Promise<void> {
+  const { id, organizationId, automatic, amountCents, paymentIntentId } = topUp;
+  if (automatic === undefined) return;
+  // Automatic ones may be open one at a time, and another one may have begun. What Stripe says of
+  // the payment is applied to an expired one as well.
+  for (const state of ['open', 'expired'])
+    await run(pool, KEEP_FORGOTTEN, [id, organizationId, automatic, amountCents, paymentIntentId, idMoment(id), state]);
 }
 
 /** Notes the Checkout session in which it is paid. */

@@ -1,5 +1,7 @@
 import type { Stripe } from 'stripe';
+import { isIdOf } from '../../../core/id-form.ts';
 import type { PaymentFacts, PaymentOutcome, Reversal } from '../../../database/payments/payment-facts.ts';
+import type { DescribedTopUp } from '../../../database/payments/top-ups.ts';
 import type { StripeClient } from './stripe-client.ts';
 
 /** Metadata by which the dashboard knows its own payments. */
@@ -16,8 +18,12 @@ const MAX_URL = 2_000;
 const MAX_REASON = 300;
 
 /** The top-up that a payment says it is for. `undefined`: it is none of the dashboard's. */
-export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<string | undefined> {
-  return (await stripe.paymentIntents.retrieve(id)).metadata.gateway_top_up;
+export async function topUpOfPayment(stripe: StripeClient, id: string): Promise<DescribedTopUp | undefined> {
+  const { amount, metadata } = await stripe.paymentIntents.retrieve(id);
+  const { gateway_top_up: topUpId = '', gateway_organization: organizationId = '', gateway_automatic: word } = metadata;
+  if (!isIdOf('top', topUpId)) return undefined;
+  const automatic = word === 'true' || word === 'false' ? { automatic: word === 'true' } : {};
+  return { id: topUpId, organizationId, amountCents: BigInt(amount), paymentIntentId: id, ...automatic };
 }
 
 /**

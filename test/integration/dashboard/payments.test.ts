@@ -246,3 +246,15 @@ describe('a payment that does not match its top-up is not credited, and the oper
     expect(await balance()).toBe(0);
   });
 });
+
+test('a payment whose top-up was lost with the database is credited by its events, once', async () => {
+  const payment = stripe.world.complete(await begin(25));
+  const events = stripe.world.events.slice(-4);
+  await sql(dashboard.databaseUrl, `delete from top_ups where organization_id = '${organizationId}'`);
+  const forged = await Promise.all(events.map((event) => stripe.deliver(event, { secret: 'whsec_another' })));
+  expect([new Set(forged), await balance()]).toEqual([new Set([400]), 0]);
+  await Promise.all([...events, ...events].map((event) => stripe.deliver(event)));
+  await stripe.deliverAll();
+  expect(await entries()).toEqual([[25, payment]]);
+  expect((await view()).topUps).toMatchObject([{ state: 'paid', amountNanoUsd: '25000000000', automatic: false }]);
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '../../core/ids.ts';
+import type { Log } from '../../core/log/log.ts';
+import { followSession } from '../../dashboard/server/payments/follow-session.ts';
+import { settleFromStripe } from '../../dashboard/server/payments/settle.ts';
+import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
+import { listTopUps } from '../../database/payments/top-ups.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+
+/** Payments whose top-up the database has lost, as after a restore, or never had. */
+let database: AuditedDatabase;
+let stripe: ScriptedStripe;
+let organizationId: string;
+let lines: string[];
+
+beforeAll(async () => {
+  database = await openAudited();
+  stripe = await startScriptedStripe();
+});
+afterAll(async () => {
+  await stripe?.close();
+  await database?.close();
+});
+beforeEach(async () => {
+  organizationId = await database.addOrganization();
+  lines = [];
+});
+
+const note = (_: object, message: string) => void lines.push(message);
+const log = { info: () => {}, warn: note, error: note } as unknown as Log;
+const deps = async () => ({ stripe: await stripeClient(stripe.config), database: database.pool, log });
+const settle = async (id: string) => settleFromStripe(await deps(), id);
+const topUps = async (of = organizationId) => listTopUps(database.pool, { organizationId: of, limit: 9 });
+const balance = async (of = organizationId) =>
+  Number((await database.administration.organization(of))?.balanceNanoUsd) / 1e9;
+
+const FORGOTTEN = 'a payment at Stripe is for a top-up that the database had forgotten';
+const ELSEWHERE = 'a payment at Stripe is of another database or program: nobody is credited for it here';
+
+interface Given {
+  readonly metadata?: Record<string, string>;
+  readonly amount?: number;
+  readonly currency?: string;
+}
+
+/** Somebody has paid. */
+function paid({ metadata, amount = 1000, currency = 'usd' }: Given = {}): string {
+  const payment = stripe.world.addPayment({
+    ...{ amount, currency, customer: null },
+    metadata: {
+      ...{ gateway_top_up: newId('top', Date.now() - 86_400_000), gateway_organization: organizationId },
+      ...{ gateway_automatic: 'false', ...metadata },
+    },
+  });
+  stripe.world.succeed(payment);
+  return payment.id;
+}
+
+describe('a payment that the database has forgotten', () => {
+  test('is credited once, however often and at once it is told of, and listed as it was', async () => {
+    const id = paid();
+    await Promise.all([settle(id), settle(id), settle(id), settle(id)]);
+    await settle(id);
+    expect(await balance()).toBe(10);
+    const yesterday = Date.now() - 86_400_000;
+    expect(await topUps()).toMatchObject([{ state: 'paid', automatic: false, amountCents: 1000n }]);
+    expect(Math.abs(((await topUps())[0]?.createdAtMs ?? 0) - yesterday)).toBeLessThan(3_600_000);
+    expect(lines).toContain(FORGOTTEN);
+    expect((await database.administration.verifyLedger()).differences).toEqual([]);
+  });
+
+  test('is credited less its refund and dispute, also when these are told of first', async () => {
+    const id = paid();
+    const refund = stripe.world.refund(id, 300);
+    stripe.world.dispute(id, 200);
+    await settle(id);
+    expect([await balance(), (await topUps())[0]?.returnedCents]).toEqual([5, 500n]);
+    stripe.world.failRefund(refund);
+    await settle(id);
+    expect(await balance()).toBe(8);
+  });
+
+  test('in Checkout is credited by the event of its session', async () => {
+    const topUpId = newId('top', Date.now());
+    const metadata = { gateway_top_up: topUpId, gateway_organization: organizationId, gateway_automatic: 'false' };
+    const session = stripe.world.addSession({
+      ...{ mode: 'payment', customer: null, client_reference_id: topUpId },
+      ...{ success_url: 'https://dashboard.example', cancel_url: 'https://dashboard.example' },
+      asked: { amount: 1000, currency: 'usd', metadata },
+    });
+    stripe.world.complete(session.id);
+    await followSession(await deps(), session.id);
+    expect([await balance(), (await topUps()).map(({ state }) => state)]).toEqual([10, ['paid']]);
+  });
+
+  test('is credited although another automatic one is open, and leaves that one open', async () => {
+    const open = newId('top', Date.now());
+    await database.pool.query(
+      'insert into top_ups (id, organization_id, automatic, amount_cents) values ($1, $2, true, 2000)',
+      [open, organizationId],
+    );
+    await settle(paid({ metadata: { gateway_automatic: 'true' } }));
+    expect(await balance()).toBe(10);
+    expect((await topUps()).map(({ state, automatic }) => [state, automatic])).toEqual([
+      ['open', true],
+      ['paid', true],
+    ]);
+  });
+
+  test('and not been paid is kept open, with its payment, so that nobody asks for another one', async () => {
+    const topUpId = newId('top', Date.now());
+    const metadata = { gateway_top_up: topUpId, gateway_organization: organizationId, gateway_automatic: 'true' };
+    const payment = stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata, customer: null });
+    await settle(payment.id);
+    const rows = await database.pool.query('select state, payment_intent_id as pi from top_ups where id = $1', [
+      topUpId,
+    ]);
+    expect([rows.rows, await balance()]).toEqual([[{ state: 'open', pi: payment.id }], 0]);
+    stripe.world.succeed(payment);
+    await settle(payment.id);
+    expect(await balance()).toBe(10);
+  });
+
+  test.each([
+    ['in another currency', () => paid({ currency: 'eur' }), 'The payment is in another currency.'],
+    [
+      'of which Stripe took another amount',
+      () => {
+        const id = paid();
+        const payment = stripe.world.payments.get(id);
+        if (payment) payment.amount_received = 999;
+        return id;
+      },
+      'The payment is of another amount.',
+    ],
+  ])('%s is refused', async (_, pay, failure) => {
+    await settle(pay());
+    expect([await balance(), await topUps()]).toMatchObject([0, [{ state: 'refused', failure }]]);
+    expect(lines).toContain('a payment does not match its top-up');
+  });
+});
+
+describe('one line and nothing else follows from a payment', () => {
+  test.each<[string, Record<string, string>, number?]>([
+    ['of an organization that is elsewhere', { gateway_organization: newId('org', 1) }],
+    ['that names no organization', { gateway_organization: '' }],
+    ['that names something else', { gateway_organization: "' or true --" }],
+    ['that no dashboard described', { gateway_automatic: '' }],
+    ['above any top-up', {}, 99_999_901],
+  ])('%s', async (_, metadata, amount = 1000) => {
+    await settle(paid({ metadata, amount }));
+    expect([await balance(), await topUps(), lines]).toEqual([0, [], [ELSEWHERE]]);
+  });
+
+  test('whose payment was booked for another organization by hand', async () => {
+    const other = await database.addOrganization();
+    const id = paid();
+    await database.administration.credit(other, { amountNanoUsd: 1n, reference: id }, { actor: 'ops' });
+    await settle(id);
+    expect([await balance(), (await topUps()).map(({ state }) => state)]).toEqual([0, ['refused']]);
+  });
+});
+
+test('a payment of another program at the same account says nothing', async () => {
+  await settle(paid({ metadata: { gateway_top_up: 'order-7' } }));
+  expect([await balance(), lines]).toEqual([0, []]);
+});
