@@ -13,7 +13,7 @@ import type {
 } from './gateway-config.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
-import { buildPriceTable, pricesCacheWrites } from './price-table.ts';
+import { buildPriceTable, pricesCacheWrites, pricesLongCacheWrites } from './price-table.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -289,6 +289,7 @@ function model(
     defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
     priceTable: buildPriceTable(entry.usd_per_million_tokens),
     ...(pricesCacheWrites(entry.usd_per_million_tokens) ? { pricesCacheWrites: true } : {}),
+    ...(pricesLongCacheWrites(entry.usd_per_million_tokens) ? { pricesLongCacheWrites: true } : {}),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,

@@ -208,6 +208,8 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly priceTable: PriceTable;
   /** True if writes to the prompt cache have a price of their own. */
   readonly pricesCacheWrites?: true;
+  /** True if those that last longer than five minutes have one. */
+  readonly pricesLongCacheWrites?: true;
   /**
    * Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is
    * unknown.

@@ -71,10 +71,17 @@ export function buildPriceTable(table: TableEntry): PriceTable {
 
 /** True if any entry has a price for cache writes, so that the operator expects them. */
 export function pricesCacheWrites(table: TableEntry): boolean {
+  return pricesKind(table, 'cache_write') || pricesLongCacheWrites(table);
+}
+
+/** As `pricesCacheWrites`, of those that last longer than five minutes. */
+export function pricesLongCacheWrites(table: TableEntry): boolean {
+  return pricesKind(table, 'cache_write_1h');
+}
+
+function pricesKind(table: TableEntry, kind: 'cache_write' | 'cache_write_1h'): boolean {
   const tiers: readonly TierEntry[] = [table, ...Object.values(table.service_tiers)];
-  return tiers.some((tier) =>
-    [tier, ...tier.above].some((entry) => (entry.cache_write ?? entry.cache_write_1h) !== undefined),
-  );
+  return tiers.some((tier) => [tier, ...tier.above].some((entry) => entry[kind] !== undefined));
 }
 
 function tierPrices({ above, ...entry }: TierEntry): TierPrices {

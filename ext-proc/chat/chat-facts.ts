@@ -3,6 +3,18 @@ import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
 import { ToolLoop } from './tool-loop.ts';
 
+/**
+ * A wish that the provider writes its prompt cache, which costs more than input: by
+ * `prompt_cache_options`, `prompt_cache_retention`, or a marker, `cache_control` or
+ * `prompt_cache_breakpoint`.
+ */
+export interface CacheWrites {
+  /** The first place that asks for writes. */
+  readonly param: string;
+  /** The first place that asks for writes of more than five minutes, which cost more yet. */
+  readonly longParam?: string;
+}
+
 /** Facts that the rules for the fields find while they check a request. */
 export interface ChatFacts {
   stream: boolean;
@@ -19,8 +31,8 @@ export interface ChatFacts {
   reasoningEffort?: string;
   /** `service_tier` as it is sent. */
   serviceTier?: string;
-  /** First field that makes the provider write its cache. */
-  cacheField?: string;
+  /** Absent: the body asks for none. */
+  cacheWrites?: CacheWrites;
   /** `metadata` as JSON. Absent: it has no members. */
   metadata?: string;
   /** Values of `user` and similar fields, by field. Providers get hashes of them. */

@@ -1,5 +1,6 @@
 import type { RequestShaping } from '../../core/config/gateway-config.ts';
 import type { Steps } from '../turns/steps.ts';
+import type { CacheWrites } from './chat-facts.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 import type { CalledMessage } from './tool-loop.ts';
 
@@ -32,8 +33,8 @@ export interface ChatRequest {
   readonly extraFields?: readonly string[];
   /** `service_tier` as it is sent: `default` for `auto`. */
   readonly serviceTier?: string;
-  /** First field that makes the provider write its cache. */
-  readonly cacheField?: string;
+  /** Absent: the body asks for none. */
+  readonly cacheWrites?: CacheWrites;
   /** End user of the customer, as the client named it. Never logged. */
   readonly user?: string;
   /** `metadata` as JSON, for the request log. Never logged. */

@@ -3,6 +3,7 @@ import { LEAST_OUTPUT_TOKENS } from '../../core/config/provider-api.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import { DEFAULT_TIER } from '../../core/pricing.ts';
 import type { Organization, Principal } from '../../core/principal.ts';
+import type { CacheWrites } from './chat-facts.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { withTargetsFor } from './extra-fields.ts';
 
@@ -76,7 +77,7 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
  * Fields that depend on the model and have no error code of their own. The tier `auto` is read as
  * `default`.
  */
-function checkFields({ fileParam, serviceTier, cacheField }: ChatRequest, model: Model): Refusal | undefined {
+function checkFields({ fileParam, serviceTier, cacheWrites }: ChatRequest, model: Model): Refusal | undefined {
   const named = `The model ${model.id}`;
   if (fileParam !== undefined && !model.capabilities.has('files'))
     return refuse('invalid_request', { problem: `${named} cannot read files.` }, { param: fileParam });
@@ -85,9 +86,16 @@ function checkFields({ fileParam, serviceTier, cacheField }: ChatRequest, model:
     const problem = `${named} has no such service_tier. Accepted: auto, ${tiers.join(', ')}.`;
     return refuse('invalid_request', { problem }, { param: 'service_tier' });
   }
-  if (cacheField === undefined || model.pricesCacheWrites) return undefined;
-  const problem = `${named} has no price for writes to the prompt cache, so ${cacheField} is not offered.`;
-  return refuse('invalid_request', { problem }, { param: cacheField });
+  return cacheWrites === undefined ? undefined : checkCacheWrites(cacheWrites, model);
+}
+
+function checkCacheWrites({ param, longParam }: CacheWrites, model: Model): Refusal | undefined {
+  const writes = `The model ${model.id} has no price for writes to the prompt cache`;
+  if (!model.pricesCacheWrites)
+    return refuse('invalid_request', { problem: `${writes}, so ${param} is not offered.` }, { param });
+  if (longParam === undefined || model.pricesLongCacheWrites) return undefined;
+  const problem = `${writes} that last longer than five minutes, as ${longParam} asks for.`;
+  return refuse('invalid_request', { problem }, { param: longParam });
 }
 
 /**

@@ -22,7 +22,7 @@ export interface BodyField {
 const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_completion_tokens']);
 
 /** Fields that are for the gateway alone. */
-const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
+export const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'modalities']);
 
 export interface SentFacts
   extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'bareImages' | 'hasTools'> {

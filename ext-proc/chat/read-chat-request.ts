@@ -1,5 +1,6 @@
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { Steps } from '../turns/steps.ts';
+import { noteCacheMarkers } from './cache-writes.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
@@ -39,7 +40,7 @@ export function* readChatRequest(
   if (model === undefined) return refuse('missing_model');
   if (!hasMessages(present)) return refuse('missing_messages');
   const facts = newChatFacts();
-  const refusal = checkFields(present, facts, extraFields);
+  const refusal = checkFields(present, facts, extraFields, body.tape.hasCacheMarkers);
   // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, valueStart, end }) => ({ name, start, valueStart, end }));
@@ -107,8 +108,14 @@ function hasMessages(present: PresentFields): boolean {
   return cursor?.kind() === 'array' && cursor.copy().eachElement(() => true) === true;
 }
 
-function checkFields(present: PresentFields, facts: ChatFacts, extraFields: ExtraFields): Refusal | undefined {
+function checkFields(
+  present: PresentFields,
+  facts: ChatFacts,
+  extraFields: ExtraFields,
+  hasCacheMarkers: boolean,
+): Refusal | undefined {
   for (const { name, cursor } of present.values()) {
+    if (hasCacheMarkers) noteCacheMarkers(facts, cursor.copy(), name);
     const type = extraFields.get(name);
     const rule = type === undefined ? CHAT_FIELDS.get(name) : extraFieldRule(type);
     const refusal = rule?.(cursor, facts, name);
@@ -193,7 +200,7 @@ function chatRequest(
   if (facts.fileParam !== undefined) request.fileParam = facts.fileParam;
   if (facts.extraFields.length > 0) request.extraFields = facts.extraFields;
   if (serviceTier !== undefined) request.serviceTier = serviceTier;
-  if (facts.cacheField !== undefined) request.cacheField = facts.cacheField;
+  if (facts.cacheWrites !== undefined) request.cacheWrites = facts.cacheWrites;
   if (facts.metadata !== undefined) request.metadata = facts.metadata;
   const user = identities.get('user');
   if (user !== undefined) request.user = user;

@@ -136,7 +136,8 @@ describe('fields that depend on the model', () => {
   it('are accepted where the model has their price', () => {
     const flat = flatTable(NO_PRICES);
     const serviceTiers = new Map([['flex', flat]]);
-    const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers }, pricesCacheWrites: true }));
+    const writes = { pricesCacheWrites: true, pricesLongCacheWrites: true } as const;
+    const able = configWith(modelWith({ priceTable: { ...flat, serviceTiers }, ...writes }));
     const judgeAble = (fields: object) => verdict(checkModel(accepted(fields), principalWith({}), able));
     expect(judgeAble({ service_tier: 'flex', prompt_cache_options: { mode: 'explicit' } })).toBe('ok');
     expect(judgeAble({ service_tier: 'auto', prompt_cache_retention: '24h' })).toBe('ok');

@@ -1,3 +1,4 @@
+import { noteCacheWrites } from './cache-writes.ts';
 import { type ChatFacts, type FieldRule, invalidField } from './chat-facts.ts';
 import { shortText } from './value-rules.ts';
 
@@ -55,8 +56,7 @@ export const checkServiceTier: Rule = (cursor, facts, field) => {
 export function cacheRule(kind: 'object' | 'string'): FieldRule {
   return (cursor: Parameters<FieldRule>[0], facts: ChatFacts, field: string) => {
     if (cursor.kind() !== kind) return invalidField(field, `must be ${kind === 'object' ? 'an object' : 'a string'}`);
-    facts.cacheField ??= field;
-    return void cursor.skip();
+    return noteCacheWrites(facts, cursor, field);
   };
 }
 

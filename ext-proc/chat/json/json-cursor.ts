@@ -2,7 +2,7 @@ import { byteAt, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
 import type { ScannedObject } from './json-scan.ts';
 import { ENTRY, ESCAPED, type JsonTape } from './json-tape.ts';
 import { textUpTo } from './json-text.ts';
-import { nestedNameBesidesCase, wordAt } from './json-words.ts';
+import { isCacheMarker, nestedNameBesidesCase, wordAt } from './json-words.ts';
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
@@ -190,6 +190,11 @@ export class JsonCursor {
    */
   nameBesidesCase(): string {
     return nestedNameBesidesCase(this.bytes, ...this.#key());
+  }
+
+  /** True if the key that was read last is the name of a cache marker, in any case. */
+  isCacheMarker(): boolean {
+    return isCacheMarker(this.bytes, ...this.#key());
   }
 
   #readKey(): string {

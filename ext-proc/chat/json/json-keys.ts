@@ -1,11 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { type JsonTape, REPLACED } from './json-tape.ts';
 import { unescapeInto } from './json-text.ts';
+import { isCacheMarker } from './json-words.ts';
 
 /**
  * Finds duplicate keys while a text is scanned, and marks on the tape every member that a later one
  * replaces. It registers the keys of all open objects. Linear in the number of keys. A key with
- * escapes is decoded once.
+ * escapes is decoded once. It also notes whether there are cache markers.
  */
 export class KeyRegister {
   readonly #bytes: Uint8Array;
@@ -33,6 +34,7 @@ export class KeyRegister {
 
   /** Adds a key: its place on the tape, and its place in the text without quotes. */
   add(place: number, start: number, end: number, escaped: boolean): void {
+    if (isCacheMarker(this.#bytes, start, end, escaped)) this.#tape.hasCacheMarkers = true;
     const memory = this.#memory;
     memory.makeRoom(this.#top);
     const { entries } = memory;

@@ -102,7 +102,7 @@ export class JsonScan {
     const inOneStep = bytes.length <= STEP_BYTES;
     this.#bytes = bytes;
     this.#tape = inOneStep ? SHARED_TAPE : new JsonTape();
-    this.#tape.length = 0;
+    this.#tape.clear();
     this.#keys = new KeyRegister(bytes, this.#tape, inOneStep ? SHARED_MEMORY : new KeyMemory());
     this.#plain = new PlainText(bytes);
     this.#pos = this.#begin();

@@ -8,6 +8,14 @@ import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
 export class JsonTape {
   slots = new Int32Array(ENTRY * 256);
   length = 0;
+  /** Some key is the name of a cache marker (json-words.ts). */
+  hasCacheMarkers = false;
+
+  /** Begins with another text. */
+  clear(): void {
+    this.length = 0;
+    this.hasCacheMarkers = false;
+  }
 
   /** Its place on the tape. */
   add(start: number, end: number, third: number): number {

@@ -12,7 +12,7 @@ const FIELDS =
 const NESTED =
   'role content type text image_url url detail name function arguments id parameters description strict tool_calls tool_call_id ' +
   'function_call refusal audio input_audio data format file file_data file_id file_url filename video_url audio_url cache_control custom input ' +
-  'json_schema schema include_usage include_obfuscation allowed_tools';
+  'json_schema schema include_usage include_obfuscation allowed_tools prompt_cache_breakpoint ttl';
 
 /** Values that the rules compare. */
 const VALUES =
@@ -45,6 +45,18 @@ export function nestedNameBesidesCase(bytes: Uint8Array, start: number, end: num
   const folded = isEscaped ? foldInto(DECODED, 0, length) : foldInto(bytes, start, end);
   const word = places[placeOf(FOLDED, 0, folded)];
   return word?.isNested === true && isAt(word.bytes, FOLDED, 0, folded) ? word.text : '';
+}
+
+/** Nested members that make a provider write its prompt cache (Anthropic's, and OpenAI's). */
+export const CACHE_MARKERS: ReadonlySet<string> = new Set(['cache_control', 'prompt_cache_breakpoint']);
+
+/** Their lengths in bytes; the last is that of one with U+212A for its K. */
+const MARKER_BYTES: ReadonlySet<number> = new Set([13, 23, 25]);
+
+/** True if a key is the name of a marker, in any case. Every key is asked: most fail by length. */
+export function isCacheMarker(bytes: Uint8Array, start: number, end: number, isEscaped: boolean): boolean {
+  if (!isEscaped && !MARKER_BYTES.has(end - start)) return false;
+  return CACHE_MARKERS.has(nestedNameBesidesCase(bytes, start, end, isEscaped));
 }
 
 /**

@@ -1,0 +1,106 @@
+import { type ChatFacts, LONGEST_ECHO } from './chat-facts.ts';
+import type { JsonCursor } from './json/json-cursor.ts';
+import { CACHE_MARKERS } from './json/json-words.ts';
+import { NOT_SENT } from './provider-body.ts';
+
+/** Notes the value at the cursor, which asks for cache writes, and steps over it. */
+export function noteCacheWrites(facts: ChatFacts, cursor: JsonCursor, param: string): undefined {
+  return note(facts, param, asksForLong(cursor) ? param : undefined);
+}
+
+/**
+ * Notes the markers in a field that is sent. Providers and proxies read them in more places than
+ * any list has, so every member is looked at. Called only if the body has some marker.
+ */
+export function noteCacheMarkers(facts: ChatFacts, cursor: JsonCursor, field: string): undefined {
+  if (NOT_SENT.has(field)) return;
+  // As an extra field: Anthropic's automatic caching.
+  if (CACHE_MARKERS.has(field)) return noteCacheWrites(facts, cursor, field);
+  const schema = SCHEMAS.get(field);
+  const first = pathOfMarker(cursor.copy(), schema, isThere);
+  if (first === undefined) return;
+  const long = pathOfMarker(cursor, schema, asksForLong);
+  note(facts, (field + first).slice(0, LONGEST_PATH), long && (field + long).slice(0, LONGEST_PATH));
+}
+
+/** The places before decide. */
+function note(facts: ChatFacts, place: string, longPlace: string | undefined): undefined {
+  const { param = place, longParam = longPlace } = facts.cacheWrites ?? {};
+  facts.cacheWrites = { param, ...(longParam === undefined ? {} : { longParam }) };
+}
+
+const LONGEST_PATH = 512;
+
+/** Members that are JSON Schemas, by field. Their properties have names of the customer. */
+const SCHEMAS: ReadonlyMap<string, string> = new Map([
+  ['tools', 'parameters'],
+  ['response_format', 'schema'],
+]);
+
+/** Path of the first marker whose value is as wanted. `isWanted` steps over the value. */
+function pathOfMarker(
+  cursor: JsonCursor,
+  schema: string | undefined,
+  isWanted: (value: JsonCursor) => boolean,
+): string | undefined {
+  const kind = cursor.kind();
+  if (kind === 'array') {
+    return cursor.eachElement((index) => {
+      const path = pathOfMarker(cursor, schema, isWanted);
+      return path === undefined ? undefined : `[${index}]${path}`;
+    });
+  }
+  if (kind !== 'object') return void cursor.skip();
+  return cursor.eachMember((word) => {
+    const isMarker = word === '' ? cursor.isCacheMarker() : CACHE_MARKERS.has(word);
+    if (isMarker && cursor.kind() !== 'null') {
+      const name = word === '' ? cursor.keyText(LONGEST_ECHO) : word;
+      return isWanted(cursor) ? `.${name}` : undefined;
+    }
+    if (word === schema || (cursor.kind() !== 'object' && cursor.kind() !== 'array')) return void cursor.skip();
+    const name = word === '' ? cursor.keyText(LONGEST_ECHO) : word;
+    const path = pathOfMarker(cursor, schema, isWanted);
+    return path === undefined ? undefined : `.${name}${path}`;
+  });
+}
+
+function isThere(value: JsonCursor): boolean {
+  value.skip();
+  return true;
+}
+
+/**
+ * False only for a lifetime of five minutes at most, or for none. What cannot be read as one counts
+ * as longer, because providers read it in ways of their own: Gemini's `3600s`, OpenAI's `24h`.
+ */
+function asksForLong(value: JsonCursor): boolean {
+  if (value.kind() === 'string') return isLong(value);
+  if (value.kind() !== 'object') {
+    value.skip();
+    return true;
+  }
+  let isLonger = false;
+  value.eachMember((name) => {
+    const isTtl = name === 'ttl' || (name === '' && value.nameBesidesCase() === 'ttl');
+    if (isTtl && value.kind() === 'string') isLonger ||= isLong(value);
+    else {
+      if (isTtl && value.kind() !== 'null') isLonger = true;
+      value.skip();
+    }
+    return undefined;
+  });
+  return isLonger;
+}
+
+const MOST_SHORT_SECONDS = 300;
+const LONGEST_LIFETIME = 16;
+
+/** The default of OpenAI's older models, minutes in the memory of a machine. */
+const IN_MEMORY: ReadonlySet<string> = new Set(['in_memory', 'in-memory']);
+
+function isLong(value: JsonCursor): boolean {
+  const text = value.text(LONGEST_LIFETIME);
+  const [, number, unit] = /^(\d{1,4})([sm])$/.exec(text) ?? [];
+  if (number === undefined) return !IN_MEMORY.has(text);
+  return Number(number) * (unit === 'm' ? 60 : 1) > MOST_SHORT_SECONDS;
+}
