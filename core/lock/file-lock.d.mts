@@ -9,3 +9,6 @@ export interface FileLock {
  * util-linux nor Perl is installed.
  */
 export function lockFile(path: string, waitSeconds: number): Promise<FileLock | undefined>;
+
+/** True if a process has the lock of the file. Changes nothing; a missing file is not locked. */
+export function isLocked(path: string): Promise<boolean>;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
 // Locks of processes: spools, data folders, set-up. Plain JavaScript, because set-up runs before
@@ -18,9 +18,9 @@ const TAKEN = 1;
 const DESCRIPTOR = 3;
 
 /** Perl is part of macOS, which has no `flock` program; the call is the same. */
-const PERL = `use Fcntl ":flock"; open(my $file, ">>&=", ${DESCRIPTOR}) or die "$!\\n";
+const PERL = `use Fcntl ":flock"; open(my $file, $ARGV[1] eq "shared" ? "<&=" : ">>&=", ${DESCRIPTOR}) or die "$!\\n";
   $SIG{ALRM} = sub { exit ${TAKEN} }; alarm $ARGV[0];
-  flock($file, LOCK_EX | ($ARGV[0] ? 0 : LOCK_NB)) or do { exit ${TAKEN} if $!{EWOULDBLOCK}; die "$!\\n" }`;
+  flock($file, ($ARGV[1] eq "shared" ? LOCK_SH : LOCK_EX) | ($ARGV[0] ? 0 : LOCK_NB)) or do { exit ${TAKEN} if $!{EWOULDBLOCK}; die "$!\\n" }`;
 
 export async function lockFile(path, waitSeconds) {
   // A FileHandle would be closed by the garbage collector once nothing refers to the lock.
@@ -36,13 +36,38 @@ export async function lockFile(path, waitSeconds) {
   return taken ? { release: () => closeSync(descriptor) } : undefined;
 }
 
+// Tries the shared lock, which needs no right to write.
+export async function isLocked(path) {
+  if (!existsSync(path)) return false;
+  const descriptor = openSync(path, 'r');
+  try {
+    return !(
+      (await flock(['--shared', '--nonblock'], descriptor)) ??
+      (await perl([0, 'shared'], descriptor)) ??
+      fail()
+    );
+  } catch (error) {
+    throw new Error(`the lock of ${path} cannot be read: ${error.message}`, { cause: error });
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 function byFlock(descriptor, waitSeconds) {
   const wait = waitSeconds === 0 ? ['--nonblock'] : ['--timeout', String(waitSeconds)];
-  return run('flock', ['--exclusive', ...wait, String(DESCRIPTOR)], descriptor);
+  return flock(['--exclusive', ...wait], descriptor);
 }
 
 function byPerl(descriptor, waitSeconds) {
-  return run('perl', ['-e', PERL, String(waitSeconds)], descriptor);
+  return perl([waitSeconds, 'exclusive'], descriptor);
+}
+
+function flock(options, descriptor) {
+  return run('flock', [...options, String(DESCRIPTOR)], descriptor);
+}
+
+function perl(options, descriptor) {
+  return run('perl', ['-e', PERL, ...options.map(String)], descriptor);
 }
 
 function fail() {

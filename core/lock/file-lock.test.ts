@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { requirement } from '../../test/harness/requirement.ts';
-import { lockFile } from './file-lock.mjs';
+import { isLocked, lockFile } from './file-lock.mjs';
 
 const PROGRAMS = ['flock', 'perl'].map((name) => ({ name, path: installed(name) }));
 
@@ -57,6 +57,7 @@ describe('the lock of a file', () => {
         only(name, program ?? '');
         expect(await lockFile(path, 0)).toBeUndefined();
         expect(await lockFile(path, 1)).toBeUndefined();
+        expect(await isLocked(path)).toBe(true);
         const next = lockFile(path, 60);
         const ended = once(owner, 'exit');
         owner.kill('SIGKILL');
@@ -64,6 +65,7 @@ describe('the lock of a file', () => {
         const lock = await next;
         expect(await lockFile(path, 0)).toBeUndefined();
         lock?.release();
+        expect(await isLocked(path)).toBe(false);
         const again = await lockFile(path, 0);
         expect(again).toBeDefined();
         again?.release();
@@ -71,8 +73,15 @@ describe('the lock of a file', () => {
     });
   }
 
+  it('of a missing file is free, and asking creates nothing', async () => {
+    expect(await isLocked(path)).toBe(false);
+    expect(existsSync(path)).toBe(false);
+  });
+
   it('names the file that cannot be locked, and the reason', async () => {
     process.env.PATH = '/nowhere';
     await expect(lockFile(path, 0)).rejects.toThrow(/a\.lock cannot be locked: neither flock .* nor perl/);
+    writeFileSync(path, '');
+    await expect(isLocked(path)).rejects.toThrow(/the lock of .*a\.lock cannot be read: neither flock .* nor perl/);
   });
 });

@@ -20,6 +20,7 @@ import { createPlaygroundKey, type Member } from '../keys/playground-keys.ts';
 import { type Revocation, type RevokeKeysResult, revokeKey, revokeKeys } from '../keys/revoke-keys.ts';
 import type { DeadLetter, ResolvedLetter } from '../ledger/dead-letter-store.ts';
 import { forgiveDeadLetter, listDeadLetters, retryDeadLetter } from '../ledger/dead-letters.ts';
+import { ledgerEpoch } from '../ledger/ledger-reads.ts';
 import { listLosses } from '../ledger/loss-rows.ts';
 import type { LedgerReport, VerifyOptions } from '../ledger-verification/ledger-report.ts';
 import { verifyLedger } from '../ledger-verification/ledger-verification.ts';
@@ -93,6 +94,8 @@ export interface Administration {
   /** Revokes several keys in one transaction, all of them or none. */
   revokeKeys(revocation: Revocation, by: Actor): Promise<RevokeKeysResult>;
   verifyLedger(options?: VerifyOptions): Promise<LedgerReport>;
+  /** Finds those of these generations that have no charge, no loss and no dead letter. */
+  unknownAmong(generationIds: readonly string[]): Promise<readonly string[]>;
   /** Lists losses since then, oldest first. */
   losses(sinceMs: number): Promise<readonly LossRecord[]>;
   /** Lists undecided dead letters, oldest first. */
@@ -106,6 +109,7 @@ export interface Administration {
    * epoch.
    */
   renewLedgerEpoch(): Promise<string>;
+  ledgerEpoch(): Promise<string>;
 }
 
 export interface AdministrationOptions {
@@ -160,6 +164,8 @@ function createAdministration(pool: pg.Pool): Administration {
     revokeKey: (id, by, organizationId) => revokeKey(pool, id, by, organizationId),
     revokeKeys: (revocation, by) => revokeKeys(pool, revocation, by),
     verifyLedger: (options) => verifyLedger(pool, options),
+    unknownAmong: async (generationIds) =>
+      (await run<{ id: string }>(pool, UNKNOWN_AMONG, [generationIds])).map(({ id }) => id),
     losses: (sinceMs) => listLosses(pool, sinceMs),
     deadLetters: () => listDeadLetters(pool),
     retryDeadLetter: (generationId, by) => retryDeadLetter(pool, generationId, by),
@@ -168,8 +174,17 @@ function createAdministration(pool: pg.Pool): Administration {
       const rows = await run<{ epoch: string }>(pool, RENEW_EPOCH, []);
       return String(rows[0]?.epoch);
     },
+    ledgerEpoch: () => ledgerEpoch(pool),
   };
 }
+
+const UNKNOWN_AMONG = {
+  name: 'unknown_among',
+  text: `select id from unnest($1::text[]) given (id)
+    where not exists (select from ledger_entries e where e.generation_id = given.id)
+      and not exists (select from losses l where l.generation_id = given.id)
+      and not exists (select from dead_letters d where d.generation_id = given.id)`,
+};
 
 const RENEW_EPOCH = {
   name: 'renew_epoch',

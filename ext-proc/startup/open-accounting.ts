@@ -1,12 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log/log.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import { type Accounting, createAccounting } from '../billing/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from '../billing/hold-keeper.ts';
 import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
-import { readLeftIntents } from '../billing/journal/intent-lines.ts';
+import { intentsPath, readLeftIntents } from '../billing/journal/intent-lines.ts';
 import { openRecentCharges, type RecentCharges } from '../billing/journal/recent-charges.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import { openWorkerSpool } from '../billing/spool/spool-files.ts';
@@ -187,10 +186,6 @@ async function settleFormer(
     await rm(intentsPath(folder, index), { force: true });
   });
   return journal;
-}
-
-function intentsPath(folder: string, workerIndex: number): string {
-  return join(folder, `intents-${workerIndex}.jsonl`);
 }
 
 async function untilDone(work: () => Promise<void>, whatIsNot: string, log: Log): Promise<void> {

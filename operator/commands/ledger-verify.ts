@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
 import { countOf } from '../../core/count-of.ts';
 import { rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
 import {
@@ -12,6 +13,7 @@ import { type Command, type CommandCall, onDatabase } from '../command-line/comm
 import { createValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
+import { type ChargesInFiles, type DataFolder, lookForCharges } from './charges-in-files.ts';
 import { readExported } from './checkpoint-lines.ts';
 
 export const VERIFY: Command = {
@@ -28,7 +30,12 @@ export const VERIFY: Command = {
     return onDatabase(
       call,
       () => undefined,
-      async ({ administration }) => told(await administration.verifyLedger(options)),
+      async ({ administration }) => {
+        const paths = runtimePaths(call.env);
+        const report = administration.verifyLedger(options);
+        const [verified, folder] = await Promise.all([report, lookForCharges(paths, administration)]);
+        return told(verified, folder, paths);
+      },
     );
   },
 };
@@ -57,11 +64,32 @@ async function readSince(since: string): Promise<VerifiedBefore | string> {
   return typeof checkpoints === 'string' ? checkpoints : { kind: 'exported', checkpoints };
 }
 
-const WAITING =
-  'Decide about dead letters (`ledger dead-letters list`). Spools are charged when PostgreSQL takes charges again.';
+/** Says what waits, and what to do about it. */
+function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolder, spoolDir: string): string[] {
+  const lines: string[] = [];
+  if (deadLetters > 0) lines.push('Decide about dead letters (`ledger dead-letters list`).');
+  if (spooledCharges > 0) lines.push('Running processes charge their spools when PostgreSQL takes charges again.');
+  if (folder === 'missing') return lines;
+  if ('unreadable' in folder) return [...lines, `The files in ${spoolDir} cannot be read: ${folder.unreadable}`];
+  const { spooledCharges: spooled, openRequests: open, recentCharges: recent, damagedLines: damaged } = folder;
+  if (spooled > 0) lines.push(`${countOf(spooled, 'charge waits', 'charges wait')} in ${spoolDir}.`);
+  if (open > 0)
+    lines.push(`${countOf(open, 'request of a killed process is', 'requests of killed processes are')} not settled.`);
+  if (recent > 0) lines.push(`The database lacks ${countOf(recent, 'charge')} that it had taken (${spoolDir}).`);
+  if (spooled + open + recent > 0)
+    lines.push('Start the gateway with this data folder: it makes these charges. Never delete the files.');
+  if (damaged > 0)
+    lines.push(
+      `${countOf(damaged, 'damaged line')} in ${spoolDir} cannot be charged: docs/operating.md, "Damaged lines of the spool".`,
+    );
+  return lines;
+}
 
-function told(report: LedgerReport): Result {
-  const { organizations, entries, generations, deadLetters, spooledCharges, differences } = report;
+function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: RuntimePaths): Result {
+  const { organizations, entries, generations, deadLetters, differences } = report;
+  const counts = typeof folder === 'object' && 'spooledCharges' in folder ? folder : undefined;
+  // Processes of other machines report theirs. Those of this one may have both.
+  const spooledCharges = Math.max(report.spooledCharges, counts?.spooledCharges ?? 0);
   const read = [
     countOf(organizations, 'organization'),
     countOf(entries, 'entry', 'entries'),
@@ -69,13 +97,34 @@ function told(report: LedgerReport): Result {
     countOf(deadLetters, 'dead letter'),
     `${countOf(spooledCharges, 'charge')} in spools`,
   ].join(', ');
-  const ok = isVerified(report);
-  const counts = { organizations, entries, generations, dead_letters: deadLetters, spooled_charges: spooledCharges };
-  const json = { ok, ...counts, differences };
-  if (ok) return { kind: 'done', json, text: `Everything agrees: ${read}.` };
-  const waiting = deadLetters + spooledCharges === 0 ? '' : `\n${WAITING}`;
-  if (differences.length === 0) return { kind: 'refused', message: `Charges are missing (${read}).${waiting}`, json };
+  const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));
+  const json = {
+    ...{ ok, organizations, entries, generations, dead_letters: deadLetters, spooled_charges: spooledCharges },
+    data_folder: folderJson(folder, dataDir),
+    differences,
+  };
+  if (ok) {
+    const unread = folder === 'missing' ? `\nThere is no data folder ${dataDir} here, so none was read.` : '';
+    return { kind: 'done', json, text: `Everything agrees: ${read}.${unread}` };
+  }
   const rows = differences.map(({ rule, subject, expected, found }) => [subject, expected, found, rule]);
-  const message = `Not everything agrees (${read}):\n${table([['WHERE', 'EXPECTED', 'FOUND', 'RULE'], ...rows])}${waiting}`;
-  return { kind: 'refused', message, json };
+  const found =
+    differences.length === 0
+      ? `Charges are missing (${read}).`
+      : `Not everything agrees (${read}):\n${table([['WHERE', 'EXPECTED', 'FOUND', 'RULE'], ...rows])}`;
+  return { kind: 'refused', message: [found, ...advice(report, folder, spoolDir)].join('\n'), json };
+}
+
+function nothingWaits(counts: ChargesInFiles | undefined): boolean {
+  return counts !== undefined && Object.values(counts).every((count) => count === 0);
+}
+
+function folderJson(folder: DataFolder, path: string): object {
+  if (folder === 'missing') return { path, state: 'missing' };
+  if ('unreadable' in folder) return { path, state: 'unreadable', message: folder.unreadable };
+  const { spooledCharges, openRequests, recentCharges, damagedLines } = folder;
+  return {
+    ...{ path, state: 'read', spooled_charges: spooledCharges, open_requests: openRequests },
+    ...{ recent_charges: recentCharges, damaged_lines: damagedLines },
+  };
 }

@@ -149,6 +149,8 @@ export const AREAS: readonly Area[] = [
       'core',
       'database',
       'ext-proc/limits',
+      'ext-proc/billing/spool',
+      'ext-proc/billing/journal',
       'dashboard/server/alerts',
       'dashboard/server/oidc',
       'dashboard/server/payments',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type PricesJson,
   pricesIn,
@@ -112,6 +113,11 @@ function leftIntent(fields: IntentFields): LeftIntent {
       ? {}
       : { claim: { keyHash: Buffer.from(keyHash, 'base64'), bodyHash: Buffer.from(bodyHash, 'base64') } }),
   };
+}
+
+/** The journal of a worker. */
+export function intentsPath(folder: string, workerIndex: number): string {
+  return join(folder, `intents-${workerIndex}.jsonl`);
 }
 
 /**

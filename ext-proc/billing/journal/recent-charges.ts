@@ -77,17 +77,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
   /** The next write, or, while nothing waits, the end of the open file. */
   let timer: NodeJS.Timeout | undefined;
 
-  let lastBegunMs = Math.max(0, ...filesOf(workerIndex).map(({ begunMs }) => begunMs));
-
-  function filesOf(index: number): KeptFile[] {
-    return readdirSync(folder)
-      .flatMap((name): KeptFile[] => {
-        const [, worker, epoch, begun] = NAME.exec(name) ?? [];
-        if (epoch === undefined || Number(worker) !== index) return [];
-        return [{ name, epoch, begunMs: Number(begun) }];
-      })
-      .sort((a, b) => a.begunMs - b.begunMs);
-  }
+  let lastBegunMs = Math.max(0, ...keptFiles(folder, workerIndex).map(({ begunMs }) => begunMs));
 
   function pathOf(index: number, epoch: string, begunMs: number): string {
     return join(folder, `charges-${index}.${epoch}.${begunMs}.jsonl`);
@@ -134,7 +124,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
 
   function forgetOld(): void {
     let bytes = 0;
-    for (const { name } of filesOf(workerIndex).reverse()) {
+    for (const { name } of keptFiles(folder, workerIndex).reverse()) {
       const path = join(folder, name);
       const { size, mtimeMs } = statSync(path);
       bytes += size;
@@ -158,12 +148,9 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       sent += group.length;
       group = [];
     };
-    for await (const line of readCheckedLines(path)) {
-      for (const text of line.split(SEPARATOR)) {
-        const settlement = withAddedMembers(parseSettlementJson(text));
-        if (isSettlement(settlement)) group.push(settlement);
-        if (group.length === SENT_AT_ONCE) await sendGroup();
-      }
+    for await (const settlement of settlementsIn(path)) {
+      group.push(settlement);
+      if (group.length === SENT_AT_ONCE) await sendGroup();
     }
     if (group.length > 0) await sendGroup();
     return sent;
@@ -177,7 +164,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       for (;;) {
         write();
         if (open && open.epoch !== epoch) closeFile();
-        const [former] = filesOf(workerIndex).filter((file) => file.epoch !== epoch);
+        const [former] = keptFiles(folder, workerIndex).filter((file) => file.epoch !== epoch);
         if (former === undefined) return sent;
         const path = join(folder, former.name);
         sent += await sendFile(path, send);
@@ -185,8 +172,8 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       }
     },
     adopt(index) {
-      for (const { name, epoch, begunMs } of filesOf(index)) {
-        const taken = filesOf(workerIndex).map((file) => file.begunMs);
+      for (const { name, epoch, begunMs } of keptFiles(folder, index)) {
+        const taken = keptFiles(folder, workerIndex).map((file) => file.begunMs);
         let free = begunMs;
         while (taken.includes(free)) free += 1;
         renameSync(join(folder, name), pathOf(workerIndex, epoch, free));
@@ -198,4 +185,33 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       closeFile();
     },
   };
+}
+
+/** Reads the charges of a worker that were committed in another epoch. Changes nothing. */
+export async function* chargesOfOtherEpochs(
+  folder: string,
+  workerIndex: number,
+  epoch: string,
+): AsyncGenerator<Settlement> {
+  for (const file of keptFiles(folder, workerIndex))
+    if (file.epoch !== epoch) yield* settlementsIn(join(folder, file.name));
+}
+
+function keptFiles(folder: string, workerIndex: number): KeptFile[] {
+  return readdirSync(folder)
+    .flatMap((name): KeptFile[] => {
+      const [, worker, epoch, begun] = NAME.exec(name) ?? [];
+      if (epoch === undefined || Number(worker) !== workerIndex) return [];
+      return [{ name, epoch, begunMs: Number(begun) }];
+    })
+    .sort((a, b) => a.begunMs - b.begunMs);
+}
+
+async function* settlementsIn(path: string): AsyncGenerator<Settlement> {
+  for await (const line of readCheckedLines(path)) {
+    for (const text of line.split(SEPARATOR)) {
+      const settlement = withAddedMembers(parseSettlementJson(text));
+      if (isSettlement(settlement)) yield settlement;
+    }
+  }
 }

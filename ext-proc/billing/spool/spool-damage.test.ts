@@ -9,7 +9,7 @@ import { settlement } from '../settlement.fixture.ts';
 import type { AppendableFile } from './appended-file.ts';
 import { openSpool, type Spool } from './spool.ts';
 import { decodeLine, encodeCharge } from './spool-line.ts';
-import { countDamagedFiles } from './spool-lines.ts';
+import { countDamagedFiles, countDamagedLines, readWhole } from './spool-lines.ts';
 
 const other = { ...settlement, generationId: 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAW' };
 /** As a release before this one wrote it. */
@@ -48,6 +48,21 @@ describe('a spool that is damaged', () => {
     const spool = await open_();
     expect(idsIn(spool)).toEqual([other.generationId]);
     await spool.close();
+  });
+
+  it('is read by others without a change: damaged lines count, one that is being written does not', async () => {
+    const [first = '', second = ''] = await linesOf(settlement, other);
+    const content = `\n${first}\n\nnull\n\n${second.slice(0, -1)}`;
+    await writeFile(path, content);
+    expect(await readWhole(path)).toEqual({ generationIds: [settlement.generationId], damagedLines: 1 });
+    await writeFile(path, `${content}}`);
+    const both = { generationIds: [settlement.generationId, other.generationId], damagedLines: 1 };
+    expect(await readWhole(path)).toEqual(both);
+    expect(await readFile(path, 'utf8')).toBe(`${content}}`);
+    expect(await countDamagedLines(folder)).toBe(0);
+    await (await open_()).close();
+    expect(await readWhole(path)).toEqual({ ...both, damagedLines: 0 });
+    expect(await countDamagedLines(folder)).toBe(1);
   });
 
   it('starts whatever a line is, keeps it aside once, and is whole afterwards', async () => {

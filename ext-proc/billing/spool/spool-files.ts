@@ -19,9 +19,9 @@ export interface SpoolFilesOptions {
  */
 export async function openWorkerSpool(options: SpoolFilesOptions): Promise<Spool> {
   const { folder, workerIndex, onDamage, onNotAdopted } = options;
-  const spool = await openSpool(pathOf(folder, workerIndex), { onDamage });
+  const spool = await openSpool(spoolPath(folder, workerIndex), { onDamage });
   await eachOrphan(folder, workerIndex, (index) => {
-    const path = pathOf(folder, index);
+    const path = spoolPath(folder, index);
     return adopt(path, spool, options).catch((error: unknown) => onNotAdopted(path, error));
   });
   return spool;
@@ -43,6 +43,7 @@ async function adopt(path: string, into: Spool, { onDamage, onAdopted }: SpoolFi
   }
 }
 
-function pathOf(folder: string, index: number): string {
+/** The spool of a worker. */
+export function spoolPath(folder: string, index: number): string {
   return join(folder, `settlements-${index}.jsonl`);
 }

@@ -1,6 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { decodeLine } from './spool-line.ts';
 
 /** A charge in a spool file. */
@@ -50,6 +50,26 @@ export async function keepAside(path: string, lines: readonly Buffer[]): Promise
   return aside;
 }
 
+/**
+ * Reads a spool file that another process may be writing, and changes nothing. A line without its
+ * end is being written, or was cut short before its charge was durable. None of a missing file.
+ */
+export async function readWhole(path: string): Promise<{ generationIds: readonly string[]; damagedLines: number }> {
+  if (!existsSync(path)) return { generationIds: [], damagedLines: 0 };
+  const { charges, damaged, cutShort } = await scan(path);
+  return { generationIds: [...charges.keys()], damagedLines: damaged.length - (cutShort ? 1 : 0) };
+}
+
+/** Counts the damaged lines that are kept aside. */
+export async function countDamagedLines(folder: string): Promise<number> {
+  let lines = 0;
+  for (const name of await readdir(folder)) {
+    if (!name.includes(DAMAGED)) continue;
+    for await (const _ of linesOf(join(folder, name))) lines += 1;
+  }
+  return lines;
+}
+
 /** Counts files of damaged lines. */
 export async function countDamagedFiles(folder: string): Promise<number> {
   return (await readdir(folder)).filter((name) => name.includes(DAMAGED)).length;
@@ -71,19 +91,29 @@ export async function syncFolder(path: string): Promise<void> {
   await folder.sync().finally(() => folder.close());
 }
 
-async function scan(path: string): Promise<{ charges: Charges; damaged: Buffer[] }> {
+interface Scanned {
+  readonly charges: Charges;
+  readonly damaged: readonly Buffer[];
+  /** True if the last one of the damaged lines has no end. */
+  readonly cutShort: boolean;
+}
+
+async function scan(path: string): Promise<Scanned> {
   const charges: Charges = new Map();
   const damaged: Buffer[] = [];
-  for await (const { content, position } of linesOf(path)) {
+  let cutShort = false;
+  for await (const { content, position, ended } of linesOf(path)) {
     const line = decodeLine(content.toString('utf8'));
-    if (line === undefined) damaged.push(content);
-    else if (line.kind === 'revoked') charges.delete(line.generationId);
+    if (line === undefined) {
+      damaged.push(content);
+      cutShort = !ended;
+    } else if (line.kind === 'revoked') charges.delete(line.generationId);
     else {
       const { generationId } = line.settlement;
       charges.set(generationId, { generationId, position, bytes: content.length });
     }
   }
-  return { charges, damaged };
+  return { charges, damaged, cutShort };
 }
 
 /**
@@ -104,7 +134,7 @@ async function rewrite(path: string, charges: Charges): Promise<void> {
 }
 
 /** Reads lines with one line in memory at a time. */
-async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number }> {
+async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number; ended: boolean }> {
   let position = 0;
   let pieces: Buffer[] = [];
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
@@ -112,12 +142,12 @@ async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; positio
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
       const content = Buffer.concat([...pieces, chunk.subarray(from, at)]);
       pieces = [];
-      if (content.length > 0) yield { content, position };
+      if (content.length > 0) yield { content, position, ended: true };
       position += content.length + 1;
       from = at + 1;
     }
     if (from < chunk.length) pieces.push(chunk.subarray(from));
   }
   const content = Buffer.concat(pieces);
-  if (content.length > 0) yield { content, position };
+  if (content.length > 0) yield { content, position, ended: false };
 }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileLock, lockFile } from '../../../core/lock/file-lock.mjs';
+import { type FileLock, isLocked, lockFile } from '../../../core/lock/file-lock.mjs';
 
 /** Lock on the files of one worker on the volume: spool and journal. */
 export type WorkerLock = FileLock;
@@ -28,14 +28,27 @@ export async function eachOrphan(
   ownIndex: number,
   adopt: (workerIndex: number) => Promise<void>,
 ): Promise<void> {
-  const indexes = (await readdir(folder)).map((name) => Number(OF_WORKER.exec(name)?.[1] ?? ownIndex));
-  for (const index of new Set(indexes)) {
+  for (const index of await workersIn(folder)) {
     const lock = index === ownIndex ? undefined : await tryLock(folder, index, 0);
     if (lock === undefined) continue;
     await adopt(index).finally(() => lock.release());
   }
 }
 
+/** Lists the workers that have files here. */
+export async function workersIn(folder: string): Promise<ReadonlySet<number>> {
+  return new Set((await readdir(folder)).flatMap((name) => OF_WORKER.exec(name)?.[1] ?? []).map(Number));
+}
+
+/** True if a process of this worker lives. Changes nothing. */
+export function isWorkerAlive(folder: string, index: number): Promise<boolean> {
+  return isLocked(lockPath(folder, index));
+}
+
 function tryLock(folder: string, index: number, waitSeconds: number): Promise<WorkerLock | undefined> {
-  return lockFile(join(folder, `worker-${index}.lock`), waitSeconds);
+  return lockFile(lockPath(folder, index), waitSeconds);
+}
+
+function lockPath(folder: string, index: number): string {
+  return join(folder, `worker-${index}.lock`);
 }

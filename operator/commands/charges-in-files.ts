@@ -1,0 +1,121 @@
+import { access } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { Administration } from '../../database/administration/administration.ts';
+import { intentsPath, readLeftIntents } from '../../ext-proc/billing/journal/intent-lines.ts';
+import { chargesOfOtherEpochs } from '../../ext-proc/billing/journal/recent-charges.ts';
+import { spoolPath } from '../../ext-proc/billing/spool/spool-files.ts';
+import { countDamagedLines, readWhole } from '../../ext-proc/billing/spool/spool-lines.ts';
+import { isWorkerAlive, workersIn } from '../../ext-proc/billing/spool/worker-lock.ts';
+
+/** Counts of what the files of a data folder have and the database lacks. */
+export interface ChargesInFiles {
+  /** Charges that PostgreSQL had not taken when their process ended, or does not take now. */
+  readonly spooledCharges: number;
+  /** Requests in the journals of processes that were killed. */
+  readonly openRequests: number;
+  /** Charges of the last minutes that were committed before the database went back in time. */
+  readonly recentCharges: number;
+  readonly damagedLines: number;
+}
+
+/** `missing`: there is no data folder. A text: it cannot be read, and why. */
+export type DataFolder = ChargesInFiles | 'missing' | { readonly unreadable: string };
+
+type Looks = Pick<Administration, 'unknownAmong' | 'organizationsById' | 'ledgerEpoch'>;
+
+interface Found {
+  readonly spooled: ReadonlySet<string>;
+  readonly open: ReadonlySet<string>;
+  readonly recent: ReadonlySet<string>;
+  readonly damagedLines: number;
+}
+
+const ASKED_AT_ONCE = 1_000;
+/** A process that lives replays its spool every second, and a start takes no longer. */
+const MADE_MEANWHILE_MS = 3_000;
+
+/**
+ * Looks for charges that the next process would make. Reads only, also beside processes that are
+ * writing the files. Where it finds any it looks again, and counts those that are still there.
+ */
+export async function lookForCharges(paths: RuntimePaths, database: Looks): Promise<DataFolder> {
+  try {
+    const first = await findIn(paths, database);
+    if (first === 'missing') return first;
+    if (first.spooled.size + first.open.size + first.recent.size + first.damagedLines === 0) return countsOf(first);
+    await sleep(MADE_MEANWHILE_MS);
+    const then = await findIn(paths, database);
+    if (then === 'missing') return then;
+    return countsOf({
+      spooled: both(first.spooled, then.spooled),
+      open: both(first.open, then.open),
+      recent: both(first.recent, then.recent),
+      damagedLines: Math.min(first.damagedLines, then.damagedLines),
+    });
+  } catch (error) {
+    // The command line reports errors of the database.
+    if (error instanceof Error && 'syscall' in error && 'path' in error) return { unreadable: error.message };
+    throw error;
+  }
+}
+
+async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Promise<Found | 'missing'> {
+  if (!(await exists(dataDir))) return 'missing';
+  if (!(await exists(spoolDir))) return { spooled: new Set(), open: new Set(), recent: new Set(), damagedLines: 0 };
+  const spooled = new Set<string>();
+  const open = new Set<string>();
+  const recent = new Set<string>();
+  let damagedLines = await countDamagedLines(spoolDir);
+  for (const index of await workersIn(spoolDir)) {
+    const spool = await readWhole(spoolPath(spoolDir, index));
+    damagedLines += spool.damagedLines;
+    for (const id of await unknownAmong(spool.generationIds, database)) spooled.add(id);
+    const left = (await readLeftIntents(intentsPath(spoolDir, index))).map(({ generationId }) => generationId);
+    const unsettled = (await unknownAmong(left, database)).filter((id) => !spooled.has(id));
+    const lacking = await findRecent(spoolDir, index, database);
+    // Requests of a process that lives are in flight, and it makes charges again within a second.
+    // The lock is tried only if it matters, because a starting process may want it at that moment.
+    if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(spoolDir, index))) continue;
+    for (const id of unsettled) open.add(id);
+    for (const id of lacking) recent.add(id);
+  }
+  return { spooled, open, recent, damagedLines };
+}
+
+/** A database that never had the organization is another one, and nothing is made again there. */
+async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
+  const organizations = new Map<string, string>();
+  const epoch = await database.ledgerEpoch();
+  for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch))
+    organizations.set(generationId, organizationId);
+  const lacking = await unknownAmong([...organizations.keys()], database);
+  const owners = [...new Set(lacking.map((id) => organizations.get(id) ?? ''))];
+  const known = new Set((await database.organizationsById(owners)).map(({ id }) => id));
+  return lacking.filter((id) => known.has(organizations.get(id) ?? ''));
+}
+
+async function unknownAmong(generationIds: readonly string[], database: Looks): Promise<readonly string[]> {
+  const unknown: string[] = [];
+  for (let at = 0; at < generationIds.length; at += ASKED_AT_ONCE)
+    unknown.push(...(await database.unknownAmong(generationIds.slice(at, at + ASKED_AT_ONCE))));
+  return unknown;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+function both(first: ReadonlySet<string>, then: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...first].filter((id) => then.has(id)));
+}
+
+function countsOf({ spooled, open, recent, damagedLines }: Found): ChargesInFiles {
+  return { spooledCharges: spooled.size, openRequests: open.size, recentCharges: recent.size, damagedLines };
+}
