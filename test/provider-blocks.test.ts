@@ -1,9 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configFolder } from '../core/config/load.fixture.ts';
-import { shippedCatalogue } from '../core/model-catalogue/catalogue.ts';
-import { modelDifferences } from '../core/model-catalogue/model-differences.ts';
 import { providerBlocks } from '../scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 
@@ -24,12 +22,3 @@ test.each(BLOCKS)('$heading: the block loads, and each of its models can be serv
   const used = [...config.models.values()].flatMap(({ targets }) => targets.map(({ provider }) => provider.name));
   expect(new Set(used)).toEqual(new Set(config.providers.keys()));
 });
-
-test.each([...BLOCKS, { heading: 'config/gateway.yaml', yaml: readFileSync('config/gateway.yaml', 'utf8') }])(
-  '$heading: prices and limits are those of the model catalogue',
-  async ({ yaml }) => {
-    const { declared } = await folder.loaded(yaml.replace(/\$\{file:[^}]*\}/, 'token'), variablesOf(yaml));
-    // No day of shutdown is near then.
-    expect(modelDifferences(declared, await shippedCatalogue(), 0)).toEqual([]);
-  },
-);

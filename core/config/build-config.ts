@@ -285,6 +285,7 @@ function model(
     capabilities: new Set(entry.capabilities),
     reasoningEfforts: entry.reasoning_efforts,
     contextWindow: entry.context_window,
+    ...(entry.longest_prompt === undefined ? {} : { longestPrompt: entry.longest_prompt }),
     maxOutputTokens: entry.max_output_tokens,
     defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
     priceTable: buildPriceTable(entry.usd_per_million_tokens),

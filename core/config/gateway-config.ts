@@ -203,6 +203,8 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly capabilities: ReadonlySet<Capability>;
   readonly reasoningEfforts: readonly string[];
   readonly contextWindow: number;
+  /** Longest prompt that the provider reads. Absent: the context window. */
+  readonly longestPrompt?: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   readonly priceTable: PriceTable;

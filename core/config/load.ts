@@ -17,6 +17,7 @@ import {
   readReferencedFiles,
   references,
 } from './references.ts';
+import { fixesServiceTier } from './request-shaping.ts';
 import { problemsOfEntry, rightParts } from './right-parts.ts';
 import { checkRules } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile } from './schema.ts';
@@ -51,6 +52,8 @@ export interface DeclaredModels {
   readonly models: ConfigFile['models'];
   /** By name of the provider. Other members of a provider may be secrets. */
   readonly baseUrls: ReadonlyMap<string, URL>;
+  /** Names of providers that are never sent the `service_tier` that a client asks for. */
+  readonly untiered: ReadonlySet<string>;
 }
 
 export interface RefusedConfig {
@@ -149,7 +152,7 @@ export async function loadConfig(
 
   const file = { ...parsed.data, stores: overridden.stores };
   const others = {
-    declared: { models: file.models, baseUrls: baseUrlsOf(file) },
+    declared: { models: file.models, baseUrls: baseUrlsOf(file), untiered: untieredOf(file) },
     source: withTls,
     storesChanged: overridden.changed,
     variables: refs.variables(),
@@ -174,6 +177,11 @@ export async function loadConfig(
 
 function baseUrlsOf({ providers }: ConfigFile): ReadonlyMap<string, URL> {
   return new Map(Object.entries(providers).map(([name, { base_url }]) => [name, base_url]));
+}
+
+function untieredOf({ providers }: ConfigFile): ReadonlySet<string> {
+  const untiered = Object.entries(providers).filter(([, { request }]) => fixesServiceTier(request));
+  return new Set(untiered.map(([name]) => name));
 }
 
 /**

@@ -50,6 +50,11 @@ export const requestShaping = section({
 
 export type ShapingEntry = z.output<typeof requestShaping>;
 
+/** True if a provider is never sent the `service_tier` that a client asks for. */
+export function fixesServiceTier(shaping: ShapingEntry | undefined): boolean {
+  return shaping !== undefined && (shaping.drop.includes('service_tier') || shaping.set.service_tier !== undefined);
+}
+
 /**
  * Rules between the fields of one `request`, for a provider with that name for the output limit.
  */

@@ -122,6 +122,12 @@ function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
       message: `must be at most context_window (${model.context_window})`,
     });
   }
+  if (model.longest_prompt !== undefined && model.longest_prompt < model.context_window) {
+    problems.push({
+      path: [...path, 'longest_prompt'],
+      message: `must be at least context_window (${model.context_window})`,
+    });
+  }
   if ((model.default_output_tokens ?? 0) > model.max_output_tokens) {
     problems.push({
       path: [...path, 'default_output_tokens'],

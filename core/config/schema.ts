@@ -151,6 +151,7 @@ export const MODEL = section({
   ).prefault([]),
   reasoning_efforts: list(effort, 0, 16, 'levels such as low, medium, high').prefault([]),
   context_window: whole(1, MAX_TOKENS),
+  longest_prompt: whole(1, MAX_TOKENS).optional(),
   max_output_tokens: whole(1, MAX_TOKENS),
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
   usd_per_million_tokens: priceTable,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CatalogueTable } from './catalogue-model.ts';
-import { priceDifferences } from './price-differences.ts';
+import { missingTiers, priceDifferences } from './price-differences.ts';
 
 const THEIRS: CatalogueTable = {
   ...{ input: 2, cached_input: 0.2, cache_write: 2.5, output: 10 },
@@ -48,4 +48,28 @@ it('compares writes for an hour only where the catalogue has them', () => {
     { field: 'cache_write_1h', configured: 1, catalogue: 2 },
   ]);
   expect(priceDifferences(theirs, ours, 100, differs)).toEqual([]);
+});
+
+it('names tiers that a table lacks; priority and fast are one', () => {
+  const flex = { input: 1, output: 2 };
+  const tiers = (names: readonly string[]) => ({
+    ...flex,
+    service_tiers: Object.fromEntries(names.map((name) => [name, flex])),
+  });
+  const missing = (ours: readonly string[], theirs: readonly string[]) =>
+    missingTiers(tiers(ours), tiers(theirs)).map(({ field }) => field);
+  expect(missingTiers(flex, THEIRS)).toEqual([
+    { field: 'service_tiers.flex', configured: null, catalogue: 'input 1, output 5' },
+  ]);
+  expect(missing(['fast', 'flex'], ['flex', 'priority'])).toEqual([]);
+  expect(missing(['priority'], ['fast', 'ultrafast'])).toEqual(['service_tiers.ultrafast']);
+  expect(missing(['own'], [])).toEqual([]);
+});
+
+it('compares a tier with its twin', () => {
+  const theirs = { input: 1, output: 1, service_tiers: { priority: { input: 2, output: 2 } } };
+  const ours = { input: 1, output: 1, service_tiers: { fast: { input: 1.5, output: 2 } } };
+  expect(priceDifferences(ours, theirs, 100, (configured, catalogue) => configured < catalogue)).toEqual([
+    { field: 'service_tiers.fast.input', configured: 1.5, catalogue: 2 },
+  ]);
 });

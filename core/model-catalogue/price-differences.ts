@@ -7,6 +7,13 @@ export interface PriceDifference {
   readonly catalogue: number;
 }
 
+export interface MissingTier {
+  readonly field: string;
+  readonly configured: null;
+  /** Its prices of input and output. */
+  readonly catalogue: string;
+}
+
 /** Kinds of prices, with the kind whose price is the default. */
 const KINDS = {
   input: undefined,
@@ -28,20 +35,15 @@ export function priceDifferences(
   longestPrompt: number,
   differs: (configured: number, catalogue: number) => boolean,
 ): readonly PriceDifference[] {
-  const tiers = Object.keys(configured.service_tiers ?? {}).filter((tier) => catalogue.service_tiers?.[tier]);
   return [
     ...tierDifferences('', configured, catalogue),
-    ...tiers.flatMap((tier) =>
-      tierDifferences(`service_tiers.${tier}.`, configured.service_tiers?.[tier], catalogue.service_tiers?.[tier]),
-    ),
+    ...Object.entries(configured.service_tiers ?? {}).flatMap(([name, ours]) => {
+      const theirs = tierNamed(name, catalogue);
+      return theirs === undefined ? [] : tierDifferences(`service_tiers.${name}.`, ours, theirs);
+    }),
   ];
 
-  function tierDifferences(
-    place: string,
-    ours: CatalogueTier | undefined,
-    theirs: CatalogueTier | undefined,
-  ): readonly PriceDifference[] {
-    if (ours === undefined || theirs === undefined) return [];
+  function tierDifferences(place: string, ours: CatalogueTier, theirs: CatalogueTier): readonly PriceDifference[] {
     const steps = [...(ours.above ?? []), ...(theirs.above ?? [])].map(({ input_tokens }) => input_tokens);
     const reachable = [...new Set([0, ...steps])].sort((a, b) => a - b).filter((step) => step < longestPrompt);
     return reachable.flatMap((step) => {
@@ -62,6 +64,24 @@ export function priceDifferences(
         }));
     });
   }
+}
+
+/** Tiers of the catalogue that a table lacks. A request at one of them has no price of its own. */
+export function missingTiers(configured: CatalogueTable, catalogue: CatalogueTable): readonly MissingTier[] {
+  return Object.entries(catalogue.service_tiers ?? {})
+    .filter(([name]) => tierNamed(name, configured) === undefined)
+    .map(([name, { input, output }]) => ({
+      field: `service_tiers.${name}`,
+      configured: null,
+      catalogue: `input ${input}, output ${output}`,
+    }));
+}
+
+/** Two names of one tier: OpenAI's, which has had both. */
+const TWINS: Readonly<Record<string, string>> = { priority: 'fast', fast: 'priority' };
+
+function tierNamed(name: string, { service_tiers: tiers }: CatalogueTable): CatalogueTier | undefined {
+  return tiers?.[name] ?? tiers?.[TWINS[name] ?? name];
 }
 
 /** The entry that applies to a prompt with more tokens than `step`. */

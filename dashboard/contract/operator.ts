@@ -75,8 +75,9 @@ export interface CatalogueDifference {
   readonly model: string;
   /** `usd_per_million_tokens.above.272000.input`, `shutdown_date` */
   readonly field: string;
-  /** Null for a shutdown, which no configuration has. */
+  /** Null where it lacks something: a shutdown, a service tier. */
   readonly configured: number | null;
+  /** The day of a shutdown, and the prices of a tier, are texts. */
   readonly catalogue: number | string;
 }
 

@@ -72,15 +72,16 @@ export async function chooseByCount(
 }
 
 /**
- * Only a provider counts files, and no prompt is longer than the context window. It is not added to
- * the ceiling of the text, which is in the window too.
+ * Only a provider counts files, and it reads no longer prompt. That number is not added to the
+ * ceiling of the text, which is part of the prompt too.
  */
 function withFileCeiling(chat: ChatRequest, { model }: ModelChoice): ChatRequest {
   if (chat.fileParam === undefined) return chat;
   const { inputTokens } = chat;
-  const ceiling = Math.max(inputTokens.ceiling, model.contextWindow);
-  const normalizedCeiling = Math.max(inputTokens.normalizedCeiling, model.contextWindow);
-  return { ...chat, inputTokens: { ...inputTokens, ceiling, normalizedCeiling, fileCeiling: model.contextWindow } };
+  const fileCeiling = model.longestPrompt ?? model.contextWindow;
+  const ceiling = Math.max(inputTokens.ceiling, fileCeiling);
+  const normalizedCeiling = Math.max(inputTokens.normalizedCeiling, fileCeiling);
+  return { ...chat, inputTokens: { ...inputTokens, ceiling, normalizedCeiling, fileCeiling } };
 }
 
 function withText(input: InputTokens, textTokens: number): InputTokens {

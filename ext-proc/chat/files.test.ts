@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Model } from '../../core/config/gateway-config.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
+import { flatTable, NO_PRICES, NO_USAGE, priced } from '../../core/pricing.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
+import { holdNanoUsdOf } from '../admission/affordable-output.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ChatWithModel, chooseModel } from './choose-model.ts';
 
@@ -38,16 +41,20 @@ function verdict(body: unknown): string {
   return isRefusal(chat) ? `${chat.code} ${chat.param?.replace('messages[0].content[1]', '')}` : 'ok';
 }
 
-async function choose(body: unknown, capabilities: readonly ('files' | 'vision')[] = ['files']) {
-  const model = modelWith({ capabilities: new Set(capabilities), contextWindow: WINDOW });
+async function choose(
+  body: unknown,
+  capabilities: readonly ('files' | 'vision')[] = ['files'],
+  changes: Partial<Model> = {},
+) {
+  const model = modelWith({ capabilities: new Set(capabilities), contextWindow: WINDOW, ...changes });
   const inTurns = () => {
     throw new Error('nothing is counted');
   };
   return chooseModel(accepted(body), principalWith(), configWith(model), async () => undefined, inTurns);
 }
 
-async function chosen(body: unknown): Promise<ChatWithModel> {
-  const choice = await choose(body);
+async function chosen(body: unknown, changes?: Partial<Model>): Promise<ChatWithModel> {
+  const choice = await choose(body, ['files'], changes);
   if (choice === undefined || isRefusal(choice)) throw new Error(JSON.stringify(choice));
   return choice;
 }
@@ -107,6 +114,42 @@ describe('tokens of files', () => {
     expect(estimate(500_000) - besides).toBeGreaterThanOrEqual(10_000);
     expect(estimate(500_000) - besides).toBeLessThan(10_010);
     expect(estimate(6_000_000) - besides).toBe(100_000);
+  });
+
+  it('have the longest prompt that the provider reads as their ceiling, where its window is larger', async () => {
+    const { chat } = await chosen(withFile({ file_data: PDF }), { longestPrompt: 20 * WINDOW });
+    expect(chat.inputTokens).toMatchObject({
+      ...{ ceiling: 20 * WINDOW, normalizedCeiling: 20 * WINDOW, fileCeiling: 20 * WINDOW },
+    });
+    const text = { model: 'model-1', messages: [{ role: 'user', content: 'Sum it up' }] };
+    const { inputTokens } = (await chosen(text, { longestPrompt: 20 * WINDOW })).chat;
+    expect(inputTokens.ceiling).toBeLessThan(200);
+  });
+
+  it('are held at no less than any prompt costs that the provider reads, at each length and in the tier', async () => {
+    const prices = (input: number) => ({ ...NO_PRICES, inputPicoUsd: BigInt(input), outputPicoUsd: BigInt(2 * input) });
+    const step = fc.record({ inputTokens: fc.integer({ min: 1, max: 25 * WINDOW }), input: fc.nat(1000) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 3 }),
+        fc.integer({ min: WINDOW, max: 20 * WINDOW }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.constantFrom(undefined, 'flex'),
+        async (steps, longestPrompt, share, service_tier) => {
+          const above = steps
+            .map(({ inputTokens, input }) => ({ inputTokens, prices: prices(input) }))
+            .toSorted((a, b) => a.inputTokens - b.inputTokens);
+          const tier = { prices: prices(500), above };
+          const priceTable = { ...flatTable(prices(100)), above, serviceTiers: new Map([['flex', tier]]) };
+          const body = { ...withFile({ file_data: PDF }), max_tokens: 10, ...(service_tier ? { service_tier } : {}) };
+          const input = await chosen(body, { longestPrompt, priceTable });
+          const usage = { ...NO_USAGE, promptTokens: Math.ceil(share * longestPrompt), completionTokens: 10 };
+          const terms = { priceTable, askedTier: service_tier };
+          expect(holdNanoUsdOf(input)).toBeGreaterThanOrEqual(priced(terms, { usage }).costNanoUsd);
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 
   it('have the context window as their ceiling, however many there are and however long the text is', async () => {

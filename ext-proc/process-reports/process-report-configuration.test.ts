@@ -12,7 +12,7 @@ function reportOf(config: GatewayConfig) {
   const clock = { nowMs: () => now.ms, monotonicMs: () => now.ms };
   const report = createConfigurationReport(PATH, clock, {
     ok: true,
-    declared: { models: {}, baseUrls: new Map() },
+    declared: { models: {}, baseUrls: new Map(), untiered: new Set() },
     storesChanged: false,
     variables: { ofDashboard: [], ofDashboardAlone: [] },
     config,

@@ -265,9 +265,12 @@ describe('models list and check', () => {
     const result = await run('models', 'check');
     expect(result).toMatchObject({ kind: 'refused', json: { ok: false, as_of: expect.stringMatching(/^\d{4}-/) } });
     const { differences } = (result.kind === 'refused' ? result.json : {}) as { differences: Json[] };
+    const missing = { configured: null, catalogue: 'input 3.5, output 14' };
     expect(differences).toEqual([
       { model: 'low', field: 'usd_per_million_tokens.cached_input', configured: 0.4, catalogue: 0.5 },
+      { model: 'low', field: 'usd_per_million_tokens.service_tiers.priority', ...missing },
       { model: 'low', field: 'cost_usd_per_million_tokens.input', configured: 1, catalogue: 2 },
+      { model: 'low', field: 'cost_usd_per_million_tokens.service_tiers.priority', ...missing },
       { model: 'wide', field: 'context_window', configured: 500_001, catalogue: 500_000 },
       { model: 'wide', field: 'max_output_tokens', configured: 500_001, catalogue: 500_000 },
       { model: 'gone', field: 'shutdown_date', configured: null, catalogue: expect.stringMatching(/^2/) },

@@ -95,6 +95,7 @@ function modelJson(model: ConfiguredModel, problem: string | undefined): object 
     capabilities: rest.capabilities,
     reasoning_efforts: rest.reasoning_efforts,
     context_window: rest.context_window,
+    ...(rest.longest_prompt === undefined ? {} : { longest_prompt: rest.longest_prompt }),
     max_output_tokens: rest.max_output_tokens,
     usd_per_million_tokens: usdTable(prices),
     tokenizer: rest.tokenizer,

@@ -21,19 +21,28 @@ const model = (name: string, usd: string, window = 1000) =>
   `{context_window: ${window}, max_output_tokens: 100, usd_per_million_tokens: ${usd}, targets: [{provider: openai, model: ${name}}]}`;
 
 it('finds nothing in models as the catalogue has them, or that it does not have', async () => {
-  const models = `a: ${model('gpt-4.1', '{input: 2, cached_input: 0.5, output: 8}')}, b: ${model('mine', '{input: 0, output: 0}')}`;
+  const tiers = 'service_tiers: {priority: {input: 3.5, cached_input: 0.875, output: 14}}';
+  const models = `a: ${model('gpt-4.1', `{input: 2, cached_input: 0.5, output: 8, ${tiers}}`)}, b: ${model('mine', '{input: 0, output: 0}')}`;
   expect(await found(models, '2026-11-23')).toEqual([
     expect.stringMatching(/^ok models: no differences from the model catalogue of \d{4}-\d\d-\d\d$/),
   ]);
 });
 
 it('warns of what models check reports, once for a model, and of its shutdown', async () => {
-  const models = `a: ${model('gpt-4.1', '{input: 1, cached_input: 0.1, output: 8}', 9_000_000)}, b: ${model('gpt-5-mini', '{input: 9, output: 9}')}`;
+  const tiers = 'service_tiers: {flex: {input: 9, output: 9}, priority: {input: 9, output: 9}}';
+  const models = `a: ${model('gpt-4.1', '{input: 1, cached_input: 0.1, output: 8}', 9_000_000)}, b: ${model('gpt-5-mini', `{input: 9, output: 9, ${tiers}}`)}`;
   const drift =
-    'warning models: a: usd_per_million_tokens.input is 1, the model catalogue has 2, and 2 more differences';
+    'warning models: a: usd_per_million_tokens.input is 1, the model catalogue has 2, and 3 more differences';
   expect(await found(models, '2026-10-11')).toEqual([drift]);
   const coming = 'warning models: b will be shut down by its provider on 2026-12-11';
   expect(await found(models, '2026-10-12')).toEqual([drift, coming]);
   const past = 'warning models: b has been shut down by its provider on 2026-12-11';
   expect(await found(models, '2026-12-11')).toEqual([drift, past]);
+});
+
+it('warns of a service tier without a price', async () => {
+  const models = `a: ${model('gpt-4.1', '{input: 2, cached_input: 0.5, output: 8}')}`;
+  expect(await found(models, '2026-11-23')).toEqual([
+    'warning models: a: usd_per_million_tokens.service_tiers.priority is missing, the model catalogue has input 3.5, output 14',
+  ]);
 });

@@ -28,6 +28,6 @@ function shutdownFinding({ model, catalogue }: Difference, nowMs: number): Findi
 
 function differenceFinding(model: string, [first, ...others]: readonly Difference[]): Finding {
   const more = others.length === 0 ? '' : `, and ${countOf(others.length, 'more difference')}`;
-  const found = `${model}: ${first?.field} is ${first?.configured}, the model catalogue has ${first?.catalogue}${more}`;
+  const found = `${model}: ${first?.field} is ${first?.configured ?? 'missing'}, the model catalogue has ${first?.catalogue}${more}`;
   return warning('models', found, 'Run models check for all of them, and correct the configuration.');
 }

@@ -17,8 +17,8 @@ export interface InputTokens extends TokenBounds {
   /** Ceiling of the images alone. Absent: there are none. */
   readonly imageCeiling?: number;
   /**
-   * Ceiling of a prompt with files: the model's context window, once the model is chosen. It is in
-   * the ceilings above.
+   * Ceiling of a prompt with files: the longest that the provider reads, once the model is chosen.
+   * It is in the ceilings above.
    */
   readonly fileCeiling?: number;
   /** Text was counted with the model's tokenizer. */

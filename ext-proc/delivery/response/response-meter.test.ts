@@ -52,6 +52,19 @@ test("the provider's id is the first that it gives: some begin with a chunk that
 describe('what is charged', () => {
   const { chat, ...rest } = admittedRequest();
 
+  test("is the provider's usage, also where that is far above the window that requests are checked against", async () => {
+    const usage = { prompt_tokens: 900_000, completion_tokens: 2 };
+    const charged = async (longestPrompt: number | undefined) => {
+      const model = { ...rest.model, contextWindow: 10_000, ...(longestPrompt === undefined ? {} : { longestPrompt }) };
+      const meter = new ResponseMeter({ ...rest, chat, model });
+      meter.take({ ...said('a b'), usage });
+      return meter.usage(chat, countWords, false);
+    };
+    expect(await charged(1_000_000)).toMatchObject({ counted: false, usage: { promptTokens: 900_000 } });
+    // A provider that is said to read no more cannot have read so much: its counter is broken.
+    expect(await charged(undefined)).toMatchObject({ counted: true });
+  });
+
   test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
     const meter = new ResponseMeter({ ...rest, chat });
     meter.take(said('a b'));

@@ -31,7 +31,8 @@ export class ResponseMeter {
   #serviceTier: string | undefined;
 
   constructor(admitted: AdmittedRequest) {
-    this.#bounds = { contextWindow: admitted.model.contextWindow, completions: admitted.chat.completions };
+    const { model, chat } = admitted;
+    this.#bounds = { contextWindow: model.longestPrompt ?? model.contextWindow, completions: chat.completions };
   }
 
   take(completion: Completion): void {

@@ -9,6 +9,7 @@ import { shownUsage } from './shown-members.ts';
  * broken counter.
  */
 export interface UsageBounds {
+  /** The provider's, which may be larger than the one that requests are checked against. */
   readonly contextWindow: number;
   readonly completions: number;
 }

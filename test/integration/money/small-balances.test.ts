@@ -1,35 +1,13 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { TEXT as MESSAGE } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
 import { TEXT as RESPONSE } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
-import { REPOSITORY } from '../../harness/deployment.ts';
 import { errorOf, outcome } from '../../harness/gateway-client.ts';
-import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, rawAnswer } from '../../provider/acts.ts';
+import { SHIPPED, shippedModels } from './shipped-models.ts';
 
-interface Sample {
-  readonly providers: Readonly<Record<string, TestProvider & { readonly api?: string }>>;
-  readonly models: Readonly<Record<string, Required<Pick<TestModel, 'max_output_tokens' | 'targets'>> & TestModel>>;
-}
-
-/** Models, prices and providers of a fresh clone. */
-const { providers, models } = parse(readFileSync(join(REPOSITORY, 'config/gateway.yaml'), 'utf8')) as Sample;
-
-const gateway = withGateway(({ port }) => ({
-  config: {
-    providers: Object.fromEntries(
-      Object.entries(providers).map(([name, provider]) => {
-        const { pathname } = new URL(provider.base_url);
-        return [name, { ...provider, base_url: `http://127.0.0.1:${port}/${name}${pathname}`, api_key: 'key' }];
-      }),
-    ),
-    models,
-    retries: { per_target: 0 },
-  },
-}));
+const { providers, models } = SHIPPED;
+const gateway = withGateway(shippedModels);
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ANSWERS = {

@@ -171,7 +171,8 @@ const azureOf = (provider: string, headers: RecordedProvider['expected']['header
   expected: {
     ...RESPONSES_EXPECTED,
     headers,
-    costUsd: { 'gpt-6-luna': 0.00004728 },
+    // As OpenAI's: 136 x 0.1 + 128 x 0.01 + 64 x 0.125 + 52 x 0.5 = 48.88 micro-dollars
+    costUsd: { 'gpt-6-luna': 0.00004888 },
     error: ['400 invalid_request', /content management policy/],
   },
 });

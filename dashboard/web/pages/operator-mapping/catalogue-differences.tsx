@@ -12,7 +12,8 @@ export function CatalogueDifferences({ of: catalogue }: { readonly of: Catalogue
   return (
     <>
       <p className="muted">
-        Prices below the provider's, costs that differ, limits above its own, and shutdowns within 60 days
+        Prices below the provider's, costs that differ, service tiers without a price, limits that are not its own, and
+        shutdowns within 60 days
         {asOf === undefined ? '.' : `, as of ${asOf}.`} Prices are for 1M tokens. No price changes by itself.
       </p>
       <Table

@@ -13,6 +13,9 @@ it.each([
   ],
   ['context_window', { what: 'Context window is larger' }],
   ['max_output_tokens', { what: 'Output limit is larger' }],
+  ['longest_prompt', { what: 'Longest prompt is shorter' }],
+  ['usd_per_million_tokens.service_tiers.flex', { what: 'No price', entry: 'Service tier flex' }],
+  ['cost_usd_per_million_tokens.service_tiers.a-1', { what: 'No cost', entry: 'Service tier a-1' }],
   ['shutdown_date', { what: 'Shutdown' }],
   ['usd_per_million_tokens.audio', { what: 'Price of audio is lower' }],
   ['from.a.later.release', { what: 'from.a.later.release' }],
@@ -28,6 +31,9 @@ it.each([
   ['context_window', 272_000, '272,000'],
   ['shutdown_date', '2026-12-11', 'Dec 11, 2026'],
   ['shutdown_date', null, 'None'],
+  ['longest_prompt', 272_000, '272,000'],
+  ['usd_per_million_tokens.service_tiers.flex', null, 'None'],
+  ['usd_per_million_tokens.service_tiers.flex', 'input 1, output 5', 'input 1, output 5'],
 ])('shows the %s %j as %s', (field, value, shown) => {
   expect(differenceValue(field, value)).toBe(shown);
 });

@@ -8,9 +8,14 @@ const TABLES: Readonly<Record<string, (kind: string) => string>> = {
   usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,
   cost_usd_per_million_tokens: (kind) => `Cost of ${kind} differs`,
 };
+const WITHOUT_TIER: Readonly<Record<string, string>> = {
+  usd_per_million_tokens: 'No price',
+  cost_usd_per_million_tokens: 'No cost',
+};
 const LIMITS: Readonly<Record<string, string>> = {
   context_window: 'Context window is larger',
   max_output_tokens: 'Output limit is larger',
+  longest_prompt: 'Longest prompt is shorter',
 };
 const KINDS: Readonly<Record<string, string>> = {
   input: 'input',
@@ -19,6 +24,7 @@ const KINDS: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache writes for an hour',
   output: 'output',
 };
+const TIER = /^(\w+)\.service_tiers\.([\w-]+)$/;
 const PLACE = /^(\w+)\.(?:service_tiers\.([\w-]+)\.)?(?:above\.(\d+)\.)?(\w+)$/;
 
 export interface DifferenceLabel {
@@ -32,6 +38,9 @@ export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): 
   if (field === SHUTDOWN) return { what: 'Shutdown' };
   const limit = LIMITS[field];
   if (limit !== undefined) return { what: limit };
+  const [, lacking = '', missing] = TIER.exec(field) ?? [];
+  const without = WITHOUT_TIER[lacking];
+  if (without !== undefined) return { what: without, entry: priceEntryLabel(missing, undefined) };
   const [, name = '', tier, above, kind = ''] = PLACE.exec(field) ?? [];
   const table = TABLES[name];
   if (table === undefined) return { what: field };
@@ -42,9 +51,9 @@ export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): 
 
 export const SHUTDOWN = 'shutdown_date';
 
-/** A price in dollars per million tokens, a number of tokens, or a day. */
+/** A price in dollars per million tokens, a number of tokens, a day, or prices of a tier. */
 export function differenceValue(field: string, value: number | string | null): string {
   if (value === null) return 'None';
-  if (typeof value === 'string') return formatUtcDay(value);
+  if (typeof value === 'string') return field === SHUTDOWN ? formatUtcDay(value) : value;
   return field in LIMITS ? formatCount(value) : formatPricePerMillion(String(Math.round(value * 1e6)));
 }

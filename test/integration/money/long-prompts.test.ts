@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { expect, test } from 'vitest';
+import { TEXT as MESSAGE } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { TEXT as RESPONSE } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
+import { REPOSITORY } from '../../harness/deployment.ts';
+import { errorOf, gatewayClient, jsonOf, outcome, settledGeneration } from '../../harness/gateway-client.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { rawAnswer } from '../../provider/acts.ts';
+import type { Act } from '../../provider/call.ts';
+import { SHIPPED, shippedModels } from './shipped-models.ts';
+
+/** Prompts beyond the configured window, which a provider reads and bills at its price for them. */
+
+const gateway = withGateway(shippedModels);
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function answers(model: string, inputTokens: number): Act {
+  const usage = { input_tokens: inputTokens, output_tokens: 50 };
+  const body = model.startsWith('claude')
+    ? { ...MESSAGE, usage }
+    : { ...RESPONSE, usage: { ...usage, total_tokens: inputTokens + 50 } };
+  return rawAnswer(200, JSON_TYPE, JSON.stringify(body));
+}
+
+/** 60 KB, which is estimated at 2,000 tokens. */
+const PDF = `data:application/pdf;base64,${Buffer.alloc(60_000, '%PDF-1.7 ').toString('base64')}`;
+const WITH_PDF = [
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'Sum it up.' },
+      { type: 'file', file: { filename: 'a.pdf', file_data: PDF } },
+    ],
+  },
+];
+
+test.each([
+  // 900,000 x 0.5 + 50 x 2.5, and 1,000,000 of writes for an hour at 1 with 64 x 2.5.
+  { model: 'claude-haiku-5-5', tokens: 900_000, usd: 0.450125, hold: 1.00016 },
+  { model: 'claude-haiku-5-5', tokens: 1_000_000, usd: 0.500125, hold: 1.00016 },
+  // Below the step: 100,000 x 0.1 + 50 x 0.5.
+  { model: 'claude-haiku-5-5', tokens: 100_000, usd: 0.010025, hold: 1.00016 },
+  // 900,000 x 0.2 + 50 x 0.75, and 1,050,000 x 0.5 + 64 x 0.75.
+  { model: 'gpt-6-luna', tokens: 900_000, usd: 0.1800375, hold: 0.525048 },
+])(
+  'a PDF of $tokens tokens for $model is held at $hold USD and charged whole',
+  async ({ model, tokens, usd, hold }) => {
+    expect(SHIPPED.models[model]?.context_window).toBeLessThan(tokens + 1);
+    gateway.provider.script(model, answers(model, tokens));
+    const body = { model, messages: WITH_PDF, max_tokens: 64 };
+    const asked = gateway.provider.requests(model).length;
+    const poor = await gateway.openClient({ credit: (hold - 0.0001).toFixed(6) });
+    const refused = await poor.chat(body);
+    expect(outcome(refused)).toBe('402 insufficient_credits');
+    expect(errorOf(refused).metadata.estimated_usd).toBeCloseTo(hold, 9);
+    expect(gateway.provider.requests(model)).toHaveLength(asked);
+
+    const { organizationId, key } = await gateway.stack.operator.customer({ credit: hold.toFixed(6) });
+    const client = gatewayClient(gateway.stack.origin, key);
+    const served = await client.chat(body);
+    expect(outcome(served)).toBe('200');
+    expect(jsonOf(served).usage).toMatchObject({ prompt_tokens: tokens, cost: usd });
+    await settledGeneration(client, String(served.headers['x-generation-id']));
+    expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(hold - usd, 9);
+    await gateway.stack.operator.verifyLedger();
+  },
+);
+
+test('a text that the provider reads as more than its window is charged at the price of a long prompt', async () => {
+  const model = 'gpt-6-luna';
+  const numbers = readFileSync(join(REPOSITORY, 'test/corpus/numbers.txt'), 'utf8');
+  const text = numbers.repeat(Math.ceil(287_000 / countTokens(numbers)));
+  const tokens = countTokens(text);
+  expect(tokens).toBeGreaterThan(SHIPPED.models[model]?.context_window ?? Infinity);
+  gateway.provider.script(model, answers(model, tokens));
+  const client = await gateway.openClient({ credit: '5' });
+  const served = await client.chat({ model, messages: [{ role: 'user', content: text }], max_tokens: 64 });
+  expect(outcome(served)).toBe('200');
+  // Tokens at 0.2 and 50 at 0.75: twice the price of a short prompt, as the provider bills it.
+  expect(jsonOf(served).usage).toMatchObject({ prompt_tokens: tokens, cost: (tokens * 0.2 + 50 * 0.75) / 1e6 });
+});
