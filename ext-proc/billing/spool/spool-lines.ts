@@ -55,9 +55,13 @@ export async function keepAside(path: string, lines: readonly Buffer[]): Promise
  * end is being written, or was cut short before its charge was durable. None of a missing file.
  */
 export async function readWhole(path: string): Promise<{ generationIds: readonly string[]; damagedLines: number }> {
-  if (!existsSync(path)) return { generationIds: [], damagedLines: 0 };
-  const { charges, damaged, cutShort } = await scan(path);
-  return { generationIds: [...charges.keys()], damagedLines: damaged.length - (cutShort ? 1 : 0) };
+  try {
+    const { charges, damaged, cutShort } = await scan(path);
+    return { generationIds: [...charges.keys()], damagedLines: damaged.length - (cutShort ? 1 : 0) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return { generationIds: [], damagedLines: 0 };
+  }
 }
 
 /** Counts the damaged lines that are kept aside. */
