@@ -23,10 +23,10 @@ export interface RefusedRequests {
 }
 
 /**
- * Statuses that count. A request that ends with 408, 409 or 429 may be well formed, and 5xx is no
- * fault of the caller.
+ * Statuses that count, 408 of uploads among them. A request that ends with 409 or 429 may be well
+ * formed, and 5xx is no fault of the caller.
  */
-export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422]);
+export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 408, 413, 422]);
 
 /**
  * Bound on organizations and keys with refused requests in one minute. Beyond it the oldest are

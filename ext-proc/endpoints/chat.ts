@@ -18,13 +18,18 @@ export interface ChatDeps extends ServingDeps {
   readonly validationTurns: ValidationTurns;
 }
 
-/** Longest silence inside an upload. */
-const BODY_IDLE_MS = 30_000;
+/** Longest time for each 10 KiB of an upload, and for its end. */
+const UPLOAD_STALL_MS = 10_000;
+/**
+ * Unfinished uploads of an organization beyond its concurrency. Many more would be refused for it
+ * once they are whole.
+ */
+const UPLOADS_BEYOND_CONCURRENCY = 256;
 
 /** `POST /v1/chat/completions`: read, validate, claim, admit, deliver. */
 export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): Promise<EndpointResult> {
   request.trace?.step('read_body');
-  const body = await readBody(request);
+  const body = await readBody(deps, request);
   if (!Buffer.isBuffer(body)) return body;
   request.trace?.step('validate');
   const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
@@ -116,12 +121,16 @@ async function replay(
   return { kind: 'responded', status: 200, ...(refusal ? { refusal } : {}) };
 }
 
-async function readBody({ exchange, config, notes, principal }: AuthorizedRequest): Promise<Buffer | EndpointResult> {
+async function readBody(
+  { metrics }: Pick<ChatDeps, 'metrics'>,
+  { exchange, config, notes, principal: { organization } }: AuthorizedRequest,
+): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;
   const result = await exchange.readBody({
-    organizationId: principal.organization.id,
+    organizationId: organization.id,
     limitBytes,
-    idleMs: BODY_IDLE_MS,
+    mostUploads: organization.concurrency + UPLOADS_BEYOND_CONCURRENCY,
+    stallMs: UPLOAD_STALL_MS,
     totalMs: config.timeouts.totalMs,
   });
   switch (result.kind) {
@@ -131,6 +140,9 @@ async function readBody({ exchange, config, notes, principal }: AuthorizedReques
       return refuse('request_too_large', { limit_bytes: limitBytes });
     case 'timeout':
       return refuse('request_timeout');
+    case 'too_many':
+      metrics.admissionRefused('uploads');
+      return refuse('rpm_exceeded', { problem: 'Too many unfinished uploads at once.' }, { retryAfterSeconds: 1 });
     case 'no_memory':
       return refuse('no_capacity');
     case 'gone':

@@ -19,8 +19,10 @@ export interface StoreMetrics {
   watchRequestLog(waiting: () => number, stalledMs: () => number): void;
 }
 
-/** `reads`: `read_rpm`, of reads and replays. `refused`: `refused_rpm`. */
-export type RefusingRule = Refused['rule'] | 'reads' | 'refused';
+/**
+ * `reads`: `read_rpm`, of reads and replays. `refused`: `refused_rpm`. `uploads`: unfinished ones.
+ */
+export type RefusingRule = Refused['rule'] | 'reads' | 'refused' | 'uploads';
 
 export type LimitStoreOperation = 'admit' | 'release' | 'renew' | 'held' | 'take_read' | 'count_refused';
 
@@ -112,12 +114,13 @@ const RULES: readonly RefusingRule[] = [
   'balance',
   'reads',
   'refused',
+  'uploads',
 ];
 
 function refusalMetrics(registers: Registry[]): StoreMetrics['admissionRefused'] {
   const refused = new Counter({
     name: 'gateway_admissions_refused_total',
-    help: `Requests that a limit refused, by rule: ${RULES.join(', ')} (the last two: read_rpm and refused_rpm).`,
+    help: `Requests that a limit refused, by rule: ${RULES.join(', ')} (the last three: read_rpm, refused_rpm, and unfinished uploads at once).`,
     labelNames: ['rule'],
     registers,
   });

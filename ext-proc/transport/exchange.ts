@@ -13,7 +13,10 @@ export interface Exchange {
   readonly path: string;
   /** Address of the socket's peer without port; empty when there is none. */
   readonly peerAddress: string;
-  /** Lower-case name; repeated headers joined with `, `. */
+  /**
+   * Lower-case name; repeated headers joined with `, `. After `readBody` only those of
+   * `READ_WITH_BODY` may be asked for (`ext-proc/request-head.ts`).
+   */
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
@@ -40,8 +43,10 @@ export interface BodyBounds {
   /** The organization whose share of the memory for bodies the body takes. */
   readonly organizationId: string;
   readonly limitBytes: number;
-  /** Longest silence between two pieces. */
-  readonly idleMs: number;
+  /** Unfinished uploads that the organization may have, this one among them. */
+  readonly mostUploads: number;
+  /** Longest time for each further 10 KiB, and for the rest. */
+  readonly stallMs: number;
   readonly totalMs: number;
 }
 
@@ -49,7 +54,10 @@ export type BodyResult =
   | { readonly kind: 'complete'; readonly bytes: Buffer }
   /** Known as soon as content-length or the bytes so far exceed the limit. */
   | { readonly kind: 'too_large' }
+  /** The upload stalled, lasted too long, or gave its place to others. */
   | { readonly kind: 'timeout' }
+  /** The organization has its share of unfinished uploads. */
+  | { readonly kind: 'too_many' }
   /** The memory for bodies, or the organization's share of it, is full; or the process ends. */
   | { readonly kind: 'no_memory' }
   | { readonly kind: 'gone' };

@@ -1,4 +1,4 @@
-import type { MemoryReservation, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream, WholeResponse } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc/ext-proc-server.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from './ext-proc/replies.ts';
 import type { RequestHead } from './ext-proc/request-head.ts';
 import type { BodyPiece } from './ext-proc/request-message.ts';
-import { RequestBody } from './request-body.ts';
+import { type BodyRoom, RequestBody } from './request-body.ts';
 import { GONE, type InPlace, OPEN, type ResponseState } from './response-state.ts';
 import { checkHead, HttpResponseStream } from './streams/response-stream.ts';
 import type { StreamListener } from './streams/stream-listener.ts';
@@ -29,8 +29,7 @@ const IN_PLACE_LIMIT_BYTES = 256 * 1024;
  */
 const LINGER_MS = 200;
 
-export interface ExchangeSurroundings {
-  readonly budget: SharedBudget;
+export interface ExchangeSurroundings extends BodyRoom {
   readonly streams: StreamListener;
   readonly streamClusterName: string;
   /** Longest duration of an exchange. */
@@ -110,6 +109,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   readBody(bounds: BodyBounds): Promise<BodyResult> {
     if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
     this.#body.reservation.assignTo(bounds.organizationId);
+    this.#head?.trim();
     // Mostly the whole body has arrived while the stream was paused, and there is nothing to wait
     // for.
     this.#stream.resume();
@@ -176,7 +176,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   receiveHead(head: RequestHead): void {
     if (this.#head !== undefined) throw new Error('ext_proc: second request_headers on one stream');
     this.#head = head;
-    this.#body = new RequestBody(this.#around.budget, head.declaredBytes);
+    this.#body = new RequestBody(this.#around, head);
     if (head.bodiless) this.#endBody();
     else this.#stream.pause();
     this.#openParts++;

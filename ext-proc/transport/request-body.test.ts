@@ -6,6 +6,7 @@ import { lend } from '../../packages/http2-server/borrowed-bytes.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
+import { UploadPlaces } from './upload-places.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -15,9 +16,13 @@ const usedBytes = () => {
   return heapUsed + arrayBuffers;
 };
 
-const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 100, idleMs: 50, totalMs: 200 };
+const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 100, mostUploads: 10, stallMs: 50, totalMs: 200 };
 const bytes = (length: number) => Buffer.alloc(length, 'x');
 const push = (body: RequestBody | undefined, piece: Buffer) => body?.push(lend(piece), 0, piece.length);
+
+/** A body among few exchanges. */
+const bodyIn = (shared: SharedBudget, declaredBytes = 0) =>
+  new RequestBody({ budget: shared, places: new UploadPlaces(1000, () => 1) }, { declaredBytes, besideBytes: 0 });
 
 let budget: SharedBudget;
 beforeEach(() => {
@@ -35,7 +40,7 @@ describe('RequestBody', () => {
         fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 5 }),
         fc.nat(6),
         async (chunks, readAt) => {
-          const body = new RequestBody(budget, 0);
+          const body = bodyIn(budget);
           let result = readAt === 0 ? body.read(BOUNDS) : undefined;
           for (const [index, chunk] of chunks.entries()) {
             push(body, Buffer.from(chunk));
@@ -53,7 +58,7 @@ describe('RequestBody', () => {
 
   test('in pieces of one byte takes not much more memory than in one, and none is lost', async () => {
     const million = 1_000_000;
-    const body = new RequestBody(new SharedBudget(2 * million), 0);
+    const body = bodyIn(new SharedBudget(2 * million));
     const result = body.read({ ...BOUNDS, limitBytes: million });
     const before = usedBytes();
     for (let at = 0; at < million; at++) push(body, Buffer.of(at % 251));
@@ -71,7 +76,7 @@ describe('RequestBody', () => {
           const pieces = runs.flatMap(([length, times], run) =>
             Array.from({ length: times }, (_, at) => Buffer.alloc(length, run * 64 + (at % 64))),
           );
-          const body = new RequestBody(new SharedBudget(10_000_000), 0);
+          const body = bodyIn(new SharedBudget(10_000_000));
           const result = body.read({ ...BOUNDS, limitBytes: 10_000_000 });
           for (const piece of pieces) push(body, piece);
           body.finish();
@@ -84,7 +89,7 @@ describe('RequestBody', () => {
   });
 
   test('copies what is pushed, so that the memory it was read into can be used again', async () => {
-    const body = new RequestBody(budget, 4);
+    const body = bodyIn(budget, 4);
     const read = bytes(64 * 1024);
     push(body, read.fill('a').subarray(0, 2));
     push(body, read.fill('b').subarray(0, 2));
@@ -95,13 +100,13 @@ describe('RequestBody', () => {
   });
 
   test('the limit itself is allowed, one byte more is not', async () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     const result = body.read(BOUNDS);
     push(body, bytes(99));
     push(body, bytes(1));
     body.finish();
     expect((await result).kind).toBe('complete');
-    const larger = new RequestBody(budget, 0);
+    const larger = bodyIn(budget);
     const refused = larger.read(BOUNDS);
     push(larger, bytes(100));
     push(larger, bytes(1));
@@ -112,7 +117,7 @@ describe('RequestBody', () => {
     ['by content-length, before a byte', 101, 0],
     ['by what came before it was read', 0, 101],
   ])('is too large %s', async (_, declared, sent) => {
-    const body = new RequestBody(budget, declared);
+    const body = bodyIn(budget, declared);
     push(body, bytes(sent));
     expect(await body.read(BOUNDS)).toEqual({ kind: 'too_large' });
     expect(budget.heldBytes).toBe(0);
@@ -120,7 +125,7 @@ describe('RequestBody', () => {
   });
 
   test('a complete body above the limit of its reader is too large, and its bytes are dropped', async () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     push(body, bytes(101));
     body.finish();
     expect(await body.read(BOUNDS)).toEqual({ kind: 'too_large' });
@@ -129,7 +134,7 @@ describe('RequestBody', () => {
   });
 
   test('bytes that nobody reads yet ask for no more', () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     expect(body.wantsMore).toBe(false);
     push(body, bytes(1));
     expect(body.wantsMore).toBe(false);
@@ -144,7 +149,7 @@ describe('RequestBody', () => {
       ['org_d', 200],
     ] as const)
       expect(budget.open(organization).take(kept)).toBe(true);
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     const result = body.read(BOUNDS);
     push(body, bytes(40));
     push(body, bytes(20));
@@ -156,10 +161,10 @@ describe('RequestBody', () => {
   });
 
   test('an upload that stands still gives way to one that comes, and not to itself', async () => {
-    const still = new RequestBody(budget, 0);
+    const still = bodyIn(budget);
     const refused = still.read({ ...BOUNDS, limitBytes: 1000 });
     push(still, bytes(900));
-    const coming = new RequestBody(budget, 0);
+    const coming = bodyIn(budget);
     push(coming, bytes(60));
     push(coming, bytes(60));
     expect(await refused).toEqual({ kind: 'no_memory' });
@@ -171,7 +176,7 @@ describe('RequestBody', () => {
 
   test('a body that was read is not given up, and beyond the share of its organization there is none', async () => {
     const bodies = [450, 450, 40].map((length) => {
-      const body = new RequestBody(budget, 0);
+      const body = bodyIn(budget);
       body.reservation.assignTo('org_a');
       push(body, bytes(length));
       return body;
@@ -184,7 +189,7 @@ describe('RequestBody', () => {
   });
 
   test('a complete body that nobody has read yet gives way', async () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     push(body, bytes(900));
     body.finish();
     expect(budget.open('org_b').take(250)).toBe(true);
@@ -195,7 +200,7 @@ describe('RequestBody', () => {
   test('signs of life are no progress: the one that got on gives way last', async () => {
     const kib = 1024;
     const large = new SharedBudget(1000 * kib);
-    const [first, second, third] = Array.from({ length: 3 }, () => new RequestBody(large, 0));
+    const [first, second, third] = Array.from({ length: 3 }, () => bodyIn(large));
     push(first, bytes(250 * kib));
     push(second, bytes(600 * kib));
     push(first, bytes(64 * kib));
@@ -216,7 +221,7 @@ describe('RequestBody', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const shared = new SharedBudget(1000);
-        const bodies = Array.from({ length: 6 }, () => new RequestBody(shared, 0));
+        const bodies = Array.from({ length: 6 }, () => bodyIn(shared));
         for (const { which, act, length } of steps) {
           const body = bodies[which];
           if (act === 'push') push(body, bytes(length));
@@ -231,38 +236,12 @@ describe('RequestBody', () => {
     );
   });
 
-  test('silence is bounded, and each piece starts it anew', async () => {
-    const body = new RequestBody(budget, 0);
-    let settled = false;
-    const result = body.read(BOUNDS).finally(() => {
-      settled = true;
-    });
-    for (let piece = 0; piece < 3; piece++) {
-      await vi.advanceTimersByTimeAsync(45);
-      push(body, bytes(1));
-    }
-    expect(settled).toBe(false);
-    await vi.advanceTimersByTimeAsync(50);
-    expect(await result).toEqual({ kind: 'timeout' });
-    expect(budget.heldBytes).toBe(0);
-  });
-
-  test('the whole upload is bounded, however steady', async () => {
-    const body = new RequestBody(budget, 0);
-    const result = body.read(BOUNDS);
-    for (let piece = 0; piece < 10; piece++) {
-      await vi.advanceTimersByTimeAsync(25);
-      push(body, bytes(1));
-    }
-    expect(await result).toEqual({ kind: 'timeout' });
-  });
-
   test('a client that leaves ends the reading; one that leaves after the last byte does not', async () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     const result = body.read(BOUNDS);
     body.abandon();
     expect(await result).toEqual({ kind: 'gone' });
-    const whole = new RequestBody(budget, 0);
+    const whole = bodyIn(budget);
     push(whole, bytes(1));
     whole.finish();
     whole.abandon();
@@ -270,7 +249,7 @@ describe('RequestBody', () => {
   });
 
   test('an upload that goes on after it was given up holds nothing', () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     push(body, bytes(10));
     body.abandon();
     push(body, bytes(10));
@@ -279,7 +258,7 @@ describe('RequestBody', () => {
   });
 
   test('leaves no timer behind', async () => {
-    const body = new RequestBody(budget, 0);
+    const body = bodyIn(budget);
     const result = body.read(BOUNDS);
     body.finish();
     await result;

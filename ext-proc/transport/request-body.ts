@@ -2,20 +2,34 @@ import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.t
 import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
 import type { Evictable, MemoryReservation, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
+import type { Upload, UploadPlaces } from './upload-places.ts';
 
-/** An upload makes progress when it has grown by this. */
-const STEP_BYTES = 64 * 1024;
+/** An upload makes progress when it has grown by this: 1 KiB/s over ten seconds. */
+const STEP_BYTES = 10 * 1024;
+
+/** Shared by all bodies of a process. */
+export interface BodyRoom {
+  readonly budget: SharedBudget;
+  readonly places: UploadPlaces;
+}
+
+export interface RequestSize {
+  /** The content-length in bytes; 0 without one. */
+  readonly declaredBytes: number;
+  /** Memory of the request beside its body. It counts while the upload is unfinished. */
+  readonly besideBytes: number;
+}
 
 /**
  * Collects one request body. Bytes that arrive before `read` are kept and counted, and the source
  * is paused after them, so the rest of the upload stays at the client. A body above a bound is
  * dropped at once, and so is everything after it.
  */
-export class RequestBody implements Evictable {
+export class RequestBody implements Evictable, Upload {
   /** Memory of the bytes so far. Others may evict the body until its reader has all of it. */
   readonly reservation: MemoryReservation;
-  /** The content-length in bytes; 0 without one. */
-  readonly #declaredBytes: number;
+  readonly #places: UploadPlaces;
+  readonly #size: RequestSize;
   readonly #bytes: GrowingBytes;
   #length = 0;
   /** Set when further bytes are to be dropped. */
@@ -23,14 +37,15 @@ export class RequestBody implements Evictable {
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
   /** Fires at the earlier of both time limits, as they were when it was set. */
   #timer: NodeJS.Timeout | undefined;
-  #lastPieceMs = 0;
+  #progressedMs = 0;
   #readUntilMs = 0;
 
-  constructor(budget: SharedBudget, declaredBytes: number) {
+  constructor({ budget, places }: BodyRoom, size: RequestSize) {
     this.reservation = budget.open();
     this.reservation.makeEvictable(this);
-    this.#declaredBytes = declaredBytes;
-    this.#bytes = new GrowingBytes(declaredBytes);
+    this.#places = places;
+    this.#size = size;
+    this.#bytes = new GrowingBytes(size.declaredBytes);
   }
 
   /**
@@ -49,14 +64,13 @@ export class RequestBody implements Evictable {
       this.#settle({ kind: 'too_large' });
       return;
     }
-    if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.reservation.progressed();
+    if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.#progressed();
     if (!this.reservation.take(end - start)) {
       this.evict();
       return;
     }
     this.#length = length;
     this.#bytes.append(bytes, start, end);
-    if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
 
   /**
@@ -65,6 +79,7 @@ export class RequestBody implements Evictable {
    */
   finish(): void {
     if (this.#outcome !== undefined) return;
+    this.reservation.shrinkTo(this.#length);
     if (this.#reading !== undefined && !this.reservation.pin()) this.evict();
     else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
@@ -76,6 +91,11 @@ export class RequestBody implements Evictable {
   evict(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_memory' });
     else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_memory' };
+  }
+
+  /** Ends the upload: the process has no place for it any more. */
+  giveWay(): void {
+    this.#settle({ kind: 'timeout' });
   }
 
   /** Refuses a body that has not arrived whole, because the process ends. */
@@ -97,12 +117,21 @@ export class RequestBody implements Evictable {
   read(bounds: BodyBounds): Promise<BodyResult> {
     const known = this.#known(bounds);
     if (known !== undefined) return Promise.resolve(this.#handOver(known));
+    if (!this.#places.enter(this, bounds)) return Promise.resolve(this.#handOver({ kind: 'too_many' }));
     return new Promise((resolve) => {
       this.#reading = { bounds, resolve };
-      this.#lastPieceMs = performance.now();
-      this.#readUntilMs = this.#lastPieceMs + bounds.totalMs;
-      this.#watch(bounds.idleMs);
+      this.#progressedMs = performance.now();
+      this.#readUntilMs = this.#progressedMs + bounds.totalMs;
+      this.#watch(bounds.stallMs);
+      if (!this.reservation.take(this.#size.besideBytes)) this.evict();
     });
+  }
+
+  #progressed(): void {
+    this.reservation.progressed();
+    if (this.#reading === undefined) return;
+    this.#places.progressed(this, this.#reading.bounds.organizationId);
+    this.#progressedMs = performance.now();
   }
 
   /** Drops the bytes, which are not used any more. */
@@ -123,17 +152,17 @@ export class RequestBody implements Evictable {
   }
 
   #known(bounds: BodyBounds): BodyResult | undefined {
-    const tooLarge = this.#declaredBytes > bounds.limitBytes || this.#length > bounds.limitBytes;
+    const tooLarge = this.#size.declaredBytes > bounds.limitBytes || this.#length > bounds.limitBytes;
     if (this.#outcome !== undefined && (this.#outcome.kind !== 'complete' || !tooLarge)) return this.#outcome;
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
 
   /** Sets one timer, and again only when it fires: most bodies are complete before. */
-  #watch(idleMs: number): void {
-    const untilMs = Math.min(this.#lastPieceMs + idleMs, this.#readUntilMs);
+  #watch(stallMs: number): void {
+    const untilMs = Math.min(this.#progressedMs + stallMs, this.#readUntilMs);
     const leftMs = untilMs - performance.now();
     if (leftMs <= 0) this.#settle({ kind: 'timeout' });
-    else this.#timer = setTimeout(() => this.#watch(idleMs), Math.ceil(leftMs));
+    else this.#timer = setTimeout(() => this.#watch(stallMs), Math.ceil(leftMs));
   }
 
   #settle(outcome: BodyResult): void {
@@ -142,6 +171,7 @@ export class RequestBody implements Evictable {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (outcome.kind !== 'complete') this.#drop();
+    if (reading !== undefined) this.#places.leave(this, reading.bounds.organizationId);
     this.#reading = undefined;
     reading?.resolve(outcome);
   }

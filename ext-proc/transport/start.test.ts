@@ -18,7 +18,13 @@ import {
 import { startTransport, type Transport, type TransportFault } from './start.ts';
 
 /** The service with another client in the place of Envoy, which does also what Envoy never does. */
-const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 1000, idleMs: 20_000, totalMs: 20_000 };
+const BOUNDS: BodyBounds = {
+  organizationId: 'org_a',
+  limitBytes: 1000,
+  mostUploads: 1000,
+  stallMs: 20_000,
+  totalMs: 20_000,
+};
 
 let folder: string;
 let transport: Transport;
@@ -35,9 +41,9 @@ beforeEach(async () => {
     streamSocket: join(folder, 'stream.sock'),
     streamClusterName: 'gateway-stream-7',
     handler: (exchange) => handler(exchange),
-    bodyBudgetBytes: 10_000,
+    bodyBudgetBytes: 100_000,
     exchangeDeadlineMs: () => 60_000,
-    maxInFlight: 2,
+    maxInFlight: 4,
     onFault: (fault) => faults.push(fault),
   });
   client = connectProcessor(socketPath());
@@ -94,7 +100,7 @@ describe('startTransport', () => {
     const refused = open(client);
     refused.write(headers({}));
     await refused.take(2);
-    for (let piece = 0; piece < 11; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
+    for (let piece = 0; piece < 110; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
     // Streams of one connection may overtake each other.
     await new Promise((resolve) => setTimeout(resolve, 50));
     handler = okay;
@@ -211,9 +217,9 @@ describe('startTransport', () => {
 
   test('above the bound of exchanges new ones are refused with no_capacity', async () => {
     handler = (exchange) => new Promise((resolve) => exchange.gone.addEventListener('abort', () => resolve()));
-    const waiting = [open(client), open(client)];
+    const waiting = Array.from({ length: 4 }, () => open(client));
     for (const call of waiting) call.write(headers({}, true));
-    await waitFor(() => transport.inFlight() === 2);
+    await waitFor(() => transport.inFlight() === 4);
     const call = open(client);
     call.write(headers({}, true));
     const [head] = await call.take(1);

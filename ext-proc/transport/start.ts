@@ -6,6 +6,7 @@ import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from './ext-proc/request-head.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { StreamListener } from './streams/stream-listener.ts';
+import { UploadPlaces } from './upload-places.ts';
 
 export interface TransportOptions {
   /** Path of a Unix socket, or a TCP address where the configuration asks for one. */
@@ -23,7 +24,7 @@ export interface TransportOptions {
    * deadline of the handler.
    */
   readonly exchangeDeadlineMs: () => number;
-  /** Further requests are refused with `no_capacity` at once. */
+  /** Places for exchanges. Beyond, an upload gives way, or a request is `no_capacity` at once. */
   readonly maxInFlight?: number;
   readonly onFault: (fault: TransportFault) => void;
 }
@@ -61,16 +62,19 @@ const CLIENTS_GONE_MS = 3_000;
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const inFlight = new Set<ExtProcExchange>();
   const budget = new SharedBudget(options.bodyBudgetBytes ?? BODY_BUDGET_BYTES, options.onMemoryRefused);
+  const mostInFlight = options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT;
+  const places = new UploadPlaces(mostInFlight, () => inFlight.size);
   let onEmpty: (() => void) | undefined;
   const onProtocolFault = (error: Error) => options.onFault({ kind: 'protocol', requestId: '', error });
   const streams = await StreamListener.start(options.streamSocket, onProtocolFault);
   const around = {
     budget,
+    places,
     streams,
     streamClusterName: options.streamClusterName,
     deadlineMs: options.exchangeDeadlineMs,
     onBegin(exchange: ExtProcExchange) {
-      const full = inFlight.size >= (options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
+      const full = inFlight.size >= mostInFlight && !places.makeRoom();
       inFlight.add(exchange);
       const refusing = full ? refuseForCapacity : refusingHead(exchange);
       void run(exchange, refusing ?? options.handler, options.onFault);

@@ -62,7 +62,13 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Transp
 
 export const MIB = 1024 * 1024;
 
-export const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 20 * MIB, idleMs: 5_000, totalMs: 30_000 };
+export const BOUNDS: BodyBounds = {
+  organizationId: 'org_a',
+  limitBytes: 20 * MIB,
+  mostUploads: 1000,
+  stallMs: 5_000,
+  totalMs: 30_000,
+};
 
 export const echo: ExchangeHandler = async (exchange) => {
   const body = await exchange.readBody(BOUNDS);

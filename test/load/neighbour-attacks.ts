@@ -3,10 +3,12 @@ import { Agent } from 'node:http';
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MAX_HEADER_BYTES } from '../../ext-proc/transport/ext-proc/request-head.ts';
 import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../harness/raw-http2.ts';
 import type { AttackJob, AttackName } from './neighbour-job.ts';
 import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';
 import { openSilentClients } from './silent-clients.ts';
+import { openWaitingUploads } from './waiting-uploads.ts';
 
 /**
  * Sends as much as it can until the job's time is over, and notes the outcomes. All attacks use the
@@ -144,6 +146,19 @@ const oneByteFrames: Attack = async (job, note) => {
   });
 };
 
+/** More uploads without an end than a process has places, in ten seconds, or fewer large ones. */
+const waitingUploads =
+  (uploads: number, headBytes: number): Attack =>
+  async (job, note) => {
+    const port = Number(new URL(job.origin).port);
+    while (isGoing(job)) {
+      const flood = await openWaitingUploads({ port, key: firstKey(job), uploads, perSecond: uploads / 10, headBytes });
+      await sleep(Math.min(10_000, Math.max(0, leftMs(job))));
+      for (const [answer, count] of Object.entries(flood.answers)) for (let one = 0; one < count; one++) note(answer);
+      flood.close();
+    }
+  };
+
 const fields = (key: string): Field[] => [
   [':method', 'POST'],
   [':scheme', 'http'],
@@ -188,4 +203,6 @@ export const ATTACKS: Readonly<Record<AttackName, Attack>> = {
   'thousand-keys': thousandKeys,
   connections,
   'one-byte-frames': oneByteFrames,
+  'waiting-uploads': waitingUploads(21_000, 0),
+  'large-heads': waitingUploads(8_000, MAX_HEADER_BYTES * 0.9),
 };

@@ -23,6 +23,8 @@ export const ATTACK_NAMES = [
   'thousand-keys',
   'connections',
   'one-byte-frames',
+  'waiting-uploads',
+  'large-heads',
   'refused-requests',
 ] as const;
 

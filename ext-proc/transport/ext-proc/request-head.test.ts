@@ -69,6 +69,28 @@ describe('RequestHead', () => {
     expect(head(Array.from({ length: count }, (_, index) => [`x-${index}`, value] as const)).oversized).toBe(oversized);
   });
 
+  test('of a large head keeps the names, and what is read with the body', () => {
+    const large = head([
+      ['authorization', 'Bearer x'],
+      ['x-filler-that-is-long', 'a'.repeat(5_000)],
+      ['user-agent', 'curl/8 and what else it may say'],
+    ]);
+    large.trim();
+    expect([large.header('authorization'), large.header('user-agent')]).toEqual([
+      'Bearer x',
+      'curl/8 and what else it may say',
+    ]);
+    expect(large.header('content-encoding')).toBeUndefined();
+    expect([...large.headerNames()]).toEqual(['authorization', 'x-filler-that-is-long', 'user-agent']);
+    expect(() => large.header('x-filler-that-is-long')).toThrow('not kept');
+  });
+
+  test('a small head stays whole', () => {
+    const small = head([['x-forwarded-for', '192.0.2.1']]);
+    small.trim();
+    expect(small.header('x-forwarded-for')).toBe('192.0.2.1');
+  });
+
   test.each<[string | undefined, string | undefined, boolean]>([
     ['a', undefined, true],
     ['a,a', 'HTTP/2', true],

@@ -15,7 +15,10 @@ export class RequestHead {
   readonly hasOneHost: boolean;
   /** From content-length; 0 when there is none. */
   readonly declaredBytes: number;
-  readonly #headers: HeaderList;
+  /** Memory of the request beside its body. */
+  readonly besideBytes: number;
+  #headers: HeaderList;
+  #isTrimmed = false;
 
   constructor(headers: HeaderList, peer: string, bodiless: boolean) {
     this.#headers = headers;
@@ -24,13 +27,16 @@ export class RequestHead {
     this.path = headers.get(':path') ?? '';
     this.peerAddress = withoutPort(peer);
     this.bodiless = bodiless;
-    this.oversized = headers.bytes > MAX_HEADER_BYTES || headers.count > MAX_HEADERS;
+    const { bytes } = headers;
+    this.besideBytes = bytes + EXCHANGE_BYTES;
+    this.oversized = bytes > MAX_HEADER_BYTES || headers.count > MAX_HEADERS;
     this.hasOneHost = isOneHost(headers);
     const declared = Number(headers.get('content-length') ?? 0);
     this.declaredBytes = Number.isSafeInteger(declared) ? declared : Number.MAX_SAFE_INTEGER;
   }
 
   header(name: string): string | undefined {
+    if (this.#isTrimmed && !READ_WITH_BODY.has(name)) throw new Error(`the header ${name} is not kept so long`);
     // HTTP/2 has no host header, and Envoy names both alike.
     return (name === 'host' ? this.#headers.get(':authority') : undefined) ?? this.#headers.get(name);
   }
@@ -38,7 +44,31 @@ export class RequestHead {
   headerNames(): ReadonlySet<string> {
     return this.#headers.names();
   }
+
+  /** Forgets the values that nobody reads once the body is asked for. */
+  trim(): void {
+    if (this.#headers.bytes <= SMALL_HEAD_BYTES) return;
+    this.#headers = this.#headers.withValuesOf(READ_WITH_BODY);
+    this.#isTrimmed = true;
+  }
 }
+
+/** Headers that are read when the body has come, or later. */
+const READ_WITH_BODY: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-encoding',
+  'idempotency-key',
+  'user-agent',
+]);
+
+/**
+ * A head of up to this size is kept whole: nearly all are, and copying the rest costs more than it
+ * frees.
+ */
+const SMALL_HEAD_BYTES = 4 * 1024;
+
+/** Memory of a request beside its head: objects, buffers, its stream from Envoy. */
+const EXCHANGE_BYTES = 16 * 1024;
 
 export const MAX_HEADER_BYTES = 64 * 1024;
 /** A client may send 100; the others are pseudo-headers and headers that Envoy adds. */
@@ -116,6 +146,21 @@ export class HeaderList {
       names.add(this.#text.slice(this.#place(at), this.#place(at + 1)));
     }
     return names;
+  }
+
+  /** The same names, with empty values for all others than these, in a text of its own. */
+  withValuesOf(kept: ReadonlySet<string>): HeaderList {
+    let text = '';
+    const places: number[] = [];
+    for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
+      const name = this.#text.slice(this.#place(at), this.#place(at + 1));
+      const start = text.length;
+      text += name;
+      places.push(start, text.length, text.length);
+      if (kept.has(name)) text += this.#text.slice(this.#place(at + 2), this.#place(at + 3));
+      places.push(text.length);
+    }
+    return new HeaderList(copyOf(text), places);
   }
 
   #place(at: number): number {

@@ -5,6 +5,7 @@ import { metric } from '../../harness/metrics-page.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
+import { openWaitingUploads } from '../../load/waiting-uploads.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 
 /** `limits.refused_rpm` through a real Envoy. */
@@ -74,6 +75,16 @@ describe.concurrent('requests that are refused before a provider is asked', () =
       for (const each of [client, other, neighbour.client]) each.close();
     },
   );
+
+  test('408 of uploads that stall counts', async () => {
+    const { client, key } = await customerWith();
+    await untilMinuteIsYoung();
+    const flood = await openWaitingUploads({ port: gateway.stack.apiPort, key, uploads: LIMIT + 1, perSecond: 1_000 });
+    await expect.poll(() => flood.answers, { timeout: 30_000 }).toEqual({ request_timeout: LIMIT, rpm_exceeded: 1 });
+    expect(outcome(await client.chat({ model: 'plain' }))).toBe(BEYOND);
+    flood.close();
+    client.close();
+  });
 
   test('422 idempotency_key_reused counts', async () => {
     const { client } = await customerWith();

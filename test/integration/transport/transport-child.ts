@@ -28,7 +28,13 @@ process.on('disconnect', () => process.exit());
 async function serve(exchange: Exchange): Promise<void> {
   const url = new URL(exchange.path, 'http://any');
   const number = (name: string) => Number(url.searchParams.get(name) ?? 0);
-  await exchange.readBody({ organizationId: 'org_a', limitBytes: 20 * 1024 * 1024, idleMs: 10_000, totalMs: 60_000 });
+  await exchange.readBody({
+    organizationId: 'org_a',
+    limitBytes: 20 * 1024 * 1024,
+    mostUploads: 1000,
+    stallMs: 10_000,
+    totalMs: 60_000,
+  });
   switch (url.pathname) {
     case '/flood':
       return flood(exchange, number('bytes'));

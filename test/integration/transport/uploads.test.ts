@@ -78,7 +78,7 @@ test('over the limit without content-length: the answer comes in the middle of t
 test('an upload that stalls, and one that never ends, run into their deadlines', async () => {
   const results: BodyResult[] = [];
   gateway.handler = async (exchange) => {
-    const bounds = exchange.path === '/stall' ? { ...BOUNDS, idleMs: 100 } : { ...BOUNDS, idleMs: 300, totalMs: 600 };
+    const bounds = exchange.path === '/stall' ? { ...BOUNDS, stallMs: 100 } : { ...BOUNDS, stallMs: 300, totalMs: 600 };
     const result = await exchange.readBody(bounds);
     results.push(result);
     await exchange.respond(json(408, { kind: result.kind }));

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { MAX_HEADER_BYTES } from '../../ext-proc/transport/ext-proc/request-head.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { metric } from '../harness/metrics-page.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { type MockProvider, startMockProvider } from '../load/children.ts';
+import { openWaitingUploads, type WaitingUploads } from '../load/waiting-uploads.ts';
+
+/** One key has more requests that wait for bodies than a process has places, or large ones. */
+let provider: MockProvider;
+let stack: Stack;
+let otherKey: string;
+let flood: WaitingUploads | undefined;
+
+beforeEach(async () => {
+  provider = await startMockProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
+      models: { json: {} },
+      limits: { refused_rpm: 1_000_000 },
+    },
+  });
+  otherKey = (await stack.operator.customer({ credit: '1000' })).key;
+});
+afterEach(async () => {
+  flood?.close();
+  await stack?.close();
+  await provider?.stop();
+});
+showLogsOnFailure(() => stack);
+
+const IN_FULL = process.env.CI === 'true';
+const MIB = 1024 * 1024;
+/** Unfinished uploads of an organization with its default concurrency of 64. */
+const SHARE = 320;
+/** The largest that the process takes, less what Envoy adds. */
+const HEAD_BYTES = MAX_HEADER_BYTES * 0.9;
+const BODY_BUDGET_BYTES = 512 * MIB;
+
+async function others(requests: number): Promise<string[]> {
+  const client = gatewayClient(stack.origin, otherKey);
+  const messages = [{ role: 'user', content: 'Hello '.repeat(150) }];
+  const asked: Promise<string>[] = [];
+  for (let request = 0; request < requests; request++) {
+    asked.push(client.chat({ model: 'json', messages }).then(outcome));
+    await sleep(100);
+  }
+  const outcomes = await Promise.all(asked);
+  client.close();
+  return outcomes;
+}
+
+const served = (requests: number) => Array<string>(requests).fill('200');
+const answered = () => Object.values(flood?.answers ?? {}).reduce((sum, count) => sum + count, 0);
+const heldBytes = () => metric(stack.metricsOrigin, 'gateway_memory_held_bytes', { use: 'request_bodies' });
+
+test('more uploads of a key than there are places refuse nobody else, and leave nothing', async () => {
+  const uploads = IN_FULL ? 21_000 : 3_000;
+  const { key } = await stack.operator.customer({});
+  flood = await openWaitingUploads({ port: stack.apiPort, key, uploads, perSecond: 2_000 });
+  expect(await others(20)).toEqual(served(20));
+  await expect.poll(answered, { timeout: 60_000 }).toBe(uploads);
+  expect(Object.keys(flood.answers).sort()).toEqual(['request_timeout', 'rpm_exceeded']);
+  expect(flood.answers.rpm_exceeded).toBeGreaterThan(uploads / 2);
+  expect(flood.answers.request_timeout).toBeGreaterThanOrEqual(SHARE);
+  await expect.poll(heldBytes).toBe(0);
+}, 240_000);
+
+test('uploads with the largest heads take less memory than there is for bodies', async () => {
+  const uploads = IN_FULL ? 8_000 : 2_000;
+  const { key } = await stack.operator.customer({ organization: { concurrency: 10_000 } });
+  const beforeBytes = residentBytes(stack.gateway.pid);
+  flood = await openWaitingUploads({ port: stack.apiPort, key, uploads, perSecond: 800, headBytes: HEAD_BYTES });
+  let mostHeldBytes = 0;
+  const watching = setInterval(async () => {
+    mostHeldBytes = Math.max(mostHeldBytes, await heldBytes().catch(() => 0));
+  }, 200);
+  expect(await others(20)).toEqual(served(20));
+  expect(residentBytes(stack.gateway.pid) - beforeBytes).toBeLessThan(BODY_BUDGET_BYTES);
+  await expect.poll(answered, { timeout: 60_000 }).toBe(uploads);
+  clearInterval(watching);
+  expect(mostHeldBytes).toBeGreaterThan(IN_FULL ? 100 * MIB : 20 * MIB);
+  expect(mostHeldBytes).toBeLessThanOrEqual(BODY_BUDGET_BYTES);
+  await expect.poll(heldBytes).toBe(0);
+}, 240_000);
