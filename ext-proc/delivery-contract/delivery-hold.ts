@@ -71,6 +71,8 @@ export interface DeliveryOutcome {
   readonly clientGone: boolean;
   /** Mismatch in the response's usage. */
   readonly usageMismatch?: TotalMismatch | undefined;
+  /** The response's usage counts something about a cache that no rule reads. */
+  readonly hasUnreadCache?: boolean;
 }
 
 /**

@@ -156,6 +156,7 @@ function note(
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;
   if (provider !== undefined && outcome.usageMismatch) metrics.usageMismatched(provider, outcome.usageMismatch);
+  if (provider !== undefined && outcome.hasUnreadCache) metrics.cacheUnread(provider);
   notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);
   notes.clientGone = outcome.clientGone;
   const charged = hold.charged();

@@ -14,6 +14,8 @@ export interface ChargeMetrics {
   }): void;
   /** A provider's usage had a total that is not prompt plus completion. */
   usageMismatched(provider: string, total: TotalMismatch): void;
+  /** A provider's usage counted something about a cache under a name that no rule reads. */
+  cacheUnread(provider: string): void;
   /** Holds that the limit store had forgotten while it admitted others. */
   holdsLost(holds: number): void;
   settlementFailed(): void;
@@ -67,6 +69,12 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     labelNames: ['provider', 'total'],
     registers,
   });
+  const unreadCaches = new Counter({
+    name: 'gateway_unread_cache_usages_total',
+    help: 'Responses whose usage counts something about a prompt cache under a name that no rule reads, by provider. Their charge may differ from what the provider bills.',
+    labelNames: ['provider'],
+    registers,
+  });
   const losses = new Counter({
     name: 'gateway_losses_usd_total',
     help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
@@ -77,6 +85,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
   return {
     usageMismatched: (provider, total) => mismatches.inc({ provider, total }),
+    cacheUnread: (provider) => unreadCaches.inc({ provider }),
     lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
     charged(charge) {
       const { model } = charge;

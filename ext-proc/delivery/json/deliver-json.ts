@@ -65,7 +65,8 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
       timeoutMs: lastBytesMs(delivery),
     });
   const clientGone = exchange.gone.aborted;
-  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, usageMismatch: meter.mismatch };
+  const oddities = { usageMismatch: meter.mismatch, hasUnreadCache: meter.hasUnreadCache() };
+  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, ...oddities };
 }
 
 /** `undefined`: its reasoning is not kept. A completion that lacks its long texts has none. */

@@ -8,7 +8,7 @@ import { type Completion, textOf } from './completion.ts';
 import { OutputEstimate } from './output-estimate.ts';
 import { type MeasuredText, ProducedText } from './produced-text.ts';
 
-import { readUsage, totalMismatch, type UsageBounds } from './usage.ts';
+import { hasUnreadCache, readUsage, totalMismatch, type UsageBounds } from './usage.ts';
 
 /** The provider's ids can be anything; the ledger keeps this much. */
 const MAX_UPSTREAM_ID_CHARACTERS = 200;
@@ -24,6 +24,7 @@ export class ResponseMeter {
   readonly #text = new ProducedText();
   #usage: TokenUsage | undefined;
   #mismatch: TotalMismatch | undefined;
+  #lastUsage: unknown;
   #producedSinceUsage = false;
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
@@ -48,6 +49,7 @@ export class ResponseMeter {
       if (isObject(choice)) this.#takeChoice(choice);
     }
     if (completion.usage === undefined) return;
+    this.#lastUsage = completion.usage ?? this.#lastUsage;
     this.#mismatch = totalMismatch(completion.usage) ?? this.#mismatch;
     const usage = readUsage(completion.usage, this.#bounds);
     if (usage === undefined) return;
@@ -102,6 +104,11 @@ export class ResponseMeter {
   /** How the total of a usage that the provider sent differed from its parts, if it did. */
   get mismatch(): TotalMismatch | undefined {
     return this.#mismatch;
+  }
+
+  /** The provider's usage counts something about a cache that no rule reads. */
+  hasUnreadCache(): boolean {
+    return hasUnreadCache(this.#lastUsage);
   }
 
   /** Choices that have not said why they ended, at most so many as were asked for. */

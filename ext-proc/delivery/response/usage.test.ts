@@ -45,7 +45,15 @@ describe('a usage that a provider sent', () => {
     ['as DeepSeek', { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6 }, 4],
     ['in details, which decide', { prompt_tokens_details: { cached_tokens: 3 }, cached_tokens: 4 }, 3],
     ['beside details that do not say', { prompt_tokens_details: { text_tokens: 10 }, cached_tokens: 4 }, 4],
-    ['nowhere', { cached_tokens: null, prompt_cache_hit_tokens: null }, 0],
+    ['as a proxy of Anthropic', { cache_read_input_tokens: 4 }, 4],
+    [
+      'as a proxy of Anthropic, and otherwise in details, which decide',
+      { prompt_tokens_details: { cached_tokens: 0 }, cache_read_input_tokens: 4 },
+      0,
+    ],
+    ['as a relay of Responses', { input_tokens_details: { cached_tokens: 4 } }, 4],
+    ['in details under another name', { prompt_tokens_details: { cached_tokens: null, cache_read_tokens: 4 } }, 4],
+    ['nowhere', { cached_tokens: null, prompt_cache_hit_tokens: null, cache_read_input_tokens: null }, 0],
   ])('reports cached tokens %s', (_, cached, cachedTokens) => {
     expect(readUsage({ prompt_tokens: 10, completion_tokens: 8, ...cached }, BOUNDS)).toMatchObject({ cachedTokens });
   });
@@ -73,6 +81,65 @@ describe('a usage that a provider sent', () => {
       4,
     ],
     ['of an hour alone', { cache_creation: { ephemeral_1h_input_tokens: 4 } }, 4, 4],
+    [
+      'of five minutes and of an hour, without their sum',
+      { cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 } },
+      6,
+      4,
+    ],
+    [
+      'as DashScope',
+      {
+        prompt_tokens_details: {
+          ...{ cached_tokens: 0, cache_creation_input_tokens: 4, cache_type: 'ephemeral' },
+          cache_creation: { ephemeral_5m_input_tokens: 4 },
+        },
+      },
+      4,
+      0,
+    ],
+    ['as DashScope, without the parts', { prompt_tokens_details: { cache_creation_input_tokens: 4 } }, 4, 0],
+    [
+      'as DashScope, without the sum',
+      { prompt_tokens_details: { cache_creation: { ephemeral_5m_input_tokens: 4 } } },
+      4,
+      0,
+    ],
+    [
+      'as DashScope, of an hour',
+      {
+        prompt_tokens_details: {
+          cache_creation_input_tokens: 6,
+          cache_creation: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
+        },
+      },
+      6,
+      4,
+    ],
+    [
+      'as LiteLLM, of an hour',
+      {
+        prompt_tokens_details: {
+          cache_creation_tokens: 6,
+          cache_creation_token_details: { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 4 },
+        },
+        cache_creation_input_tokens: 6,
+      },
+      6,
+      4,
+    ],
+    [
+      'of an hour at each place, counted once',
+      {
+        cache_creation: { ephemeral_1h_input_tokens: 4 },
+        prompt_tokens_details: {
+          cache_creation: { ephemeral_1h_input_tokens: 4 },
+          cache_creation_token_details: { ephemeral_1h_input_tokens: 4 },
+        },
+      },
+      4,
+      4,
+    ],
     ['nowhere', { prompt_tokens_details: { cache_write_tokens: null }, cache_creation: null }, 0, 0],
   ])('reports cache writes %s', (_, written, cacheWriteTokens, cacheWrite1hTokens) => {
     const usage = { prompt_tokens: 10, completion_tokens: 8, ...written };
@@ -136,6 +203,17 @@ describe('a usage that a provider sent', () => {
         prompt_tokens: 9,
         completion_tokens: 1,
         prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 5 },
+      },
+    ],
+    [
+      'writes of five minutes that are a text',
+      { prompt_tokens: 9, completion_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: '1' } },
+    ],
+    [
+      'negative writes of an hour in details',
+      {
+        ...{ prompt_tokens: 9, completion_tokens: 1 },
+        prompt_tokens_details: { cache_creation_token_details: { ephemeral_1h_input_tokens: -1 } },
       },
     ],
     ['cache writes that are a text', { prompt_tokens: 9, completion_tokens: 1, cache_creation_input_tokens: '1' }],

@@ -22,9 +22,8 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   const promptTokens = count(value.prompt_tokens);
   const completionTokens = count(value.completion_tokens);
   const cachedTokens = cachedTokensOf(value);
-  const cacheWrite1hTokens = detail(value.cache_creation, 'ephemeral_1h_input_tokens');
-  const cacheWriteTokens = cacheWriteTokensOf(value);
-  const reasoningTokens = detail(value.completion_tokens_details, 'reasoning_tokens');
+  const { cacheWriteTokens, cacheWrite1hTokens } = cacheWritesOf(value);
+  const reasoningTokens = countAt(value, ['completion_tokens_details', 'reasoning_tokens']);
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
   if (cacheWriteTokens === undefined || cacheWrite1hTokens === undefined) return undefined;
@@ -37,34 +36,91 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
     promptTokens,
     completionTokens: completionTokens + missing,
     cachedTokens,
-    cacheWriteTokens: Math.max(cacheWriteTokens, cacheWrite1hTokens),
+    cacheWriteTokens,
     cacheWrite1hTokens,
     reasoningTokens: Math.max(reasoningTokens, missing),
   };
   return isPlausible(usage, bounds) ? usage : undefined;
 }
 
-/**
- * Names of cached tokens without details: Moonshot's, and DeepSeek's
- * (https://api-docs.deepseek.com/guides/kv_cache).
- */
-const CACHED_AT_TOP = ['cached_tokens', 'prompt_cache_hit_tokens'] as const;
+/** A member of a usage, by the names on the way to it. */
+type Place = readonly string[];
 
-function cachedTokensOf(value: JsonObject): number | undefined {
-  const { prompt_tokens_details: details } = value;
-  if (isObject(details) && isSaid(details.cached_tokens)) return count(details.cached_tokens);
-  const name = CACHED_AT_TOP.find((top) => isSaid(value[top]));
-  return name === undefined ? 0 : count(value[name]);
+const [DETAILS, INPUT_DETAILS] = ['prompt_tokens_details', 'input_tokens_details'] as const;
+
+/** Places of cached tokens. The first that says something decides. */
+const CACHED: readonly Place[] = [
+  [DETAILS, 'cached_tokens'],
+  // Moonshot.
+  ['cached_tokens'],
+  // DeepSeek (https://api-docs.deepseek.com/guides/kv_cache).
+  ['prompt_cache_hit_tokens'],
+  // Proxies of Anthropic, and of Responses.
+  ['cache_read_input_tokens'],
+  [DETAILS, 'cache_read_tokens'],
+  [INPUT_DETAILS, 'cached_tokens'],
+];
+
+/** Places of all cache writes. Some providers report them at several. */
+const WRITTEN: readonly Place[] = [
+  [DETAILS, 'cache_write_tokens'],
+  [INPUT_DETAILS, 'cache_write_tokens'],
+  // LiteLLM.
+  [DETAILS, 'cache_creation_tokens'],
+  // DashScope (https://github.com/nextlevelbuilder/goclaw/pull/1127).
+  [DETAILS, 'cache_creation_input_tokens'],
+  ['cache_creation_input_tokens'],
+];
+
+/** Places where the writes of five minutes and of an hour stand apart. */
+const BY_LIFETIME: readonly { readonly short: Place; readonly long: Place }[] = [
+  ['cache_creation'],
+  // DashScope, then LiteLLM.
+  [DETAILS, 'cache_creation'],
+  [DETAILS, 'cache_creation_token_details'],
+].map((at) => ({ short: [...at, 'ephemeral_5m_input_tokens'], long: [...at, 'ephemeral_1h_input_tokens'] }));
+
+function cachedTokensOf(usage: JsonObject): number | undefined {
+  const place = CACHED.find((one) => isSaid(memberAt(usage, one)));
+  return place === undefined ? 0 : countAt(usage, place);
 }
 
-/** Tokens that were written to the cache. Some providers report them under several names. */
-function cacheWriteTokensOf(value: JsonObject): number | undefined {
-  const written = [
-    detail(value.prompt_tokens_details, 'cache_write_tokens'),
-    detail(value.prompt_tokens_details, 'cache_creation_tokens'),
-    detail(value, 'cache_creation_input_tokens'),
-  ];
-  return written.every((tokens) => tokens !== undefined) ? Math.max(...written) : undefined;
+/** The same tokens may stand at several places, so the largest number counts. */
+function cacheWritesOf(usage: JsonObject): Partial<Pick<TokenUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'>> {
+  const written = WRITTEN.map((place) => countAt(usage, place));
+  let cacheWrite1hTokens = 0;
+  for (const { short, long } of BY_LIFETIME) {
+    const [ofMinutes, ofAnHour] = [countAt(usage, short), countAt(usage, long)];
+    if (ofMinutes === undefined || ofAnHour === undefined) return {};
+    written.push(ofMinutes + ofAnHour);
+    cacheWrite1hTokens = Math.max(cacheWrite1hTokens, ofAnHour);
+  }
+  if (!written.every((tokens) => tokens !== undefined)) return {};
+  return { cacheWriteTokens: Math.max(...written), cacheWrite1hTokens };
+}
+
+/** Members that the rules above read, and what DeepSeek's cached tokens leave of the prompt. */
+const READ: ReadonlySet<string> = new Set(
+  [...CACHED, ...WRITTEN, ...BY_LIFETIME.flatMap(({ short, long }) => [short, long]), ['prompt_cache_miss_tokens']].map(
+    (place) => place.join('.'),
+  ),
+);
+const DEEPEST_USAGE = 4;
+
+/**
+ * True if a usage counts something about a cache under a name that no rule reads, so that it may be
+ * charged at another price than the provider's.
+ */
+export function hasUnreadCache(usage: unknown): boolean {
+  return isObject(usage) && hasUnread(usage, '', false, DEEPEST_USAGE);
+}
+
+function hasUnread(members: JsonObject, path: string, isOfCache: boolean, levels: number): boolean {
+  return Object.entries(members).some(([name, value]) => {
+    const isAbout = isOfCache || /cache/i.test(name);
+    if (isObject(value)) return levels > 1 && hasUnread(value, `${path}${name}.`, isAbout, levels - 1);
+    return isAbout && (count(value) ?? 0) > 0 && !READ.has(path + name);
+  });
 }
 
 export function totalMismatch(value: unknown): TotalMismatch | undefined {
@@ -114,9 +170,13 @@ function withCounts(details = 'null', counts: Readonly<Record<string, number>>):
   return editObject(details === 'null' ? '{}' : details, edits);
 }
 
-function detail(details: unknown, name: string): number | undefined {
-  if (!isObject(details)) return 0;
-  const value = details[name];
+function memberAt(usage: JsonObject, place: Place): unknown {
+  return place.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), usage);
+}
+
+/** 0 where nothing is said. */
+function countAt(usage: JsonObject, place: Place): number | undefined {
+  const value = memberAt(usage, place);
   return isSaid(value) ? count(value) : 0;
 }
 

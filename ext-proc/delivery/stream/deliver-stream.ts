@@ -70,6 +70,7 @@ export async function deliverStream(
       attempts: delivery.attempts,
       timeToFirstEventMs: opened.latencyMs,
       usageMismatch: relayed.meter.mismatch,
+      hasUnreadCache: relayed.meter.hasUnreadCache(),
     };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;

@@ -19,14 +19,7 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
     }),
     prompt_tokens_details: counts({ cached_tokens: read, cache_write_tokens: written }),
     ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.thinking_tokens }) } : {}),
-    ...(isObject(writes)
-      ? {
-          cache_creation: counts({
-            ephemeral_5m_input_tokens: writes.ephemeral_5m_input_tokens,
-            ephemeral_1h_input_tokens: writes.ephemeral_1h_input_tokens,
-          }),
-        }
-      : {}),
+    ...(isObject(writes) ? { cache_creation: counts(writes) } : {}),
   };
 }
 

@@ -14,14 +14,7 @@ export function chatUsage(usage: unknown): JsonObject | undefined {
       completion_tokens: usage.output_tokens,
       total_tokens: usage.total_tokens,
     }),
-    ...(isObject(input)
-      ? {
-          prompt_tokens_details: counts({
-            cached_tokens: input.cached_tokens,
-            cache_write_tokens: input.cache_write_tokens,
-          }),
-        }
-      : {}),
+    ...(isObject(input) ? { prompt_tokens_details: counts(input) } : {}),
     ...(isObject(output) ? { completion_tokens_details: counts({ reasoning_tokens: output.reasoning_tokens }) } : {}),
     ...(lasting === undefined ? {} : { cache_creation: { ephemeral_1h_input_tokens: lasting } }),
   };

@@ -104,9 +104,12 @@ export const ODDITIES = {
     sources: ['https://api-docs.deepseek.com/guides/kv_cache', issue('Bike4Mind/bike4mind', 1089)],
   },
   'cache-writes': {
-    oddity: 'OpenAI and Anthropic report tokens that were written into the cache, at a price of their own.',
-    remedy: 'They are part of the prompt and charged as input: a model has no price for them yet.',
-    by: [['core/pricing.ts', 'PRICED_TOKENS']],
+    oddity: 'Tokens that were written into the cache have a price of their own, and other names at each provider.',
+    remedy: 'They are part of the prompt, charged at the price for cache writes.',
+    by: [
+      ['core/pricing.ts', 'PRICED_TOKENS'],
+      ['ext-proc/delivery/response/usage.ts', 'cacheWritesOf'],
+    ],
     fields: ['usd_per_million_tokens'],
     sources: ['https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching'],
   },
