@@ -13,7 +13,8 @@ import type {
 } from './gateway-config.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
-import { buildPriceTable, pricesCacheWrites, pricesLongCacheWrites } from './price-table.ts';
+import { costsOf, everyTable, pricesOf } from './price-schedule.ts';
+import { pricesCacheWrites, pricesLongCacheWrites } from './price-table.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -269,7 +270,7 @@ function targetOf(
     api: api ?? provider.api,
     ...(reasoning_budgets === undefined ? {} : { reasoningBudgets: new Map(Object.entries(reasoning_budgets)) }),
     ...(shaping.length === 0 ? {} : { shaping }),
-    ...(cost === undefined ? {} : { costTable: buildPriceTable(cost) }),
+    ...(cost === undefined ? {} : costsOf(cost)),
   };
 }
 
@@ -288,9 +289,9 @@ function model(
     ...(entry.longest_prompt === undefined ? {} : { longestPrompt: entry.longest_prompt }),
     maxOutputTokens: entry.max_output_tokens,
     defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
-    priceTable: buildPriceTable(entry.usd_per_million_tokens),
-    ...(pricesCacheWrites(entry.usd_per_million_tokens) ? { pricesCacheWrites: true } : {}),
-    ...(pricesLongCacheWrites(entry.usd_per_million_tokens) ? { pricesLongCacheWrites: true } : {}),
+    ...pricesOf(entry.usd_per_million_tokens),
+    ...(everyTable(entry.usd_per_million_tokens, pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
+    ...(everyTable(entry.usd_per_million_tokens, pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,

@@ -1,3 +1,4 @@
+import type { PriceSchedule } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 import type { ProviderApi } from './provider-api.ts';
@@ -207,7 +208,10 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly longestPrompt?: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
+  /** In force: `configAt` chooses it for each request. */
   readonly priceTable: PriceTable;
+  /** Present: the table in force depends on the arrival. */
+  readonly schedule?: PriceSchedule;
   /** True if writes to the prompt cache have a price of their own. */
   readonly pricesCacheWrites?: true;
   /** True if those that last longer than five minutes have one. */
@@ -251,6 +255,7 @@ export interface Target<OfProvider extends KeylessProvider = Provider> {
   readonly api: ProviderApi;
   /** Prices that the operator pays for it. */
   readonly costTable?: PriceTable;
+  readonly costSchedule?: PriceSchedule;
   /** Tokens to think with, by effort, where the model takes a budget instead of an effort. */
   readonly reasoningBudgets?: ReadonlyMap<string, number>;
 }

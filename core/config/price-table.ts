@@ -32,13 +32,14 @@ const TIER_NAME =
   'the name of a service tier such as flex: 1 to 64 of a-z, A-Z, 0-9, "_" and "-", and neither auto nor default';
 const tierName = matching(/^(?!(?:auto|default)$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, TIER_NAME);
 
-export const priceTable = section({
+export const TABLE = {
   ...ENTRY,
   above: above.prefault([]),
   service_tiers: named(tierName, section({ ...ENTRY, above: above.prefault([]) }), TIER_NAME).prefault({}),
-});
+};
+const priceTable = section(TABLE);
 
-type TableEntry = z.output<typeof priceTable>;
+export type TableEntry = z.output<typeof priceTable>;
 type TierEntry = Omit<TableEntry, 'service_tiers'>;
 type PricesEntry = Omit<TierEntry, 'above'>;
 

@@ -2,7 +2,7 @@ import { checkExtraFields } from './extra-fields.ts';
 import { checkMail } from './mail.ts';
 import { formatAddress, overlap } from './network-names.ts';
 import { checkPayments } from './payments.ts';
-import { checkPriceTable } from './price-table.ts';
+import { checkPriceSchedule } from './price-schedule.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
 import { checkCallFields } from './provider-fields.ts';
@@ -111,9 +111,9 @@ function checkToolEffort(path: Path, model: ModelEntry, providers: RightParts['p
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
   const problems = [
-    ...checkPriceTable([...path, 'usd_per_million_tokens'], model.usd_per_million_tokens),
+    ...checkPriceSchedule([...path, 'usd_per_million_tokens'], model.usd_per_million_tokens),
     ...model.targets.flatMap(({ cost_usd_per_million_tokens: cost }, index) =>
-      cost === undefined ? [] : checkPriceTable([...path, 'targets', index, 'cost_usd_per_million_tokens'], cost),
+      cost === undefined ? [] : checkPriceSchedule([...path, 'targets', index, 'cost_usd_per_million_tokens'], cost),
     ),
   ];
   if (model.max_output_tokens > model.context_window) {

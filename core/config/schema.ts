@@ -4,7 +4,7 @@ import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields
 import { mail, webhooks } from './mail.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { payments } from './payments.ts';
-import { priceTable } from './price-table.ts';
+import { priceSchedule } from './price-schedule.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parseShare } from './quantities.ts';
@@ -138,7 +138,7 @@ const target = section({
   weight: whole(1, 1000).optional(),
   api: oneOf(PROVIDER_APIS).optional(),
   reasoning_budgets: named(effort, whole(LEAST_BUDGET_TOKENS, MAX_TOKENS), EFFORT).optional(),
-  cost_usd_per_million_tokens: priceTable.optional(),
+  cost_usd_per_million_tokens: priceSchedule.optional(),
   request: requestShaping.optional(),
 });
 
@@ -154,7 +154,7 @@ export const MODEL = section({
   longest_prompt: whole(1, MAX_TOKENS).optional(),
   max_output_tokens: whole(1, MAX_TOKENS),
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
-  usd_per_million_tokens: priceTable,
+  usd_per_million_tokens: priceSchedule,
   tokenizer: oneOf(['o200k_base', 'cl100k_base', 'bytes']).prefault('bytes'),
   timeouts: modelTimeouts.prefault({}),
   targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-6-luna}'),

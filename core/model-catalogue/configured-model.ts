@@ -1,4 +1,5 @@
 import type { DeclaredModels } from '../config/load.ts';
+import type { TableEntry } from '../config/price-table.ts';
 import type { ModelEntry } from '../config/schema.ts';
 import { formatPico } from '../money.ts';
 import type { CataloguePricesAbove, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
@@ -13,8 +14,6 @@ export function configuredModels({ models }: DeclaredModels): readonly Configure
   return Object.entries(models).map(([id, entry]) => ({ id, ...entry }));
 }
 
-/** Price table or costs, as the configuration has them. */
-type TableEntry = ModelEntry['usd_per_million_tokens'];
 type TierEntry = Omit<TableEntry, 'service_tiers'>;
 type PricesEntry = Omit<TierEntry, 'above'>;
 

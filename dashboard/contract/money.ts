@@ -58,7 +58,29 @@ export interface PriceTableView extends TierPricesView {
   readonly serviceTiers: Readonly<Record<string, TierPricesView>>;
 }
 
-export interface ModelView {
+/** Other prices by time, as `GET /v1/models` shows them. */
+export interface PricesInTimeView {
+  /** Tables of the next 90 days, ascending. */
+  readonly priceChanges: readonly {
+    readonly fromMs: number;
+    readonly priceTable: PriceTableView;
+    readonly priceWindows: readonly PriceWindowView[];
+  }[];
+  /** Windows of the table in force. */
+  readonly priceWindows: readonly PriceWindowView[];
+}
+
+/** Hours in which other prices hold. */
+export interface PriceWindowView {
+  /** `16:30-00:30` */
+  readonly utc: string;
+  /** `mon`, in the order of a week. */
+  readonly days: readonly string[];
+  readonly except: readonly string[];
+  readonly priceTable: PriceTableView;
+}
+
+export interface ModelView extends PricesInTimeView {
   readonly id: string;
   readonly capabilities: readonly string[];
   readonly reasoningEfforts: readonly string[];

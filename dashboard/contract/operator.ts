@@ -1,5 +1,5 @@
 import type { Empty } from './empty.ts';
-import type { PriceTableView } from './money.ts';
+import type { PricesInTimeView, PriceTableView } from './money.ts';
 import type { OrganizationLimits, OrganizationView } from './organization.ts';
 import type { AuditFilter, AuditPage, LinkView } from './people.ts';
 
@@ -59,7 +59,7 @@ export interface ProviderView {
   readonly lastFailure?: { readonly result: string; readonly atMs: number };
 }
 
-export interface MappedModelView {
+export interface MappedModelView extends PricesInTimeView {
   readonly id: string;
   readonly disabled: boolean;
   readonly problem?: string;

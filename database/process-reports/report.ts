@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
+import type { ScheduleJson } from '../../core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '../../core/price-table-text.ts';
 
 /**
@@ -159,6 +160,8 @@ export interface ReportedModel {
   /** Absent: a process of the former release. */
   readonly above?: TableJson['above'];
   readonly serviceTiers?: TableJson['serviceTiers'];
+  /** Present: the table in force depends on the time, and the one above is the first. */
+  readonly schedule?: ScheduleJson;
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;

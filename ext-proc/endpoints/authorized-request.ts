@@ -9,8 +9,8 @@ import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
 /**
- * A request whose caller may use its route, with the configuration that was in force when it
- * began.
+ * A request whose caller may use its route, with the configuration and the prices that were in
+ * force when it arrived.
  */
 export interface AuthorizedRequest {
   readonly exchange: Exchange;

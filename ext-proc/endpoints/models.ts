@@ -11,11 +11,11 @@ export async function listModels(request: AuthorizedRequest): Promise<EndpointRe
   if (isRefusal(query)) return query;
   const limited = await request.takeRead();
   if (limited) return limited;
-  const { config, principal } = request;
+  const { config, principal, arrivedAtMs } = request;
   const allowed = principal.key.models;
   const data = [...config.models.values()]
     .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))
-    .map(modelRecord);
+    .map((model) => modelRecord(model, arrivedAtMs));
   return { kind: 'json', body: { object: 'list', data } };
 }
 
@@ -26,7 +26,7 @@ const CREATED_SECONDS = 1_735_689_600;
  * Names besides our own are those that clients look for: `context_length` and `architecture` of
  * OpenRouter, `max_model_len` of vLLM.
  */
-function modelRecord(model: Model) {
+function modelRecord(model: Model, atMs: number) {
   return {
     id: model.id,
     object: 'model',
@@ -48,7 +48,7 @@ function modelRecord(model: Model) {
       output_modalities: ['text'],
     },
     supported_parameters: supportedParameters(model),
-    pricing: modelPricing(model.priceTable),
+    pricing: modelPricing(model, atMs),
   };
 }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig } from '../../core/config/load.ts';
-import { type TableJson, tableText } from '../../core/price-table-text.ts';
+import { scheduleJson, tableJson } from '../../core/price-schedule-json.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
@@ -61,7 +61,7 @@ function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
 }
 
 function describeModel(model: Model): ReportedModel {
-  const { prices, above, serviceTiers } = JSON.parse(tableText(model.priceTable)) as TableJson;
+  const { prices, above, serviceTiers } = tableJson(model.priceTable);
   return {
     id: model.id,
     capabilities: [...model.capabilities],
@@ -72,6 +72,7 @@ function describeModel(model: Model): ReportedModel {
     prices,
     above,
     serviceTiers,
+    ...(model.schedule === undefined ? {} : { schedule: scheduleJson(model.schedule) }),
     disabled: model.disabled,
     problem: model.problem ?? null,
     targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),

@@ -1,5 +1,6 @@
 import { utcDay } from '../../core/clock.ts';
 import type { GatewayConfig, TracingConfig } from '../../core/config/gateway-config.ts';
+import { configAt } from '../../core/config/prices-in-force.ts';
 import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { clientAddress } from '../../core/net/client-address.ts';
@@ -137,7 +138,9 @@ async function authorize(
   const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
   const takeOneRead = () => takeRead(deps, principal, config);
   const { notes, trace } = outcome;
-  return beyond ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
+  if (beyond) return beyond;
+  const inForce = configAt(config, arrivedAtMs);
+  return { exchange, route, principal, config: inForce, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
 /** Counts a refusal. Returns another one, to be sent instead, beyond the limit. */

@@ -26,9 +26,23 @@ describe('a bad file is refused with every problem at its place', () => {
 
 test('every field of the schema has a bad file', () => {
   const told = FILES.flatMap(expected).join('\n');
-  const missing = fields(configJsonSchema()).filter((field) => !new RegExp(`: ${field}: (must|is) `).test(told));
+  const missing = fields(configJsonSchema()).filter(
+    (field) => !new RegExp(`: ${declared(field)}: (must|is) `).test(told),
+  );
   expect(missing).toEqual([]);
 });
+
+/**
+ * The field where the schema declares it first: later tables (`from`), windows (`hours`) and costs
+ * are made of the fields of the table.
+ */
+function declared(field: string): string {
+  if (!/\\\.(?:from|hours)/.test(field)) return field;
+  return field
+    .replace('\\.targets\\[\\d\\]\\.cost_usd', '\\.usd')
+    .replace('\\.from\\.[^.]+\\.', '\\.')
+    .replace(/\\\.hours\\\[\\d\\\](?=\\\.(?!utc|days|except))/, '');
+}
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;

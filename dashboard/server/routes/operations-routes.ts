@@ -10,7 +10,8 @@ export const OPERATION_ROUTES: readonly Route[] = [
     access: 'operator',
     input: nothing,
     async handle({ deps }) {
-      const mapping = mappingView(await currentConfiguration(deps.database), await listProcesses(deps.database));
+      const configuration = await currentConfiguration(deps.database);
+      const mapping = mappingView(configuration, await listProcesses(deps.database), deps.nowMs());
       return { ...mapping, catalogue: deps.compareWithCatalogue() };
     },
   }),

@@ -57,17 +57,21 @@ describe('the mapping', () => {
   const configuration = configurationWith({ models: [MODEL], providers: [provider] });
 
   it('is empty while no process has reported', () => {
-    expect(mappingView(undefined, [])).toMatchObject({ models: [], providers: [], processesBehind: 0 });
+    expect(mappingView(undefined, [], 0)).toMatchObject({ models: [], providers: [], processesBehind: 0 });
   });
 
   it('adds up what the processes that report have met of a provider', () => {
-    const { providers } = mappingView(configuration, [
-      // The other ones are of the former release, which counts no targets at rest.
-      processWith({ providers: { openai: { ...met(2, 400, null).openai, restingTargets: 3 } } }),
-      processWith({ providers: met(1, 300, true) }),
-      // A process that is gone does not count.
-      processWith({ providers: met(9, 900, true) }, 11_000),
-    ]);
+    const { providers } = mappingView(
+      configuration,
+      [
+        // The other ones are of the former release, which counts no targets at rest.
+        processWith({ providers: { openai: { ...met(2, 400, null).openai, restingTargets: 3 } } }),
+        processWith({ providers: met(1, 300, true) }),
+        // A process that is gone does not count.
+        processWith({ providers: met(9, 900, true) }, 11_000),
+      ],
+      0,
+    );
     expect(providers).toEqual([
       {
         name: 'openai',
@@ -80,7 +84,7 @@ describe('the mapping', () => {
         lastFailure: { result: 'refused', atMs: 400 },
       },
     ]);
-    const quiet = mappingView(configuration, [processWith({ providers: met(0, undefined, false) })]).providers;
+    const quiet = mappingView(configuration, [processWith({ providers: met(0, undefined, false) })], 0).providers;
     expect(quiet).toMatchObject([{ ejected: false, failures: 0 }]);
     expect(quiet[0]).not.toHaveProperty('lastFailure');
   });
@@ -91,7 +95,7 @@ describe('the mapping', () => {
       processWith({ configurationFingerprint: 'old' }),
       processWith({ configurationFingerprint: 'old' }, 60_000),
     ];
-    expect(mappingView(configuration, processes).processesBehind).toBe(1);
+    expect(mappingView(configuration, processes, 0).processesBehind).toBe(1);
   });
 
   it('says why the file on disk is not in force, and what in force cannot work', () => {
@@ -99,6 +103,7 @@ describe('the mapping', () => {
     const view = mappingView(
       configurationWith({ refused: { atMs: 1, problems: [problem] }, warnings: [problem], restartNeeded: ['workers'] }),
       [],
+      0,
     );
     expect(view).toMatchObject({
       problems: ['gateway.yaml:3:5: no'],
@@ -109,8 +114,8 @@ describe('the mapping', () => {
 
   it('tells customers that a model cannot work, and not why', () => {
     const broken = { ...MODEL, problem: 'the provider openai has no key', targets: [] };
-    expect(mappingView(configurationWith({ models: [broken] }), []).models[0]?.problem).toBe(broken.problem);
-    expect(modelView(broken)).toEqual({
+    expect(mappingView(configurationWith({ models: [broken] }), [], 0).models[0]?.problem).toBe(broken.problem);
+    expect(modelView(broken, 0)).toEqual({
       id: 'small',
       capabilities: ['tools'],
       reasoningEfforts: ['low'],
@@ -118,19 +123,53 @@ describe('the mapping', () => {
       maxOutputTokens: 100,
       defaultOutputTokens: 50,
       priceTable: { prices: MODEL.prices, above: [], serviceTiers: {} },
+      priceChanges: [],
+      priceWindows: [],
       state: 'misconfigured',
     });
-    expect(modelView(MODEL).state).toBe('available');
-    expect(modelView({ ...MODEL, disabled: true }).state).toBe('disabled');
+    expect(modelView(MODEL, 0).state).toBe('available');
+    expect(modelView({ ...MODEL, disabled: true }, 0).state).toBe('disabled');
+  });
+
+  it('shows the table in force, its windows and the changes that come', () => {
+    const table = (outputPicoUsd: string) => ({
+      prices: { ...MODEL.prices, outputPicoUsd },
+      above: [],
+      serviceTiers: {},
+    });
+    const window = { startMinute: 60, endMinute: 240, weekdays: [1], exceptDays: [20_727], table: table('3') };
+    const [decemberMs, aprilMs] = [Date.parse('2026-12-01T00:00:00Z'), Date.parse('2027-04-01T00:00:00Z')];
+    const schedule = {
+      periods: [
+        { fromMs: null, table: table('1'), windows: [] },
+        { fromMs: Date.parse('2026-11-01T00:00:00Z'), table: table('2'), windows: [window] },
+        { fromMs: decemberMs, table: table('4'), windows: [] },
+        { fromMs: aprilMs, table: table('5'), windows: [] },
+      ],
+    };
+    const viewAt = (instant: string) => modelView({ ...MODEL, schedule }, Date.parse(instant));
+    const hours = { utc: '01:00-04:00', days: ['mon'], except: ['2026-10-01'], priceTable: table('3') };
+    // A Tuesday, then a Monday.
+    expect(viewAt('2026-11-24T02:00:00Z')).toMatchObject({
+      priceTable: table('2'),
+      priceChanges: [{ fromMs: decemberMs, priceTable: table('4'), priceWindows: [] }],
+      priceWindows: [hours],
+    });
+    expect(viewAt('2026-11-30T02:00:00Z').priceTable).toEqual(table('3'));
+    expect(viewAt('2026-12-01T00:00:00Z')).toMatchObject({
+      priceTable: table('4'),
+      priceChanges: [],
+      priceWindows: [],
+    });
   });
 
   it('tells customers every price entry, and of the former release that cache writes cost what input costs', () => {
     const above = [{ inputTokens: 1_000, prices: MODEL.prices }];
     const serviceTiers = { flex: { prices: MODEL.prices, above } };
     const { prices } = MODEL;
-    expect(modelView({ ...MODEL, above, serviceTiers }).priceTable).toEqual({ prices, above, serviceTiers });
+    expect(modelView({ ...MODEL, above, serviceTiers }, 0).priceTable).toEqual({ prices, above, serviceTiers });
     const { cacheWritePicoUsd, cacheWrite1hPicoUsd, ...known } = prices;
-    expect(modelView({ ...MODEL, prices: known as ReportedModel['prices'] }).priceTable.prices).toEqual({
+    expect(modelView({ ...MODEL, prices: known as ReportedModel['prices'] }, 0).priceTable.prices).toEqual({
       ...known,
       cacheWritePicoUsd: '250000',
       cacheWrite1hPicoUsd: '250000',

@@ -7,7 +7,7 @@ import {
   type ReportedProvider,
 } from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
-import { priceTableView } from './price-table-view.ts';
+import { pricesView } from './price-table-view.ts';
 
 /** Mapping as gateway processes report it. */
 type ReportedMapping = Omit<MappingView, 'catalogue'>;
@@ -16,6 +16,7 @@ type ReportedMapping = Omit<MappingView, 'catalogue'>;
 export function mappingView(
   configuration: ReportedConfiguration | undefined,
   processes: readonly ReportedProcess[],
+  nowMs: number,
 ): ReportedMapping {
   if (configuration === undefined) {
     return { models: [], providers: [], problems: [], warnings: [], restartNeeded: [], processesBehind: 0 };
@@ -24,7 +25,7 @@ export function mappingView(
   return {
     file: configuration.path,
     loadedAtMs: configuration.loadedAtMs,
-    models: configuration.models.map(mappedModel),
+    models: configuration.models.map((model) => mappedModel(model, nowMs)),
     providers: configuration.providers.map((provider) => providerView(provider, fresh)),
     problems: configuration.refused?.problems.map(formatProblem) ?? [],
     warnings: configuration.warnings.map(formatProblem),
@@ -33,7 +34,7 @@ export function mappingView(
   };
 }
 
-function mappedModel({ problem, ...model }: ReportedModel): MappedModelView {
+function mappedModel({ problem, ...model }: ReportedModel, nowMs: number): MappedModelView {
   const { id, disabled, targets, capabilities, contextWindow, maxOutputTokens } = model;
   return {
     id,
@@ -43,7 +44,7 @@ function mappedModel({ problem, ...model }: ReportedModel): MappedModelView {
     capabilities,
     contextWindow,
     maxOutputTokens,
-    priceTable: priceTableView(model),
+    ...pricesView(model, nowMs),
   };
 }
 

@@ -7,7 +7,7 @@ import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { organizationView } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
-import { priceTableView } from './price-table-view.ts';
+import { pricesView } from './price-table-view.ts';
 
 /** Routes of the first page of an organization. */
 export const OVERVIEW_ROUTES: readonly Route[] = [
@@ -29,13 +29,13 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
     input: nothing,
     async handle({ deps }) {
       const configuration = await currentConfiguration(deps.database);
-      return { models: configuration?.models.map(modelView) ?? [] };
+      return { models: configuration?.models.map((model) => modelView(model, deps.nowMs())) ?? [] };
     },
   }),
 ];
 
 /** A model as customers see it. A mapping problem is shown as a state, without its cause. */
-export function modelView({ disabled, problem, ...model }: ReportedModel): ModelView {
+export function modelView({ disabled, problem, ...model }: ReportedModel, nowMs: number): ModelView {
   const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
   return {
     id,
@@ -44,7 +44,7 @@ export function modelView({ disabled, problem, ...model }: ReportedModel): Model
     contextWindow,
     maxOutputTokens,
     defaultOutputTokens,
-    priceTable: priceTableView(model),
+    ...pricesView(model, nowMs),
     state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
   };
 }

@@ -21,6 +21,8 @@ const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
     above: [],
     serviceTiers: {},
   },
+  priceChanges: [],
+  priceWindows: [],
   state: 'available',
   ...more,
 });

@@ -1,13 +1,50 @@
 import type { ReactNode } from 'react';
-import type { PricesView, PriceTableView } from '../../contract/money.ts';
+import type { PricesInTimeView, PricesView, PriceTableView, PriceWindowView } from '../../contract/money.ts';
+import { formatUtc } from '../format/format-instant.ts';
 import { formatPricePerMillion } from '../format/format-money.ts';
 import styles from './price-entries.module.css';
-import { PRICE_LABELS, priceEntries } from './price-labels.ts';
+import { PRICE_LABELS, priceEntries, windowLabel } from './price-labels.ts';
 
 const PRICES = Object.entries(PRICE_LABELS) as readonly (readonly [keyof PricesView, string])[];
 
-/** Every price entry of a model, in USD per million tokens. */
-export function PriceEntries({ of: table }: { readonly of: PriceTableView }): ReactNode {
+interface ModelPrices extends PricesInTimeView {
+  readonly priceTable: PriceTableView;
+}
+
+/**
+ * Prices of a model in force, those of other hours, and those that come, in USD per million tokens.
+ */
+export function ModelPrices({
+  of: { priceTable, priceWindows, priceChanges },
+}: {
+  readonly of: ModelPrices;
+}): ReactNode {
+  return (
+    <div className={styles.entries}>
+      <PriceEntries of={priceTable} />
+      <Windows of={priceWindows} />
+      {priceChanges.map((change) => (
+        <div key={change.fromMs}>
+          <div className={styles.time}>From {formatUtc(change.fromMs)}</div>
+          <PriceEntries of={change.priceTable} />
+          <Windows of={change.priceWindows} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): ReactNode {
+  return windows.map((window) => (
+    <div key={windowLabel(window)}>
+      <div className={styles.time}>{windowLabel(window)}</div>
+      <PriceEntries of={window.priceTable} />
+    </div>
+  ));
+}
+
+/** Every entry of a price table. */
+function PriceEntries({ of: table }: { readonly of: PriceTableView }): ReactNode {
   const entries = priceEntries(table);
   return (
     <div className={styles.entries}>

@@ -1,4 +1,4 @@
-import type { PricesView, PriceTableView, TierPricesView } from '../../contract/money.ts';
+import type { PricesView, PriceTableView, PriceWindowView, TierPricesView } from '../../contract/money.ts';
 import { formatCount } from '../format/format-number.ts';
 
 /** Names of the prices, in the order in which they are shown. */
@@ -35,4 +35,12 @@ export function priceEntryLabel(tier: string | undefined, aboveTokens: number | 
   const above = aboveTokens === undefined ? undefined : `rompts above ${formatCount(aboveTokens)} tokens`;
   if (tier === undefined) return above === undefined ? 'Base prices' : `P${above}`;
   return above === undefined ? `Service tier ${tier}` : `Service tier ${tier}, p${above}`;
+}
+
+const DAYS_OF_A_WEEK = 7;
+
+/** `16:30-00:30 UTC, mon, fri, not on 2026-12-25`. */
+export function windowLabel({ utc, days, except }: Omit<PriceWindowView, 'priceTable'>): string {
+  const onDays = days.length === DAYS_OF_A_WEEK ? '' : `, ${days.join(', ')}`;
+  return `${utc} UTC${onDays}${except.length === 0 ? '' : `, not on ${except.join(', ')}`}`;
 }

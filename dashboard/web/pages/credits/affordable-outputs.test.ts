@@ -24,6 +24,8 @@ const modelOf = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   maxOutputTokens: 8_000,
   defaultOutputTokens: 4_000,
   priceTable: tableOf('1000000', '10000000'),
+  priceChanges: [],
+  priceWindows: [],
   state: 'available',
   ...more,
 });

@@ -6,7 +6,7 @@ import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/figures.tsx';
 import { capabilityLabel, MODEL_STATES } from '../../models/model-labels.ts';
-import { PriceEntries } from '../../models/price-entries.tsx';
+import { ModelPrices } from '../../models/price-entries.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './models.module.css';
@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
       </div>
     ),
   },
-  { id: 'prices', header: 'Prices', width: '40%', cell: ({ priceTable }) => <PriceEntries of={priceTable} /> },
+  { id: 'prices', header: 'Prices', width: '40%', cell: (model) => <ModelPrices of={model} /> },
 ];
 
 /** Leads to the playground, if there is one and the model can be used. */

@@ -5,7 +5,7 @@ import { Count } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay, utcDay } from '../../format/format-instant.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
-import { PriceEntries } from '../../models/price-entries.tsx';
+import { ModelPrices } from '../../models/price-entries.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { SHUTDOWN } from './difference-label.ts';
 import styles from './mapping.module.css';
@@ -96,7 +96,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       </span>
     ),
   },
-  { id: 'prices', header: 'Prices per 1M', width: '38%', cell: ({ priceTable }) => <PriceEntries of={priceTable} /> },
+  { id: 'prices', header: 'Prices per 1M', width: '38%', cell: (model) => <ModelPrices of={model} /> },
 ];
 
 function State({ of: { disabled, problem } }: { readonly of: MappedModelView }): ReactNode {

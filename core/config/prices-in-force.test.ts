@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import type { GatewayConfig } from './gateway-config.ts';
+import { configFolder, oneModel } from './load.fixture.ts';
+import { configAt } from './prices-in-force.ts';
+
+const folder = configFolder();
+
+async function configOf(prices: string, cost = ''): Promise<GatewayConfig> {
+  const text = oneModel(`[{provider: p, model: x${cost}}]`, '  p: {base_url: http://127.0.0.1:9/}').replace(
+    /usd_per_million_tokens: \{[^}]*\}/,
+    `usd_per_million_tokens: ${prices}`,
+  );
+  return (await folder.loaded(text)).config;
+}
+
+function pricesAt(config: GatewayConfig, instant: string) {
+  const model = configAt(config, Date.parse(instant)).models.get('m');
+  const usd = (picoUsd: bigint | undefined) => Number(picoUsd) / 1e6;
+  return [usd(model?.priceTable.prices.outputPicoUsd), usd(model?.targets[0]?.costTable?.prices.outputPicoUsd)];
+}
+
+describe('prices and costs', () => {
+  it('are those of the instant, each by its own dates and hours', async () => {
+    const config = await configOf(
+      `{input: 2, output: 10,
+        from: {2026-12-01: {input: 4, output: 20, hours: [{utc: "01:00-04:00", input: 1, output: 5}]},
+               2027-01-01T12:00:00+02:00: {input: 6, output: 30}},
+        hours: [{utc: "16:30-00:30", days: [mon, tue, wed, thu, fri], except: [2026-11-26], input: 1, output: 4}]}`,
+      ', cost_usd_per_million_tokens: {input: 1, output: 3, from: {2026-12-01: {input: 1, output: 7}}}',
+    );
+    expect(pricesAt(config, '2026-11-24T12:00:00Z')).toEqual([10, 3]);
+    expect(pricesAt(config, '2026-11-24T16:30:00Z')).toEqual([4, 3]);
+    expect(pricesAt(config, '2026-11-26T20:00:00Z')).toEqual([10, 3]);
+    // The window of the former table ends with it.
+    expect(pricesAt(config, '2026-11-30T23:59:59.999Z')).toEqual([4, 3]);
+    expect(pricesAt(config, '2026-12-01T00:00:00Z')).toEqual([20, 7]);
+    expect(pricesAt(config, '2026-12-01T01:00:00Z')).toEqual([5, 7]);
+    expect(pricesAt(config, '2027-01-01T09:59:59.999Z')).toEqual([20, 7]);
+    expect(pricesAt(config, '2027-01-01T10:00:00Z')).toEqual([30, 7]);
+    // A request that arrived earlier is decided later.
+    expect(pricesAt(config, '2026-11-24T12:00:00Z')).toEqual([10, 3]);
+  });
+
+  it('keep their objects until a table changes, and the configuration its own where none does', async () => {
+    const timeless = await configOf('{input: 2, output: 10}');
+    expect(configAt(timeless, 0)).toBe(timeless);
+    const config = await configOf('{input: 2, output: 10, hours: [{utc: "01:00-04:00", input: 1, output: 5}]}');
+    const at = (instant: string) => configAt(config, Date.parse(instant));
+    expect(at('2026-11-24T03:59:59.999Z')).toBe(at('2026-11-24T01:00:00Z'));
+    expect(at('2026-11-24T04:00:00Z')).not.toBe(at('2026-11-24T03:59:59.999Z'));
+    expect(at('2026-11-24T04:00:00Z').models.get('m')?.targets[0]).toBe(config.models.get('m')?.targets[0]);
+  });
+
+  it('of a tier that a window does not name are those outside of it', async () => {
+    const tiers = 'service_tiers: {flex: {input: 1, output: 2}, fast: {input: 3, output: 4}}';
+    const window = 'hours: [{utc: "01:00-04:00", input: 1, output: 5, service_tiers: {fast: {input: 2, output: 3}}}]';
+    const config = await configOf(`{input: 2, output: 10, ${tiers}, ${window}}`);
+    const { serviceTiers } = configAt(config, Date.parse('2026-11-24T02:00:00Z')).models.get('m')?.priceTable ?? {};
+    expect(serviceTiers?.get('flex')?.prices.outputPicoUsd).toBe(2_000_000n);
+    expect(serviceTiers?.get('fast')?.prices.outputPicoUsd).toBe(3_000_000n);
+  });
+});

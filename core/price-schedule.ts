@@ -1,0 +1,139 @@
+import type { Prices, PriceTable, TierPrices } from './pricing.ts';
+
+/**
+ * Price tables by time. One instant decides which table prices a request: its arrival. So a reload,
+ * a midnight or the end of a window between arrival and charge changes nothing (docs/design.md,
+ * "Prices in time").
+ */
+export interface PriceSchedule {
+  /** Ascending. The first one begins before every request. */
+  readonly periods: readonly [PricePeriod, ...PricePeriod[]];
+}
+
+/** A table that holds until the next period begins. */
+export interface PricePeriod {
+  readonly fromMs: number;
+  readonly table: PriceTable;
+  /** The first one that contains the arrival replaces the table. */
+  readonly windows: readonly PriceWindow[];
+}
+
+/**
+ * Hours in which another table holds. A window that passes midnight belongs to the day of its
+ * start.
+ */
+export interface PriceWindow {
+  /**
+   * Minutes since 00:00 UTC. The end is not included; an end before the start is on the next day.
+   */
+  readonly startMinute: number;
+  readonly endMinute: number;
+  /** Days of the week; 0 is Sunday. */
+  readonly weekdays: ReadonlySet<number>;
+  /** Days on which the window does not begin, as days since 1970-01-01. */
+  readonly exceptDays: ReadonlySet<number>;
+  readonly table: PriceTable;
+}
+
+/** Changes of prices that are shown before they happen: 90 days. */
+export const CHANGES_SHOWN_MS = 90 * 86_400_000;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** 1970-01-01 was a Thursday. */
+const WEEKDAY_OF_DAY_0 = 4;
+
+/** True if one table always holds. */
+export function isTimeless({ periods }: PriceSchedule): boolean {
+  return periods.length === 1 && periods[0].windows.length === 0;
+}
+
+/**
+ * The table that prices a request which arrived at `atMs`. It is the same object for each request,
+ * since texts of tables are cached by object.
+ */
+export function tableAt(schedule: PriceSchedule, atMs: number): PriceTable {
+  const period = periodAt(schedule, atMs);
+  return period.windows.find((window) => contains(window, atMs))?.table ?? period.table;
+}
+
+/** Instants between which the table that holds at `atMs` does not change. */
+export interface Interval {
+  readonly fromMs: number;
+  /** Not included. */
+  readonly untilMs: number;
+}
+
+export function intervalAt(schedule: PriceSchedule, atMs: number): Interval {
+  const period = periodAt(schedule, atMs);
+  const next = schedule.periods[schedule.periods.indexOf(period) + 1];
+  const midnightMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  const edges = period.windows.flatMap(({ startMinute, endMinute }) =>
+    [startMinute, endMinute].flatMap((minute) =>
+      [-DAY_MS, 0, DAY_MS].map((dayMs) => midnightMs + dayMs + minute * MINUTE_MS),
+    ),
+  );
+  return {
+    fromMs: Math.max(period.fromMs, ...edges.filter((edge) => edge <= atMs)),
+    untilMs: Math.min(next?.fromMs ?? Number.POSITIVE_INFINITY, ...edges.filter((edge) => edge > atMs)),
+  };
+}
+
+export function periodAt({ periods }: PriceSchedule, atMs: number): PricePeriod {
+  return periods.findLast(({ fromMs }) => fromMs <= atMs) ?? periods[0];
+}
+
+/** Periods that begin after `afterMs` and not after `untilMs`. */
+export function changesBetween({ periods }: PriceSchedule, afterMs: number, untilMs: number): readonly PricePeriod[] {
+  return periods.filter(({ fromMs }) => fromMs > afterMs && fromMs <= untilMs);
+}
+
+/** Every table of the schedule, those of windows too. */
+export function tablesOf({ periods }: PriceSchedule): readonly PriceTable[] {
+  return periods.flatMap(({ table, windows }) => [table, ...windows.map((window) => window.table)]);
+}
+
+/** The same schedule with each table changed. */
+export function mapTables(schedule: PriceSchedule, change: (table: PriceTable) => PriceTable): PriceSchedule {
+  const [first, ...later] = schedule.periods;
+  const changed = (period: PricePeriod): PricePeriod => ({
+    ...period,
+    table: change(period.table),
+    windows: period.windows.map((window) => ({ ...window, table: change(window.table) })),
+  });
+  return { periods: [changed(first), ...later.map(changed)] };
+}
+
+function contains({ startMinute, endMinute, weekdays, exceptDays }: PriceWindow, atMs: number): boolean {
+  const day = Math.floor(atMs / DAY_MS);
+  const minute = Math.floor((atMs - day * DAY_MS) / MINUTE_MS);
+  const begins = (on: number) => weekdays.has((on + WEEKDAY_OF_DAY_0) % 7) && !exceptDays.has(on);
+  if (startMinute < endMinute) return minute >= startMinute && minute < endMinute && begins(day);
+  return (minute >= startMinute && begins(day)) || (minute < endMinute && begins(day - 1));
+}
+
+/** Parts of a percent in which a percentage is exact: four decimals. */
+export const PERCENT_PARTS = 10_000;
+const WHOLE = BigInt(100 * PERCENT_PARTS);
+
+/**
+ * A table whose prices are changed by a percentage, each rounded up to the next pico-dollar per
+ * token. `parts`: percent times PERCENT_PARTS, -1,000,000 or more.
+ */
+export function changedByPercent(table: PriceTable, parts: number): PriceTable {
+  const factor = WHOLE + BigInt(parts);
+  const price = (picoUsd: bigint) => (picoUsd * factor + WHOLE - 1n) / WHOLE;
+  const prices = (given: Prices): Prices => ({
+    inputPicoUsd: price(given.inputPicoUsd),
+    cachedInputPicoUsd: price(given.cachedInputPicoUsd),
+    cacheWritePicoUsd: price(given.cacheWritePicoUsd),
+    cacheWrite1hPicoUsd: price(given.cacheWrite1hPicoUsd),
+    outputPicoUsd: price(given.outputPicoUsd),
+  });
+  const tier = ({ above, ...given }: TierPrices): TierPrices => ({
+    prices: prices(given.prices),
+    above: above.map((one) => ({ inputTokens: one.inputTokens, prices: prices(one.prices) })),
+  });
+  const tiers = [...table.serviceTiers].map(([name, given]) => [name, tier(given)] as const);
+  return { ...table, ...tier(table), serviceTiers: new Map(tiers) };
+}
