@@ -5,7 +5,7 @@ import type { IdempotencyStore } from '../../database/idempotency/idempotency-st
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
-import type { LeftIntent } from './journal/intent.ts';
+import type { Delivered, LeftIntent } from './journal/intent.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
@@ -77,18 +77,30 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   };
 }
 
-/** Usage of what was delivered: the prompt, and the output that the client had been sent. */
+/**
+ * Usage of what was delivered: the prompt, and the output that the client had been sent, as the
+ * provider said them or else as they were estimated, as for a stream that breaks.
+ */
 function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
   // Clamped: an estimate may be above the output limit, and the hold covers no more.
   const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
-  return delivered?.ended?.usage ?? { ...NO_USAGE, promptTokens, completionTokens };
+  const { ended, reported } = delivered ?? {};
+  if (ended !== undefined) return ended.usage;
+  if (reported === undefined) return { ...NO_USAGE, promptTokens, completionTokens };
+  return { ...reported.usage, completionTokens: Math.max(reported.usage.completionTokens, completionTokens) };
+}
+
+function tierOf({ delivered }: LeftIntent): string | undefined {
+  const { ended, reported }: Partial<Delivered> = delivered ?? {};
+  return (ended ?? reported)?.serviceTier;
 }
 
 function settlementOf(left: LeftIntent): Settlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
-  const usage = usageOf(left);
-  const cost = providerCostNanoUsd(asked.costTable, left, { usage, serviceTier: ended?.serviceTier });
+  const used = { usage: usageOf(left), serviceTier: tierOf(left) };
+  const { usage, serviceTier } = used;
+  const cost = providerCostNanoUsd(asked.costTable, left, used);
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
     provider: asked.provider,
@@ -98,8 +110,8 @@ function settlementOf(left: LeftIntent): Settlement {
     cancelled: false,
     finishReason: 'error',
     usageCounted: ended?.usageCounted ?? true,
-    ...(ended?.serviceTier === undefined ? {} : { serviceTier: ended.serviceTier }),
-    ...priced(left, { usage, serviceTier: ended?.serviceTier }),
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+    ...priced(left, used),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
@@ -109,7 +121,7 @@ function settlementOf(left: LeftIntent): Settlement {
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
   const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
   const { costTable, ...asked } = left.asked;
-  const used = { usage: usageOf(left), serviceTier: delivered?.ended?.serviceTier };
+  const used = { usage: usageOf(left), serviceTier: tierOf(left) };
   const costNanoUsd = providerCostNanoUsd(costTable, left, used);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },

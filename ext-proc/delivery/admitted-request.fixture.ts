@@ -31,6 +31,8 @@ export interface AdmittedRequestOptions {
   readonly retriesPerTarget?: number;
   readonly responseBodyBytes?: number;
   readonly mustEnd?: AbortSignal;
+  /** The request has an Idempotency-Key. */
+  readonly keepsResponse?: boolean;
   /** The ceiling of images that the request has. */
   readonly imageCeiling?: number;
 }
@@ -96,5 +98,6 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     createdAtSeconds: 1_732_156_800,
     deadlineMs: systemClock.monotonicMs() + totalMs,
     mustEnd: options.mustEnd ?? new AbortController().signal,
+    ...(options.keepsResponse ? { keepsResponse: true } : {}),
   };
 }

@@ -21,6 +21,8 @@ export interface Client {
   readonly heads: ResponseHead[];
   /** Each write of a stream. */
   readonly written: string[];
+  /** How often the writer of a stream has waited for it to be read. */
+  readonly waits: number;
   readonly ended: boolean;
   readonly aborted: boolean;
   text(): string;
@@ -36,6 +38,7 @@ export function client(bodyMemory = new SharedBudget(1_000_000).open()): Client 
   const heads: ResponseHead[] = [];
   const written: string[] = [];
   let reading = true;
+  let waits = 0;
   let ended = false;
   let aborted = false;
   let drained: (() => void)[] = [];
@@ -51,7 +54,10 @@ export function client(bodyMemory = new SharedBudget(1_000_000).open()): Client 
       if (!gone.signal.aborted) written.push(Buffer.from(bytes).toString());
       return reading;
     },
-    drained: untilRead,
+    drained() {
+      waits += 1;
+      return untilRead();
+    },
     get hasUnsent() {
       return !reading;
     },
@@ -88,6 +94,9 @@ export function client(bodyMemory = new SharedBudget(1_000_000).open()): Client 
     responses,
     heads,
     written,
+    get waits() {
+      return waits;
+    },
     get ended() {
       return ended;
     },

@@ -147,7 +147,8 @@ async function deliverTo(delivery: ActiveDelivery, client: ClientStream): Promis
       client.stop();
       if (opened.failure === FAILURES.abandoned) {
         const { target, asked } = opened;
-        if (asked && paysItsPrompt(delivery, opened)) await chargePrompt(delivery, { target, askedMs: asked.askedMs });
+        if (asked && paysItsPrompt(delivery, opened))
+          await chargePrompt(delivery, { target, askedMs: asked.askedMs }, asked.reported);
         const status = client.isBegun ? 200 : CLIENT_GONE_STATUS;
         return { status, attempts: delivery.attempts, clientGone: true };
       }

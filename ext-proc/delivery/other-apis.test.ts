@@ -222,6 +222,50 @@ describe('an error of a provider of another API', () => {
   });
 });
 
+describe('a stream of a busy provider', () => {
+  const failed = (code: string) => ({ type: 'response.failed', response: { error: { code, message: 'Busy.' } } });
+  const message = { type: 'message', id: 'msg_1', role: 'assistant', phase: 'final_answer', content: [] };
+  const begun: Readonly<Record<OtherApi, readonly object[]>> = {
+    anthropic: [
+      { type: 'message_start', message: { id: 'msg_1', usage: { input_tokens: 9, output_tokens: 1 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ],
+    responses: [
+      { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } },
+      { type: 'response.output_item.added', output_index: 0, item: message },
+    ],
+  };
+
+  test.each<[OtherApi, object]>([
+    ['anthropic', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
+    ['anthropic', { type: 'error', error: { type: 'rate_limit_error', message: 'Too many.' } }],
+    ['responses', failed('rate_limit_exceeded')],
+    ['responses', failed('server_is_overloaded')],
+    ['responses', failed('slow_down')],
+    ['responses', { type: 'error', code: 'rate_limit_exceeded', message: 'Slow down.', param: null }],
+    ['responses', { type: 'error', error: { type: 'rate_limit_error', code: null, message: 'Slow down.' } }],
+    ['responses', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
+  ])(
+    'that fails before any output goes to the next target, and is no_capacity at the last (%s, %j)',
+    async (api, error) => {
+      const { events = [] } = SCENARIOS.find((one) => one.api === api && one.name === 'TEXT') ?? {};
+      const options = { stream: true, retriesPerTarget: 0 };
+      for (let seen = 0; seen <= begun[api].length; seen++) {
+        const fails = sendStream([streamOf([...begun[api].slice(0, seen), error])]);
+        egress.respondWith(fails, sendStream([streamOf(events)]));
+        const providers = ['alpha', 'beta'].map((name) => provider(`${name}-${seen}`, { api }));
+        const served = await deliverTo(delivery, client(), requestTo(api, undefined, { ...options, providers }));
+        expect(served.outcome).toMatchObject({ status: 200, attempts: [{ result: 'error_body' }, { result: 'ok' }] });
+        egress.respondWith(fails);
+        const to = client();
+        const refused = await deliverTo(delivery, to, requestTo(api, undefined, options));
+        expect(refused.outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
+        expect([refused.charges, to.heads]).toEqual([[], []]);
+      }
+    },
+  );
+});
+
 test('thinking that is kept for the next turn counts in the memory of answers, and is free at the end', async () => {
   const thinking = 'x'.repeat(100_000);
   const block = { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } };

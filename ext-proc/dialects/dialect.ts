@@ -67,6 +67,14 @@ export interface StreamTranslator {
   /** Characters of the stream that are kept now. */
   readonly keptCharacters: number;
   /**
+   * Usage and tier, as members of a chunk, as far as the provider has said them: another object
+   * after each word about them. The chunks have them at the end alone, which many a stream does not
+   * reach.
+   */
+  readonly reported: JsonObject | undefined;
+  /** Keeps nothing of the stream from now on: only its usage is wanted. Absent: it never does. */
+  forget?(): void;
+  /**
    * `type` and `data` of one server-sent event. Returns the data of the chat stream's events, in
    * their order: chunks, `{error}` or `[DONE]`, each as text. Nothing follows an error or `[DONE]`.
    */

@@ -131,6 +131,16 @@ describe('recovery', () => {
     expect((await generation(dear))?.costNanoUsd).toBe(10_000n);
   });
 
+  it('charges the prompt as the provider had reported it, and the output that has come since', async () => {
+    const usage = { ...NO_USAGE, promptTokens: 9, cachedTokens: 8 };
+    const begun = left({ delivered: { ...DELIVERED, reported: { usage } } });
+    const counted = { ...usage, completionTokens: 40 };
+    const told = left({ delivered: { ...DELIVERED, reported: { usage: counted, serviceTier: 'flex' } } });
+    await settle([begun, told]);
+    expect(await generation(begun)).toMatchObject({ usage: { ...usage, completionTokens: 30 }, usageCounted: true });
+    expect(await generation(told)).toMatchObject({ usage: counted, serviceTier: 'flex' });
+  });
+
   it('charges a stream that had ended what it is known to have used', async () => {
     const usage = { ...NO_USAGE, promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
     const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });

@@ -172,6 +172,24 @@ describe('the journal of intents', () => {
     expect(await delivered()).toEqual({ tokens: 13, upstreamId: 'up "1"', firstAtMs: 5_000, lastAtMs: 7_000, ended });
   });
 
+  it('has the usage that the provider has said so far, also after a rewrite', async () => {
+    const request = journal.open(intent('gen-1'));
+    let output: Output = { tokens: 0, upstreamId: undefined };
+    request.asked(TARGET);
+    request.delivers(() => output);
+    const reported = async () => (await left())[0]?.delivered?.reported;
+    output = { tokens: 1, upstreamId: undefined, usage: USAGE, serviceTier: 'flex' };
+    await expect.poll(reported).toEqual({ usage: USAGE, serviceTier: 'flex' });
+    const more = { ...USAGE, completionTokens: 9 };
+    output = { tokens: 1, upstreamId: undefined, usage: more };
+    await expect.poll(reported).toEqual({ usage: more });
+    for (let turn = 0; statSync(path).size < 4_000_000 && turn < 100; turn++) {
+      journal.open(intent(`gen-${turn}`, { model: 'x'.repeat(400_000) })).asked(TARGET);
+      await sleep(0);
+    }
+    expect(await reported()).toEqual({ usage: more });
+  });
+
   it('is read up to a line that was cut short, and past one that is damaged', async () => {
     for (const id of ['gen-1', 'gen-2', 'gen-3']) {
       journal.open(intent(id)).asked(TARGET);

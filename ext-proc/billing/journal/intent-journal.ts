@@ -2,7 +2,7 @@ import { renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../../core/clock.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine } from './checked-lines.ts';
-import type { Asked, AskedTarget, EndedOutput, Intent, Output } from './intent.ts';
+import type { Asked, AskedTarget, EndedOutput, Intent, Output, ReportedUsage } from './intent.ts';
 import {
   askedAgainEntry,
   askedEntry,
@@ -10,6 +10,7 @@ import {
   joinEntries,
   outputEndEntry,
   progressEntry,
+  reportedEntry,
   upstreamEntry,
 } from './intent-lines.ts';
 
@@ -55,6 +56,7 @@ interface Live {
   output: (() => Output) | undefined;
   tokens: number;
   upstreamId: string | undefined;
+  reported: ReportedUsage | undefined;
   firstAtMs: number | undefined;
   lastAtMs: number;
   ended: EndedOutput | undefined;
@@ -136,7 +138,8 @@ class FileJournal implements IntentJournal {
 
   #begin(intent: Intent, target: AskedTarget): Live {
     const slot = this.#slots++;
-    const nothing = { output: undefined, tokens: -1, upstreamId: undefined, firstAtMs: undefined, lastAtMs: 0 };
+    const unsaid = { upstreamId: undefined, reported: undefined };
+    const nothing = { output: undefined, tokens: -1, ...unsaid, firstAtMs: undefined, lastAtMs: 0 };
     const asked = { ...target, attempt: 1, askedAtMs: this.#options.clock.nowMs() };
     const live: Live = { slot, intent, asked, ...nothing, ended: undefined };
     this.#live.set(slot, live);
@@ -181,6 +184,10 @@ class FileJournal implements IntentJournal {
       live.firstAtMs ??= nowMs;
       live.lastAtMs = nowMs;
       this.#add(progressEntry(live.slot, output.tokens, nowMs));
+    }
+    if (output.usage !== undefined && output.usage !== live.reported?.usage) {
+      live.reported = { usage: output.usage, serviceTier: output.serviceTier };
+      this.#add(reportedEntry(live.slot, live.reported));
     }
     if (output.upstreamId === undefined || live.upstreamId !== undefined) return;
     live.upstreamId = output.upstreamId;
@@ -242,11 +249,12 @@ class FileJournal implements IntentJournal {
   }
 }
 
-function entriesOf({ slot, intent, asked, tokens, upstreamId, firstAtMs, lastAtMs, ended }: Live): string[] {
+function entriesOf({ slot, intent, asked, tokens, upstreamId, reported, firstAtMs, lastAtMs, ended }: Live): string[] {
   const entries = [askedEntry(slot, intent, asked)];
   if (firstAtMs === undefined) return entries;
   entries.push(progressEntry(slot, 0, firstAtMs), progressEntry(slot, tokens, lastAtMs));
   if (upstreamId !== undefined) entries.push(upstreamEntry(slot, upstreamId));
+  if (reported !== undefined) entries.push(reportedEntry(slot, reported));
   if (ended !== undefined) entries.push(outputEndEntry(slot, ended));
   return entries;
 }

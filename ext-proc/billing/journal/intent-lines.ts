@@ -9,7 +9,7 @@ import {
 } from '../../../core/price-table-text.ts';
 import { flatTable, NO_USAGE, type TokenUsage } from '../../../core/pricing.ts';
 import { readCheckedLines } from './checked-lines.ts';
-import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
+import type { Asked, EndedOutput, Intent, LeftIntent, ReportedUsage } from './intent.ts';
 
 /**
  * Format of the journal: a line is a batch of entries; an entry is a letter, the request's number
@@ -59,6 +59,11 @@ export function progressEntry(slot: number, tokens: number, atMs: number): strin
 
 export function upstreamEntry(slot: number, upstreamId: string): string {
   return `U${slot.toString(36)} ${JSON.stringify(upstreamId)}`;
+}
+
+/** An entry that the former release passes over. It charges the prompt as it was estimated. */
+export function reportedEntry(slot: number, reported: ReportedUsage): string {
+  return `R${slot.toString(36)} ${JSON.stringify(reported)}`;
 }
 
 export function outputEndEntry(slot: number, ended: EndedOutput): string {
@@ -169,16 +174,18 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
       return { ...known, asked: { ...known.asked, costTable: tableIn(JSON.parse(rest) as TableJson) } };
     case 'N':
       return { ...known, user: JSON.parse(rest) as string };
+    case 'R':
+      return delivered ? { ...known, delivered: { ...delivered, reported: withUsage<ReportedUsage>(rest) } } : known;
     case 'C':
-      return delivered ? { ...known, delivered: { ...delivered, ended: ended(rest) } } : known;
+      return delivered ? { ...known, delivered: { ...delivered, ended: withUsage<EndedOutput>(rest) } } : known;
     default:
       return known;
   }
 }
 
-function ended(rest: string): NonNullable<Delivered['ended']> {
-  const { usage, ...others } = JSON.parse(rest) as Omit<EndedOutput, 'usage'> & { usage: Partial<TokenUsage> };
-  return { ...others, usage: { ...NO_USAGE, ...usage } };
+function withUsage<T extends { readonly usage: TokenUsage }>(rest: string): T {
+  const said = JSON.parse(rest) as T;
+  return { ...said, usage: { ...NO_USAGE, ...said.usage } };
 }
 
 function split(entry: string): [string, string] {

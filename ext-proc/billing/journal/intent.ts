@@ -51,6 +51,16 @@ export interface Output {
   readonly tokens: number;
   /** The provider's id of the response, once known. */
   readonly upstreamId: string | undefined;
+  /** Usage that the provider has said, of which the output may have grown since. */
+  readonly usage?: TokenUsage | undefined;
+  /** Tier that the response names. */
+  readonly serviceTier?: string | undefined;
+}
+
+/** Usage that the provider of a stream has said. */
+export interface ReportedUsage {
+  readonly usage: TokenUsage;
+  readonly serviceTier?: string | undefined;
 }
 
 /** Usage of a stream that has ended and is about to be charged. */
@@ -74,5 +84,7 @@ export interface Delivered {
   /** Unix milliseconds. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
+  /** Usage that the provider had said by then. */
+  readonly reported?: ReportedUsage;
   readonly ended?: EndedOutput;
 }

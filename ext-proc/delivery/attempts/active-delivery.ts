@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
+import type { JsonObject } from '../../../core/json-object.ts';
 import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
 import type { DeliveryHold } from '../../delivery-contract/delivery-hold.ts';
 import type { Attempt } from '../../delivery-contract/provider-attempt.ts';
@@ -64,6 +65,8 @@ export interface AskedProvider {
   readonly responseBytes: number;
   /** The provider's id of the request, if it sent one. */
   readonly requestId: string | undefined;
+  /** Usage that a stream had said by then, as members of a chunk. */
+  readonly reported: JsonObject | undefined;
 }
 
 /** Records uncharged attempts. */

@@ -23,12 +23,12 @@ import { secretsOf } from '../provider/redact-secrets.ts';
 
 import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
-import { errorListIn, meaningOf } from '../response/stream-event.ts';
-import { type ReadChunk, StreamSource } from '../response/stream-source.ts';
+import { errorListIn } from '../response/stream-event.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
-import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
+import { beginAttemptSpan } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
+import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
 import { waitForToken } from './wait-for-token.ts';
 
 /**
@@ -42,17 +42,6 @@ export interface OpenedJson {
   readonly response: ProviderResponse;
   /** Share of the response budget. Released when the response leaves memory. */
   readonly reservation: MemoryReservation;
-  /** Both since the delivery began. */
-  readonly askedMs: number;
-  readonly latencyMs: number;
-}
-
-export interface OpenedStream {
-  readonly kind: 'stream';
-  readonly target: Target;
-  readonly call: ProviderCall;
-  /** Begins with the first event that is a chunk. */
-  readonly source: StreamSource;
   /** Both since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
@@ -77,14 +66,15 @@ export async function attempt(delivery: ActiveDelivery, target: Target): Promise
   // Both may have come while the body was translated.
   if (admitted.mustEnd.aborted) endCall();
   if (exchange.gone.aborted && !drained) abandon();
-  let opened: Opened | ProviderFailure | undefined;
+  let opened: Opened | UnopenedStream | ProviderFailure | undefined;
   try {
     opened = await open(delivery, target, call, askedMs);
-    if (opened.kind !== 'failure') return opened;
-    span?.fail(opened.result);
+    if (opened.kind === 'json' || opened.kind === 'stream') return opened;
+    const { failure, reported } = opened.kind === 'unopened' ? opened : { failure: opened, reported: undefined };
+    span?.fail(failure.result);
     const { wasSent, responseBytes, requestId } = call;
-    const asked = { askedMs, wasSent, responseBytes, requestId };
-    return { kind: 'failed', failure: withoutSecrets(opened, secretsOf(target.provider)), target, asked };
+    const asked = { askedMs, wasSent, responseBytes, requestId, reported };
+    return { kind: 'failed', failure: withoutSecrets(failure, secretsOf(target.provider)), target, asked };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();
@@ -158,7 +148,7 @@ async function open(
   target: Target,
   call: ProviderCall,
   askedMs: number,
-): Promise<Opened | ProviderFailure> {
+): Promise<Opened | UnopenedStream | ProviderFailure> {
   const head = await call.head();
   if (head.kind === 'failure') return head;
   if (head.status < 200 || head.status > 299) return failureOf(delivery, target, call, head);
@@ -241,44 +231,6 @@ async function errorInJson(call: ProviderCall, { api }: Target): Promise<Provide
   const value = said && (DIALECTS[api]?.response(said) ?? said);
   if (value === undefined) return errorListIn(text) ?? FAILURES.malformed;
   return hasError(value) ? bodyFailure(value) : FAILURES.malformed;
-}
-
-async function openStream(
-  delivery: ActiveDelivery,
-  target: Target,
-  call: ProviderCall,
-  askedMs: number,
-): Promise<OpenedStream | ProviderFailure> {
-  const { config, organizationId } = delivery.admitted;
-  const translator = DIALECTS[target.api]?.stream();
-  const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId) };
-  const source = new StreamSource(call, config.limits.responseBodyBytes, translation);
-  const first = await firstChunk(source);
-  if (first.kind !== 'chunk') {
-    source.release();
-    return first;
-  }
-  source.unread(first);
-  call.limit(remainingMs(delivery), FAILURES.deadline);
-  call.limitSilence(delivery.admitted.model.timeouts.streamIdleMs, FAILURES.stall);
-  const latencyMs = elapsedMs(delivery);
-  noteFirstEvent(delivery.admitted, latencyMs - askedMs);
-  return { kind: 'stream', target, call, source, askedMs, latencyMs };
-}
-
-async function firstChunk(source: StreamSource): Promise<(ReadChunk & { kind: 'chunk' }) | ProviderFailure> {
-  for (;;) {
-    await source.read();
-    for (let event = source.next(); event !== undefined; event = source.next()) {
-      const meaning = meaningOf(event);
-      if (meaning?.kind === 'failure') return meaning;
-      // Without output `[DONE]` or the end is no response.
-      if (meaning?.kind === 'done') return FAILURES.malformed;
-      if (meaning === undefined) continue;
-      return { kind: 'chunk', text: event.data, completion: meaning.completion };
-    }
-    if (source.end) return source.end.kind === 'end' ? FAILURES.malformed : source.end;
-  }
 }
 
 async function readWhole(

@@ -43,9 +43,12 @@ describe('a client that leaves a request with images', () => {
     }
   });
 
-  test('pays images at their ceiling where no usage comes', async () => {
-    const { charges } = await leaveAt(HELLO, [STOP, DONE]);
-    expect(charges).toMatchObject([{ cancelled: true, usageCounted: true, usage: AT_MOST }]);
+  test('pays the estimate, as one that stays, where the provider ends without a usage or breaks off', async () => {
+    const estimate = [{ usageCounted: true, usage: { promptTokens: 3 } }];
+    expect((await leaveAt(HELLO, [STOP, DONE])).charges).toMatchObject(estimate);
+    expect((await leaveAt(HELLO, [STOP], (response) => response.destroy())).charges).toMatchObject(estimate);
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
+    expect((await deliverStream(images)).charges).toMatchObject(estimate);
   });
 
   test.each([
@@ -86,11 +89,5 @@ describe('a client that leaves a request with images', () => {
     const providers = [provider('alpha', { billPromptOnDisconnect: false })];
     const { charges } = await deliverStream({ ...images, providers }, to);
     expect(charges).toEqual([]);
-  });
-
-  test('that stays pays the estimate where no usage comes', async () => {
-    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
-    const { charges } = await deliverStream(images);
-    expect(charges).toMatchObject([{ usageCounted: true, usage: { promptTokens: 3 } }]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
+import type { JsonObject } from '../../../core/json-object.ts';
 import type { ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES } from '../provider/provider-failure.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
@@ -43,19 +44,26 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
 }
 
 /**
- * Charges the counted prompt and no output. A refused charge is recorded; there is no client to
- * report it to.
+ * Charges the prompt, as the provider reported it or else counted, and no output. A refused charge
+ * is recorded; there is no client to report it to.
  */
-export async function chargePrompt(delivery: ActiveDelivery, answered: AskedTarget): Promise<void> {
+export async function chargePrompt(
+  delivery: ActiveDelivery,
+  answered: AskedTarget,
+  reported: JsonObject | undefined,
+): Promise<void> {
   const { admitted } = delivery;
   const { provider, model } = answered.target;
   const latencyMs = elapsedMs(delivery);
-  const { usage } = await new ResponseMeter(admitted).usage(admitted.chat, delivery.countTokens, true);
+  const meter = new ResponseMeter(admitted);
+  if (reported !== undefined) meter.take({ ...reported, choices: [] });
+  const { usage, counted, serviceTier } = await meter.usage(admitted.chat, delivery.countTokens, true);
   await chargeResponse(delivery, answered, {
     provider: provider.name,
     providerModel: model,
     usage,
-    usageCounted: true,
+    usageCounted: counted,
+    ...(serviceTier === undefined ? {} : { serviceTier }),
     cancelled: true,
     latencyMs,
     generationTimeMs: 0,

@@ -25,7 +25,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { response } = opened;
   if (response.measured) meter.takeMeasured(response.measured);
   meter.take(response.completion);
-  const metered = await meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+  const metered = await meter.usage(admitted.chat, delivery.countTokens, false);
   const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
   const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(metered))}}`;

@@ -93,7 +93,12 @@ export class ResponseMeter {
   /** Output so far, for callers that look now and then. */
   watched(estimateTokens: EstimateTokens): () => OutputSoFar {
     const estimate = new OutputEstimate(this.#text, estimateTokens);
-    return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
+    return () => ({
+      tokens: estimate.tokens(),
+      upstreamId: this.#upstreamId,
+      usage: this.#usage,
+      serviceTier: this.#serviceTier,
+    });
   }
 
   /** The provider's name of the model. */
@@ -123,12 +128,12 @@ export class ResponseMeter {
 
   /**
    * The provider's own numbers if they cover all of the output; missing parts are counted, not
-   * free. `clientLeft`: only the provider can count images, so a client that leaves before the
-   * usage must not pay less.
+   * free. `isCut`: the response was not read to its end, for a reason that a client can bring
+   * about. Only the provider can count images and files, so they go at their ceiling then.
    */
-  usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): MeteredUsage | Promise<MeteredUsage> {
+  usage(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): MeteredUsage | Promise<MeteredUsage> {
     const reported = this.#usage;
-    if (reported === undefined || !this.#isCovered(reported)) return this.#counted(chat, countTokens, clientLeft);
+    if (reported === undefined || !this.#isCovered(reported)) return this.#counted(chat, countTokens, isCut);
     return this.#served({ counted: false, usage: reported });
   }
 
@@ -140,7 +145,7 @@ export class ResponseMeter {
     return !this.#producedSinceUsage && (completionTokens > 0 || this.#text.isEmpty());
   }
 
-  async #counted(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
+  async #counted(chat: ChatRequest, countTokens: CountTokens, isCut: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
       // Read with the text: a body that is evicted during the count is omitted as a whole then.
@@ -151,7 +156,7 @@ export class ResponseMeter {
         counted: true,
         usage: {
           ...NO_USAGE,
-          promptTokens: clientLeft ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
+          promptTokens: isCut ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
           completionTokens: this.#text.tokensOfAll(completion),
         },
       });

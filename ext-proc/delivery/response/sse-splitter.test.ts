@@ -56,6 +56,23 @@ const stream = fc
   .tuple(fc.boolean(), fc.array(fc.tuple(line, lineEnding), { maxLength: 20 }))
   .map(([bom, lines]) => Buffer.from((bom ? '\ufeff' : '') + lines.map(([text, end]) => text + end).join('')));
 
+test('an event above the bound is skipped as a whole, in whatever pieces it comes, and the next is read', () => {
+  const lines = ['data: first\n\n', `data: ${'x'.repeat(3000)}\ndata: more\n\n`, 'data: last\n\n'];
+  const bytes = Buffer.from(lines.join(''));
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 700 }), (size) => {
+      const splitter = new SseSplitter(1000);
+      const events: SseEvent[] = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        if (splitter.isTooLarge) splitter.skipEvent();
+        splitter.push(bytes.subarray(at, at + size));
+        events.push(...takeAll(splitter));
+      }
+      expect(events.map(({ data }) => data)).toEqual(['first', 'last']);
+    }),
+  );
+});
+
 describe('splitting a stream into events', () => {
   test('gives the same events however the bytes are cut', () => {
     fc.assert(

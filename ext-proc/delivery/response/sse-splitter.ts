@@ -39,6 +39,8 @@ export class SseSplitter {
   #eventLength = 0;
   #isFirst = true;
   #skipLf = false;
+  /** The next lines belong to an event that is dropped. */
+  #isSkipping = false;
 
   constructor(maxEventBytes: number) {
     this.#maxEventBytes = maxEventBytes;
@@ -68,9 +70,16 @@ export class SseSplitter {
     this.#setText(`${this.#line.take().toString()}\n\n`);
   }
 
-  /** True after an event above the bound: no further event is read. */
+  /** True while an event is above the bound. It must be skipped before more is taken in. */
   get isTooLarge(): boolean {
     return this.#line.length + this.#eventLength > this.#maxEventBytes;
+  }
+
+  /** Drops the event that is being taken in, with all that is still to come of it. */
+  skipEvent(): void {
+    this.#line.free();
+    this.#forget();
+    this.#isSkipping = true;
   }
 
   /** The next event of what came; `undefined`: it is all taken out. */
@@ -91,7 +100,7 @@ export class SseSplitter {
 
   /** Takes out the events that `match` finds to follow from that position of the text on. */
   takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
-    if (this.#data !== undefined || this.#type !== '') return undefined;
+    if (this.#data !== undefined || this.#type !== '' || this.#isSkipping) return undefined;
     const sequence = match(this.#text, this.#at);
     if (sequence !== undefined) this.#at = sequence.end;
     return sequence;
@@ -114,6 +123,7 @@ export class SseSplitter {
   }
 
   #takeLine(start: number, end: number): void {
+    if (this.#isSkipping) return;
     const text = this.#text;
     // Comments, `id` and `retry` mean nothing to a chat completion and are not passed on: some
     // clients choke on them.
@@ -137,6 +147,7 @@ export class SseSplitter {
     this.#data = undefined;
     this.#type = '';
     this.#eventLength = 0;
+    this.#isSkipping = false;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../core/json-object.ts';
 import { type FurtherDelta, NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
 import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
@@ -36,6 +37,7 @@ export class StreamSource {
   readonly #splitter = new SseSplitter(MAX_EVENT_BYTES);
   #bytes = 0;
   #end: typeof END | ProviderFailure | undefined;
+  #lost: ProviderFailure | undefined;
   #first: ReadChunk | undefined;
   readonly #translation: StreamTranslation | undefined;
   /** Events that the last event of the provider was translated into, and how many were taken. */
@@ -54,8 +56,8 @@ export class StreamSource {
   async read(): Promise<void> {
     if (this.#end !== undefined) return;
     if (this.#splitter.isTooLarge) {
-      this.#end = FAILURES.tooLarge;
-      return;
+      this.#lose(FAILURES.tooLarge);
+      this.#splitter.skipEvent();
     }
     const read = await this.#call.read();
     if (!Buffer.isBuffer(read)) {
@@ -64,8 +66,8 @@ export class StreamSource {
       return;
     }
     this.#bytes += read.length;
-    if (this.#bytes > this.#maxBytes) this.#end = FAILURES.tooLarge;
-    else this.#splitter.push(read);
+    if (this.#bytes > this.#maxBytes) this.#lose(FAILURES.tooLarge);
+    this.#splitter.push(read);
   }
 
   /** How the stream ended, with the last read. */
@@ -73,8 +75,32 @@ export class StreamSource {
     return this.#end;
   }
 
+  /**
+   * Why the events are no longer whole: for their size, or for want of memory. What follows is good
+   * for its usage alone.
+   */
+  get lost(): ProviderFailure | undefined {
+    return this.#lost;
+  }
+
+  /** Usage and tier that the provider has said so far, in another API; another object each time. */
+  get reported(): JsonObject | undefined {
+    return this.#translation?.translator.reported;
+  }
+
   next(): SseEvent | undefined {
     return this.#translation === undefined ? this.#splitter.next() : this.#nextTranslated(this.#translation);
+  }
+
+  /** Keeps nothing for later events: only the usage is wanted from now on. */
+  forget(): void {
+    this.#translation?.translator.forget?.();
+    this.release();
+  }
+
+  #lose(why: ProviderFailure): void {
+    this.#lost ??= why;
+    this.forget();
   }
 
   /** Frees the memory of the translation. */
@@ -90,11 +116,7 @@ export class StreamSource {
       this.#lead = event.type === '' ? 'data: ' : `event: ${event.type}\ndata: `;
       this.#taken = 0;
       const moreBytes = 2 * translator.keptCharacters - memory.heldBytes;
-      if (moreBytes > 0 && !memory.take(moreBytes + MEMORY_STEP_BYTES)) {
-        this.#end = FAILURES.noRoom;
-        this.#translated = NO_EVENTS;
-        return undefined;
-      }
+      if (moreBytes > 0 && !memory.take(moreBytes + MEMORY_STEP_BYTES)) this.#lose(FAILURES.noRoom);
     }
     return { type: '', data: this.#translated[this.#taken++] ?? '' };
   }

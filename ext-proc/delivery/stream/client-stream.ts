@@ -1,5 +1,5 @@
 import type { ResponseStream } from '../../transport/exchange.ts';
-import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
+import { type ActiveDelivery, lastBytesMs, remainingMs } from '../attempts/active-delivery.ts';
 import type { DeadlineTimer, HasDeadline } from '../waits/deadline-timer.ts';
 import { settlesWithin } from '../waits/wait.ts';
 
@@ -13,6 +13,19 @@ const HEARTBEAT = ': heartbeat\n\n';
  * look at the timer: for 2,000 streams 133 looks in a second cost 19 ms, and 4 cost 0.6 ms.
  */
 const GRAIN_SHARE = 1 / 64;
+
+/** Longest time for which a client may read nothing, while bytes wait for it. */
+const UNREAD_MS = 120_000;
+
+/**
+ * Time before the deadline in which the provider can be read to its end without the client: its
+ * usage must not be lost to a client that does not read. Of a short request it is this share.
+ */
+const RESERVED_MS = 30_000;
+const RESERVED_SHARE = 0.1;
+
+/** Share of that time for which a client that reads may be waited for, all waits together. */
+const LATE_SHARE = 0.1;
 
 /**
  * Client's end of a streamed response. The first event opens it, or the first heartbeat. A
@@ -28,11 +41,16 @@ export class ClientStream implements HasDeadline {
   #opening: Promise<ResponseStream | undefined> | undefined;
   #stream: ResponseStream | undefined;
   #isEnded = false;
+  /** Time before the deadline that is not the client's, and what it may still have of that. */
+  readonly #reservedMs: number;
+  #lateMs: number;
 
   constructor(delivery: StreamedDelivery, heartbeats: DeadlineTimer) {
     const { chat, config } = delivery.admitted;
     this.#delivery = delivery;
     this.#heartbeats = heartbeats;
+    this.#reservedMs = Math.min(RESERVED_MS, config.timeouts.totalMs * RESERVED_SHARE);
+    this.#lateMs = this.#reservedMs * LATE_SHARE;
     this.#everyMs = chat.stream ? config.timeouts.heartbeatMs : 0;
     if (this.#everyMs === 0) return;
     heartbeats.watch(this);
@@ -94,8 +112,18 @@ export class ClientStream implements HasDeadline {
     return this.#stream?.write(events) ?? false;
   }
 
-  async drained(): Promise<void> {
-    await this.#stream?.drained();
+  /**
+   * Waits until the client has taken what was written. False: it has not read for too long, or the
+   * rest of the time is for reading the provider, or `signal`.
+   */
+  async drained(signal: AbortSignal): Promise<boolean> {
+    if (this.#stream === undefined) return true;
+    const freeMs = remainingMs(this.#delivery) - this.#reservedMs;
+    const patienceMs = Math.min(UNREAD_MS, Math.max(0, freeMs) + this.#lateMs);
+    const inTime = await settlesWithin(this.#stream.drained(), patienceMs, signal);
+    const lateMs = Math.min(0, freeMs) - (remainingMs(this.#delivery) - this.#reservedMs);
+    if (lateMs > 0) this.#lateMs = Math.max(0, this.#lateMs - lateMs);
+    return inTime;
   }
 
   /** Writes the end, once. False: the client did not read it in time, and was cut off. */

@@ -1,10 +1,10 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
-import type { OpenedStream } from '../attempts/attempt.ts';
 import { describeResponse, endStreamSpan } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';
-import { brokenStreamRefusal } from '../provider/provider-failure.ts';
+import type { OpenedStream } from '../attempts/open-stream.ts';
+import { brokenStreamRefusal, FAILURES } from '../provider/provider-failure.ts';
 import type { ClientStream } from './client-stream.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { ResponseRecord } from './response-record.ts';
@@ -36,13 +36,17 @@ export async function deliverStream(
       durationMs: relayed.lastEventMs - opened.askedMs,
       firstEventMs: opened.latencyMs - opened.askedMs,
     });
-    const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+    const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, relayed.isCut);
     describeResponse(admitted, relayed.meter, metered.usage);
     delivery.hold.outputEnded(metered);
-    const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
-    const last = usageEvent(delivery, relayed, metered) + (broken ? failureEvent(admitted, broken) : '') + DONE_EVENT;
+    const failed = relayed.failure ?? (relayed.isUnread ? FAILURES.deadline : undefined);
+    const broken = failed && brokenStreamRefusal(failed);
+    const usageText = usageEvent(delivery, relayed, metered);
+    const last = usageText + (broken ? failureEvent(admitted, broken) : '') + DONE_EVENT;
+    // A client that did not read finds the response with its Idempotency-Key.
+    const isWhole = complete && (!relayed.isUnread || record !== undefined);
     // The client's next request may come at once.
-    const kept = broken ? undefined : admitted.reasoning?.keep(relayed.message, opened.target);
+    const kept = isWhole ? admitted.reasoning?.keep(relayed.message, opened.target) : undefined;
     const refused = await chargeResponse(
       delivery,
       opened,
@@ -52,7 +56,7 @@ export async function deliverStream(
         ...relayed.meter.facts(),
         // The finish reason in the final event. A client that left did not read it: its generation
         // is `cancelled` instead.
-        ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
+        ...(!isWhole && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
         usage: metered.usage,
         usageCounted: metered.counted,
         ...(metered.serviceTier === undefined ? {} : { serviceTier: metered.serviceTier }),
@@ -60,7 +64,7 @@ export async function deliverStream(
         latencyMs: opened.latencyMs,
         generationTimeMs: relayed.lastEventMs - opened.latencyMs,
       },
-      broken ? undefined : record?.whole(last),
+      isWhole ? record?.whole(usageText + DONE_EVENT) : undefined,
     );
     await kept;
     // The charge has stored the response. The client may take long to read the end.

@@ -1,9 +1,9 @@
-import { isObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
 import { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
-import type { OpenedStream } from '../attempts/attempt.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
+import type { OpenedStream } from '../attempts/open-stream.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from '../response/completion.ts';
@@ -11,7 +11,6 @@ import { ChunkRepairs } from '../response/repairs.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import { hidesInChoices } from '../response/shown-members.ts';
 import { meaningOf } from '../response/stream-event.ts';
-import { settlesWithin } from '../waits/wait.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import type { ClientStream } from './client-stream.ts';
 import { ContentTemplate } from './content-template.ts';
@@ -21,8 +20,12 @@ import { UsageFrame } from './usage-frame.ts';
 
 /** End of a provider's stream, with all that the charge and the client's end need. */
 export interface RelayedStream {
-  /** Absent: the stream was complete. */
+  /** Absent: the stream was complete, and could be passed on as a whole. */
   readonly failure?: ProviderFailure;
+  /** The client did not read: the end of the stream was not passed on to it. */
+  readonly isUnread: boolean;
+  /** The provider was cut off before its end, by the client or for want of time. */
+  readonly isCut: boolean;
   readonly meter: ResponseMeter;
   /** Absent: its reasoning is not kept. */
   readonly message?: ProducedMessage;
@@ -35,9 +38,13 @@ export interface RelayedStream {
 /** How a read ended the stream, if it did. */
 type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 
+/** Time to read what a provider sent while its client did not read, when the request must end. */
+const CATCH_UP_MS = 1_000;
+
 /**
  * Passes a provider's events on as they come, at the client's pace, until the stream ends one way
- * or another.
+ * or another. A client that does not read, and a stream that cannot be passed on, change nothing of
+ * what the provider says: it is read on, because only its usage says what is to be charged.
  */
 export async function relayStream(
   delivery: ActiveDelivery,
@@ -49,7 +56,7 @@ export async function relayStream(
   const { gone } = delivery.exchange;
   const { mustEnd } = delivery.admitted;
   const leave = () => relay.leave();
-  const endCall = () => opened.call.abort(FAILURES.processEnds);
+  const endCall = () => relay.mustEnd();
   gone.addEventListener('abort', leave, { once: true });
   mustEnd.addEventListener('abort', endCall, { once: true });
   if (gone.aborted) leave();
@@ -76,6 +83,11 @@ class StreamRelay {
   readonly #repairs = new ChunkRepairs();
   #client: ClientStream | undefined;
   #clientIsFull = false;
+  #isWaiting = false;
+  #isUnread = false;
+  #reported: JsonObject | undefined;
+  /** Why nothing more is passed on to anybody. */
+  #lost: ProviderFailure | undefined;
 
   constructor(delivery: ActiveDelivery, opened: OpenedStream, record: ResponseRecord | undefined) {
     const { admitted } = delivery;
@@ -93,6 +105,12 @@ class StreamRelay {
   leave(): void {
     this.#client = undefined;
     if (!isDrained(this.#delivery, this.#opened.target)) leaveBegun(this.#delivery, this.#opened.call);
+  }
+
+  mustEnd(): void {
+    const { call } = this.#opened;
+    if (this.#isWaiting) call.limit(Math.min(CATCH_UP_MS, remainingMs(this.#delivery)), FAILURES.processEnds);
+    else call.abort(FAILURES.processEnds);
   }
 
   async openClient(client: ClientStream): Promise<void> {
@@ -120,6 +138,7 @@ class StreamRelay {
    */
   #pass(): StreamEnd {
     const { source } = this.#opened;
+    this.#takeReported();
     const first = source.takeFirst();
     let out = first === undefined ? '' : this.#takeChunk(first.text, first.completion);
     let end: StreamEnd = source.end;
@@ -130,6 +149,7 @@ class StreamRelay {
         out += sequence.events;
       }
       const event = source.next();
+      this.#takeReported();
       if (event === undefined) break;
       const alike = event.type === '' ? this.#template.match(event.data) : undefined;
       if (alike !== undefined) {
@@ -144,13 +164,29 @@ class StreamRelay {
         // A stream that ends within an event: the cut event does not decide how the events before
         // it are judged.
         if (meaning.kind === 'done') out += this.#finish();
+        else this.#takeUsageOf(event.data);
         if (meaning !== FAILURES.malformed || source.end === undefined)
           end = meaning.kind === 'done' ? 'done' : meaning;
         break;
       }
       out += this.#takeChunk(event.data, meaning.completion);
     }
-    return out === '' || this.#write(out) ? end : FAILURES.noRoom;
+    this.#write(out);
+    return end;
+  }
+
+  /** Takes what a provider of another API has said of the usage, at its place among the chunks. */
+  #takeReported(): void {
+    const { reported } = this.#opened.source;
+    if (reported === this.#reported) return;
+    this.#reported = reported;
+    this.#meter.take({ ...reported, choices: [] });
+  }
+
+  /** Takes the usage that an error has beside it. */
+  #takeUsageOf(error: string): void {
+    const { usage } = parseObject(error) ?? {};
+    if (isObject(usage)) this.#meter.take({ usage, choices: [] });
   }
 
   /** Passes on what goes on with the text of a translated event that was like the one before. */
@@ -162,11 +198,21 @@ class StreamRelay {
     return events;
   }
 
-  /** Writes to the client. False: the response cannot be stored, so it must not be delivered. */
-  #write(out: string): boolean {
-    if (this.#record?.add(Buffer.from(out)) === false) return false;
-    if (this.#client) this.#clientIsFull = !this.#client.write(out);
-    return true;
+  /** Stores the events, and writes them to the client. */
+  #write(out: string): void {
+    const { lost } = this.#opened.source;
+    if (lost !== undefined) this.#lose(lost);
+    if (out === '' || this.#lost !== undefined) return;
+    // A response that cannot be stored must not be delivered.
+    if (this.#record?.add(Buffer.from(out)) === false) this.#lose(FAILURES.noRoom);
+    else if (this.#client && !this.#isUnread) this.#clientIsFull = !this.#client.write(out);
+  }
+
+  #lose(why: ProviderFailure): void {
+    if (this.#lost !== undefined) return;
+    this.#lost = why;
+    this.#record?.release();
+    this.#opened.source.forget();
   }
 
   #takeChunk(given: string, chunk: Completion): string {
@@ -206,18 +252,25 @@ class StreamRelay {
 
   /**
    * Waits for the client (back-pressure). The provider is not read meanwhile, and its silence does
-   * not count. The end of the call ends this wait too.
+   * not count. One that does not read in time is written no more.
    */
   async #awaitClient(): Promise<void> {
-    const { mustEnd } = this.#delivery.admitted;
-    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#delivery), mustEnd);
     this.#clientIsFull = false;
+    if (this.#client === undefined) return;
+    this.#isWaiting = true;
+    const hasRead = await this.#client.drained(this.#delivery.admitted.mustEnd);
+    this.#isWaiting = false;
+    if (hasRead) return;
+    this.#isUnread = true;
+    if (this.#record === undefined) this.#opened.source.forget();
   }
 
   #ended(end: 'done' | typeof END | ProviderFailure): RelayedStream {
-    const failure = this.#failureOf(end);
+    const failure = this.#lost ?? this.#failureOf(end);
     return {
       ...(failure === undefined ? {} : { failure }),
+      isUnread: this.#isUnread,
+      isCut: end === FAILURES.deadline || end === FAILURES.abandoned,
       meter: this.#meter,
       ...(this.#message === undefined ? {} : { message: this.#message }),
       usageFrame: this.#usageFrame,

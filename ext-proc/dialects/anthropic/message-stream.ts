@@ -10,7 +10,7 @@ import { chatError } from './errors.ts';
 import { type OpenBlock, OpenBlocks } from './open-blocks.ts';
 import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
-import { chatUsage, mergedUsage, servedTier } from './usage.ts';
+import { chatUsage, mergedUsage, servedTier, usageSoFar } from './usage.ts';
 
 /** Members that have the text of a delta. */
 type DeltaName = 'text' | 'thinking' | 'partial_json';
@@ -53,9 +53,14 @@ export class MessageStream implements StreamTranslator {
   /** The last event was known to the template. */
   #isKnown = false;
   #isOver = false;
+  reported: JsonObject | undefined;
 
   get keptCharacters(): number {
     return this.#blocks.keptCharacters;
+  }
+
+  forget(): void {
+    this.#blocks.forget();
   }
 
   take(type: string, data: string): readonly string[] {
@@ -104,7 +109,12 @@ export class MessageStream implements StreamTranslator {
 
   #start(message: JsonObject): void {
     this.#chunks.begin(headOf(message));
-    this.#usage = mergedUsage(this.#usage, message.usage);
+    this.#noteUsage(message.usage);
+  }
+
+  #noteUsage(usage: unknown): void {
+    this.#usage = mergedUsage(this.#usage, usage);
+    this.reported = usageSoFar(this.#usage, this.#isCounted);
   }
 
   #begin(index: unknown, begun: JsonObject): readonly string[] {
@@ -240,8 +250,8 @@ export class MessageStream implements StreamTranslator {
   }
 
   #noteEnd({ delta, usage }: JsonObject): void {
-    this.#usage = mergedUsage(this.#usage, usage);
     this.#isCounted ||= isObject(usage) && typeof usage.output_tokens === 'number';
+    this.#noteUsage(usage);
     if (!isObject(delta)) return;
     this.#stopReason = delta.stop_reason ?? this.#stopReason;
     this.#stopDetails = delta.stop_details ?? this.#stopDetails;

@@ -25,6 +25,7 @@ const MOST_KEPT = 4 * 1024 * 1024;
 export class OpenBlocks {
   readonly #blocks = new Map<unknown, OpenBlock>();
   #keptCharacters = 0;
+  #keeps = true;
 
   get keptCharacters(): number {
     return this.#keptCharacters;
@@ -37,8 +38,16 @@ export class OpenBlocks {
 
   /** Keeps thinking of a block, written as in JSON. */
   keep(block: OpenBlock, json: string): void {
+    if (!this.#keeps) return;
     block.kept.add(json);
     this.#keptCharacters += json.length;
+  }
+
+  /** Drops what is kept, and keeps no more. */
+  forget(): void {
+    this.#keeps = false;
+    this.#keptCharacters = 0;
+    for (const { kept } of this.#blocks.values()) kept.clear();
   }
 
   begin(index: unknown, begun: JsonObject): OpenBlock {
@@ -89,6 +98,12 @@ class KeptText {
     this.length += json.length;
     this.#pieces.push(json);
     if (this.#pieces.length === MOST_PIECES) this.#joined.push(this.#pieces.splice(0).join(''));
+  }
+
+  clear(): void {
+    this.length = 0;
+    this.#joined.length = 0;
+    this.#pieces.length = 0;
   }
 
   text(): string {

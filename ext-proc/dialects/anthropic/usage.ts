@@ -33,6 +33,14 @@ export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
   return { ...before, ...Object.fromEntries(known) };
 }
 
+/**
+ * Usage and tier of a stream that has not ended, as members of a chunk. Until the output was
+ * counted its number is a guess.
+ */
+export function usageSoFar(usage: JsonObject, isCounted: boolean): JsonObject {
+  return { usage: chatUsage(isCounted ? usage : { ...usage, output_tokens: 0 }), ...servedTier(usage) };
+}
+
 /** The tier that served the message, and that it is billed by, in chat's words. */
 export function servedTier(usage: unknown): JsonObject {
   const { service_tier: tier, speed }: JsonObject = isObject(usage) ? usage : {};

@@ -34,6 +34,9 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
   ['data_residency_mismatch', 403],
   ['rate_limit_exceeded', 429],
   ['insufficient_quota', 429],
+  // With a 503, which of other providers says only that something failed.
+  ['server_is_overloaded', 529],
+  ['slow_down', 529],
   ...[
     ...['invalid_prompt', 'bio_policy', 'cyber_policy', 'misalignment_policy_violation', 'context_length_exceeded'],
     ...['invalid_image', 'invalid_image_format', 'invalid_base64_image', 'invalid_image_url', 'invalid_image_mode'],
@@ -43,13 +46,20 @@ const STATUS_OF_CODE: ReadonlyMap<string, number> = new Map([
   ].map((code): [string, number] => [code, 400]),
 ]);
 
+/** The same by its type, for one whose code says nothing. */
+const STATUS_OF_TYPE: ReadonlyMap<unknown, number> = new Map([
+  ['rate_limit_error', 429],
+  ['too_many_requests', 429],
+  ['overloaded_error', 529],
+]);
+
 /**
  * An error inside a 200, of a failed response or of a stream, in chat's form. `status` is read as
  * the status that it would have had, so that it is judged alike wherever it comes.
  */
 export function chatError(error: unknown, fallback: string): JsonObject {
   const { message, type, code, param, status: named } = isObject(error) ? error : { message: error };
-  const status = (typeof code === 'string' ? STATUS_OF_CODE.get(code) : undefined) ?? named;
+  const status = (typeof code === 'string' ? STATUS_OF_CODE.get(code) : undefined) ?? named ?? STATUS_OF_TYPE.get(type);
   return {
     error: {
       message: typeof message === 'string' && message !== '' ? message : fallback,

@@ -46,6 +46,7 @@ interface Continuation {
  */
 export class ResponseStream implements StreamTranslator {
   readonly keptCharacters = 0;
+  reported: JsonObject | undefined;
   readonly #chunks = new ChunkText();
   readonly #sent = new SentParts();
   readonly #items = new MessageItems();
@@ -117,6 +118,8 @@ export class ResponseStream implements StreamTranslator {
   #begin(response: JsonObject): void {
     this.#chunks.begin(headOf(response));
     this.#isJson ||= isJsonAnswer(response);
+    const usage = chatUsage(response.usage);
+    if (usage !== undefined) this.reported = { usage, ...servedTier(response) };
   }
 
   #again({ write }: Continuation): readonly string[] {
@@ -134,7 +137,14 @@ export class ResponseStream implements StreamTranslator {
     const logprobs = chatLogprobs(event.logprobs);
     if (logprobs === null)
       this.#learn(data, delta, { parts, part, write: (text, padding) => this.#chunks.content(text, padding) });
-    return [this.#textChunk(item, delta, logprobs, paddingOf(event))];
+    return [...this.#phaseOf(item), this.#textChunk(item, delta, logprobs, paddingOf(event))];
+  }
+
+  #phaseOf(item: SentItem): readonly string[] {
+    const { phase } = item;
+    if (phase === undefined) return NO_EVENTS;
+    item.phase = undefined;
+    return [this.#chunks.delta({ phase })];
   }
 
   #textChunk(item: SentItem, text: string, logprobs: JsonObject | null, padding: string): string {
@@ -151,7 +161,7 @@ export class ResponseStream implements StreamTranslator {
     const item = this.#sent.item(event.output_index, event.item_id);
     this.#sent.mark(item.content, event.content_index);
     this.#items.hasText = true;
-    return [this.#chunks.delta({ refusal: delta }, paddingOf(event))];
+    return [...this.#phaseOf(item), this.#chunks.delta({ refusal: delta }, paddingOf(event))];
   }
 
   #reasoning(event: JsonObject, kind: 'summary' | 'content', part: unknown, data: string): readonly string[] {
@@ -198,8 +208,8 @@ export class ResponseStream implements StreamTranslator {
     const called = calledTool(item);
     if (called !== undefined) return sent.call === undefined ? [this.#callChunk(sent, called)] : NO_EVENTS;
     sent.isAside = isAside(item, this.#isJson);
-    const isTold = item.type === 'message' && typeof item.phase === 'string' && !sent.isAside;
-    return isTold ? [this.#chunks.delta({ phase: item.phase })] : NO_EVENTS;
+    if (item.type === 'message' && typeof item.phase === 'string' && !sent.isAside) sent.phase = item.phase;
+    return NO_EVENTS;
   }
 
   #callChunk(sent: SentItem, called: CalledTool): string {
@@ -217,7 +227,8 @@ export class ResponseStream implements StreamTranslator {
     sent.isAside ||= isAside(item, this.#isJson);
     const called = calledTool(item);
     if (called !== undefined) return this.#restOfCall(sent, called);
-    const events = outputParts(item).flatMap((part) => this.#restOfPart(sent, part));
+    const phase = this.#phaseOf(sent);
+    const events = [...phase, ...outputParts(item).flatMap((part) => this.#restOfPart(sent, part))];
     const detail = item.type === 'reasoning' ? reasoningDetail(item, this.#items.count) : undefined;
     if (detail === undefined) return events;
     this.#items.reasoning++;
@@ -243,12 +254,11 @@ export class ResponseStream implements StreamTranslator {
   #end(event: JsonObject, status: 'completed' | 'incomplete' | 'failed'): readonly string[] {
     const response = { ...(isObject(event.response) ? event.response : {}), status };
     const failure = failureOf(response);
-    if (failure !== undefined) return this.#fail(failure);
-    return this.#finish(response);
+    this.#begin(response);
+    return failure === undefined ? this.#finish(response) : this.#fail(failure);
   }
 
   #finish(response: JsonObject): readonly string[] {
-    this.#begin(response);
     const output = Array.isArray(response.output) ? response.output : [];
     const events = output.flatMap((item: unknown, index) => (isObject(item) ? this.#rest(index, item) : []));
     const tier = servedTier(response);

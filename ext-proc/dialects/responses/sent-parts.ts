@@ -19,6 +19,8 @@ export class SentItem {
   isWhole = false;
   /** A message beside the answer (`isAside`). */
   isAside = false;
+  /** Phase of a message, until its first text is passed on. */
+  phase?: string | undefined;
 }
 
 /**
