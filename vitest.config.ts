@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
+import { PATIENCE_MS } from './test/fixtures/patience.ts';
 import { chooseLauncher } from './test/launchers/choose.ts';
 import { makeMemoryFolder } from './test/launchers/memory-folder.ts';
 
@@ -65,7 +66,11 @@ if (memoryFolder !== undefined) process.env.TMPDIR = memoryFolder;
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
 /** Time limits of tests that wait: a busy machine may take long, and no test judges that. */
-const PATIENT = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 30_000 } } };
+const PATIENT = {
+  testTimeout: 2 * PATIENCE_MS,
+  hookTimeout: 2 * PATIENCE_MS,
+  expect: { poll: { timeout: PATIENCE_MS } },
+};
 
 /**
  * Files that follow each other share a process: loading the same modules for each of 300 files was

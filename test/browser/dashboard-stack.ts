@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { createUserWithPassword } from '../../operator/records/users.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { BY } from '../harness/operator.ts';
 import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
 import type { TestConfig, TestModel } from '../harness/test-config.ts';
@@ -20,8 +21,6 @@ export interface DashboardStack extends SupervisedStack {
 }
 
 export type UserRole = 'operator' | { readonly organizationId: string; readonly role: 'owner' | 'member' };
-
-const LISTENS_TIMEOUT_MS = 20_000;
 
 export async function startDashboardStack(
   postgresSocketDir: string,
@@ -64,7 +63,7 @@ export async function startDashboardStack(
 }
 
 async function untilListening(origin: string): Promise<void> {
-  const deadline = performance.now() + LISTENS_TIMEOUT_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const live = await fetch(`${origin}/live`).then(
       (response) => response.ok,
@@ -103,7 +102,7 @@ export async function openPage(
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {

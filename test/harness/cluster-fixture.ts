@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { loadConfig } from '../../core/config/load.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
 /**
@@ -108,9 +109,9 @@ export function callWith(
 }
 
 export async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 30_000;
+  const deadlineMs = performance.now() + PATIENCE_MS;
   while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error('it did not happen within 30 s');
+    if (performance.now() > deadlineMs) throw new Error('it did not happen');
     await wait(20);
   }
 }

@@ -7,6 +7,7 @@ import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
 import { clustersPath, writeBootstrap } from '../../ext-proc/envoy-config/bootstrap.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';
 
@@ -32,8 +33,6 @@ export interface EnvoyOptions {
   /** Use these instead of a new folder; it is then not removed. */
   readonly paths?: RuntimePaths;
 }
-
-const START_TIMEOUT_MS = 20_000;
 
 /** A folder under os.tmpdir(), short enough for socket paths. */
 export async function temporaryPaths(): Promise<RuntimePaths> {
@@ -69,7 +68,7 @@ export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProce
 }
 
 async function ingressPort(process: LaunchedProcess, paths: RuntimePaths): Promise<number> {
-  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  const deadlineMs = Date.now() + PATIENCE_MS;
   for (;;) {
     if (process.hasEnded()) throw new Error('it ended');
     const port = await readPort(paths).catch(() => undefined);

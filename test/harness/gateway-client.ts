@@ -1,3 +1,4 @@
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { checkDocumented } from './documented-response.ts';
 import { type HttpClient, httpClient, type Protocol, type Received, type Send } from './http-client.ts';
 
@@ -81,7 +82,7 @@ export function eventsOf(received: Received): string[] {
 export async function settledGeneration(
   client: GatewayClient,
   id: string,
-  timeoutMs = 30_000,
+  timeoutMs = PATIENCE_MS,
 ): Promise<Readonly<Record<string, unknown>>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -97,7 +98,7 @@ export async function balanceOf(client: GatewayClient): Promise<number> {
 }
 
 /** Waits until nothing is held: requests in flight have been settled or released. */
-export async function untilNothingHeld(client: GatewayClient, timeoutMs = 30_000): Promise<void> {
+export async function untilNothingHeld(client: GatewayClient, timeoutMs = PATIENCE_MS): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { held } = jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { missingRedisServer } from '../launchers/binaries.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
@@ -19,8 +20,6 @@ export interface TestRedis {
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
-
-const START_MS = 10_000;
 
 /** Why there is no Redis to test with; `undefined` when there is one. */
 export const missingRedis: string | undefined = launcherName() === 'containers' ? undefined : missingRedisServer();
@@ -63,7 +62,7 @@ export async function startTestRedis({ password = '', settings = [] }: TestRedis
 async function startServer(port: number, settings: readonly string[]): Promise<LaunchedProcess> {
   const launcher = await openLauncher();
   const server = await launcher.startRedis(port, ['--save', '', '--appendonly', 'no', ...settings]);
-  const deadline = performance.now() + START_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!(await accepts(port))) {
     if (!server.hasEnded() && performance.now() < deadline) await sleep(10);
     else {

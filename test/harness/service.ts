@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { FRUGAL } from '../../supervisor/children/node-child.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../launchers/process-identity.ts';
@@ -85,7 +86,7 @@ export function launch(home: Home, env: NodeJS.ProcessEnv = {}, uid?: number): T
 
 export async function startService(home: Home, env: NodeJS.ProcessEnv = {}, uid?: number): Promise<Service> {
   const main = launch(home, env, uid);
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!main.output().includes('Ctrl-C drains')) {
     if (main.hasEnded() || performance.now() > deadline) {
       await main.end('SIGTERM', 10_000);

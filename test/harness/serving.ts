@@ -3,10 +3,10 @@ import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import type { Deployment } from './deployment.ts';
 
-const READY_TIMEOUT_MS = 60_000;
 const POLL_MS = 10;
 
 /** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
@@ -14,7 +14,7 @@ export async function untilServing(
   deployment: Pick<Deployment, 'apiPort' | 'metricsOrigin'>,
   processes: readonly LaunchedProcess[],
 ): Promise<void> {
-  const deadline = performance.now() + READY_TIMEOUT_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
   await untilAccepting(deployment, processes);
   await poll(deadline, processes, () => isReady(deployment.metricsOrigin));
@@ -22,7 +22,7 @@ export async function untilServing(
 
 /** Resolves when Envoy takes connections. Rejects when a process ends first. */
 export function untilAccepting({ apiPort }: Pick<Deployment, 'apiPort'>, processes: readonly LaunchedProcess[]) {
-  return poll(performance.now() + READY_TIMEOUT_MS, processes, () => accepts(apiPort));
+  return poll(performance.now() + PATIENCE_MS, processes, () => accepts(apiPort));
 }
 
 /** Waits until spooled charges are in the ledger and requests are served. */
@@ -54,7 +54,7 @@ async function poll(
     if (dead) throw new Error(`${dead.command} ended during the start`);
     const reason = await done();
     if (reason === undefined) return;
-    if (performance.now() > deadline) throw new Error(`not serving after ${READY_TIMEOUT_MS} ms: ${reason}`);
+    if (performance.now() > deadline) throw new Error(`not serving after ${PATIENCE_MS} ms: ${reason}`);
     await sleep(POLL_MS);
   }
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { GATEWAY_NODE_OPTIONS } from '../../supervisor/supervisor.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../launchers/child-process.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';
@@ -46,7 +47,7 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
       },
       envoy,
       restartGateway: async (signal, meanwhile) => {
-        await gateway.end(signal);
+        await gateway.end(signal, PATIENCE_MS);
         await meanwhile?.();
         gateway = await startOne();
       },

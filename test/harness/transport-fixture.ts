@@ -6,6 +6,7 @@ import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { streamClusterName } from '../../ext-proc/envoy-config/bootstrap.ts';
 import type { BodyBounds, ExchangeHandler, WholeResponse } from '../../ext-proc/transport/exchange.ts';
 import { startTransport, type Transport, type TransportFault } from '../../ext-proc/transport/start.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from './envoy-process.ts';
 
 /** The transport in this process behind a real Envoy; each test sets the handler it needs. */
@@ -80,7 +81,7 @@ export function json(status: number, value: unknown): WholeResponse {
 }
 
 /** Polls until the condition holds. */
-export async function eventually(condition: () => boolean, what: string, timeoutMs = 20_000): Promise<void> {
+export async function eventually(condition: () => boolean, what: string, timeoutMs = PATIENCE_MS): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error(`never happened: ${what}`);

@@ -1,5 +1,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 
 /** A child process under test: what it writes is kept and shown only when a test fails. */
@@ -50,7 +51,7 @@ export function startProcess(command: string, args: readonly string[], options: 
 }
 
 /** Waits for an IPC message of that type. Rejects with the output when the process ends first. */
-export async function ipcMessage(process: TestProcess, type: string, timeoutMs = 60_000): Promise<void> {
+export async function ipcMessage(process: TestProcess, type: string, timeoutMs = PATIENCE_MS): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const ended = process.exited.then((exit) => {
     throw new Error(`ended with ${exit} instead of sending '${type}':\n${process.output()}`);

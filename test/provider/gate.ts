@@ -1,3 +1,4 @@
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { Act } from './call.ts';
 
 /** Holds requests until the test opens it: "60 at once, held until all are decided". */
@@ -26,7 +27,7 @@ export function createGate(): Gate {
   return {
     arrived: () => arrivals,
     open: () => opened.resolve(),
-    waitFor: (count, timeoutMs = 30_000) =>
+    waitFor: (count, timeoutMs = PATIENCE_MS) =>
       new Promise((resolve, reject) => {
         if (arrivals >= count) return resolve();
         const timer = setTimeout(

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { type Home, makeHome, startService, statusOfModels } from '../../harness/service.ts';
 
 /** A change of the configuration under `npm start`. */
@@ -20,5 +21,5 @@ test('another database is told to need a restart, and waits for it, also in a pr
   writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
   await expect.poll(told).toBe(2);
   expect(service.output()).not.toContain('hush');
-  await service.end('SIGTERM', 15_000);
+  await service.end('SIGTERM', PATIENCE_MS);
 });

@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import type { ProblemView } from '../../../dashboard/contract/api.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 
 /** Sends what a browser would send from the dashboard's page, and keeps its cookies. */
 export interface Browser {
@@ -18,8 +19,6 @@ export interface Reply<T> {
   /** The body, read as the expected type. */
   readonly body: T & Partial<ProblemView>;
 }
-
-const TIMEOUT_MS = 20_000;
 
 export function createBrowser(origin: string): Browser {
   const cookies = new Map<string, string>();
@@ -49,7 +48,7 @@ function exchange<T>(
   body: string | undefined,
 ): Promise<Reply<T>> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     const isDeclared = body !== undefined && headers['transfer-encoding'] === undefined;
     const length = isDeclared ? { 'content-length': String(Buffer.byteLength(body)) } : {};
     const sent = request(url, { method, headers: { ...length, ...headers }, signal }, (answer) => {

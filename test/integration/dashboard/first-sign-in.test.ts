@@ -2,6 +2,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { isJournaled } from '../../../supervisor/startup/first-sign-in.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { type Home, makeHome, statusOfModels } from '../../harness/service.ts';
 import { startProcess } from '../../launchers/child-process.ts';
@@ -39,7 +40,7 @@ test('under systemd a file of mode 0600 has them, and the journal where that is'
     // Its owner removes it, and no later start brings it back.
     rmSync(path);
   } finally {
-    await service.end('SIGTERM', 30_000);
+    await service.end('SIGTERM', PATIENCE_MS);
   }
 });
 

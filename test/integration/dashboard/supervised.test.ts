@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { allGoneWithin, type Home, makeHome, startService, statusOfModels } from '../../harness/service.ts';
 
 /** The dashboard under `npm start`: kept like the rest, but nothing waits for it. */
@@ -53,15 +54,15 @@ test('the first start prints who can sign in, and that works; later ones how to 
   expect(signedIn.text).toContain('"name":"Demo"');
   expect((await signIn(home, email, `${password}x`)).status).toBe(403);
   const processes = first.processes();
-  await first.end('SIGTERM', 15_000);
+  await first.end('SIGTERM', PATIENCE_MS);
   expect(await first.exited).toBe(0);
-  expect(await allGoneWithin(processes, 1_000)).toEqual([]);
+  expect(await allGoneWithin(processes, 10_000)).toEqual([]);
 
   const second = await startService(home);
   expect(SIGN_IN_LINE.exec(second.output())).toBe(null);
   expect(second.output()).toContain('npm run -s gateway -- user reset-password demo@example.com\n');
   expect(await signIn(home, email, password)).toMatchObject({ status: 200 });
-  await second.end('SIGTERM', 15_000);
+  await second.end('SIGTERM', PATIENCE_MS);
 });
 
 test('killed, it is back at once; while its port is taken it is tried on, and the API never notices', async () => {
@@ -84,7 +85,7 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   await once(taker, 'close');
   await expect.poll(() => dashboardStatus(home)).toBe(401);
   expect(await statusOfModels(home, service)).toBe(200);
-  await service.end('SIGTERM', 15_000);
+  await service.end('SIGTERM', PATIENCE_MS);
   expect(await service.exited).toBe(0);
 });
 
@@ -106,7 +107,7 @@ test('one that cannot start is told, and everything else starts without it', asy
   expect(await statusOfModels(home, service)).toBe(200);
   writeFileSync(path, config);
   await expect.poll(() => dashboardStatus(home)).toBe(401);
-  await service.end('SIGTERM', 15_000);
+  await service.end('SIGTERM', PATIENCE_MS);
   expect(await service.exited).toBe(0);
 });
 

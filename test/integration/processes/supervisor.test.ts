@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import {
   allGoneWithin,
@@ -78,13 +79,13 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   process.kill(service.pid, 'SIGINT');
   expect(await inFlight).toMatchObject({ status: 200, text: expect.stringMatching(/data: \[DONE\]\n\n$/) });
   expect(await service.exited).toBe(0);
-  expect(await allGoneWithin(processes, 1_000)).toEqual([]);
+  expect(await allGoneWithin(processes, 10_000)).toEqual([]);
 
   const again = await startService(home);
   expect(again.demoKey).toBeUndefined();
   expect(again.output()).toContain('key create');
   expect(await statusOfModels(home, service)).toBe(200);
-  await again.end('SIGTERM', 15_000);
+  await again.end('SIGTERM', PATIENCE_MS);
   expect(await again.exited).toBe(0);
 });
 
@@ -116,12 +117,12 @@ test.skipIf(process.getuid?.() !== 0)("as an ordinary user; and as root on that 
   const home = await newHome(65_534);
   const service = await startService(home, {}, 65_534);
   expect(await statusOfModels(home, service)).toBe(200);
-  await service.end('SIGTERM', 15_000);
+  await service.end('SIGTERM', PATIENCE_MS);
   expect(await service.exited).toBe(0);
 
   // PostgreSQL refuses a folder that is not its user's own, and it refuses root.
   const asRoot = await startService(home);
   expect(statSync(`/proc/${asRoot.childNamed('/postgres').pid}`).uid).toBe(65_534);
   expect(await statusOfModels(home, service)).toBe(200);
-  await asRoot.end('SIGTERM', 15_000);
+  await asRoot.end('SIGTERM', PATIENCE_MS);
 });

@@ -3,6 +3,7 @@ import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, rmSync, writeFi
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { runtimePaths } from '../../../core/config/runtime-paths.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { requirement } from '../../harness/requirement.ts';
 import { chat, type Home, launch, makeHome, startService } from '../../harness/service.ts';
@@ -60,7 +61,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     // The command line finds the database where it always is.
     const listed = command({ ...home.env, ...env }, 'operator/main.ts', 'org', 'list');
     expect([await listed.exited, listed.output()]).toEqual([0, expect.stringContaining('Demo')]);
-    await service.end('SIGTERM', 15_000);
+    await service.end('SIGTERM', PATIENCE_MS);
   });
 
   test('a folder that somebody else made in our place in the temporary folder is used by none of our programs', async () => {

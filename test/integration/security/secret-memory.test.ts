@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { findInMemory, MARK } from '../../harness/process-memory.ts';
 import { chat, type Home, makeHome, startService } from '../../harness/service.ts';
@@ -71,7 +72,7 @@ test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the dem
     /"process":"dashboard"[^\n]*configuration reloaded|configuration reloaded[^\n]*"process":"dashboard"/;
   await expect.poll(() => service.output()).toMatch(reloaded);
   expect([service.childNamed('dashboard/server/main.ts').pid, findInMemory(pid, ALL)]).toEqual([pid, []]);
-  await service.end('SIGTERM', 15_000);
+  await service.end('SIGTERM', PATIENCE_MS);
 });
 
 test('a command reads no file of them, and keeps nothing of what it was given', async () => {

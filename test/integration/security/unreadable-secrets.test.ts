@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { embeddedDatabaseUrl, runtimePaths } from '../../../core/config/runtime-paths.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { COMPILE_CACHE, REPOSITORY } from '../../harness/deployment.ts';
 import { requirement } from '../../harness/requirement.ts';
 import { type Home, makeHome, startService } from '../../harness/service.ts';
@@ -72,6 +73,6 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
         'providers.one.api_key: the file one cannot be read: permission denied; models that have no other target answer upstream_config_error',
       ],
     ]);
-    await service.end('SIGTERM', 15_000);
+    await service.end('SIGTERM', PATIENCE_MS);
   });
 });
