@@ -152,9 +152,15 @@ const waitingUploads =
   async (job, note) => {
     const port = Number(new URL(job.origin).port);
     while (isGoing(job)) {
-      const flood = await openWaitingUploads({ port, key: firstKey(job), uploads, perSecond: uploads / 10, headBytes });
+      const flood = await openWaitingUploads({
+        port,
+        key: firstKey(job),
+        uploads,
+        perSecond: uploads / 10,
+        headBytes,
+        note,
+      });
       await sleep(Math.min(10_000, Math.max(0, leftMs(job))));
-      for (const [answer, count] of Object.entries(flood.answers)) for (let one = 0; one < count; one++) note(answer);
       flood.close();
     }
   };

@@ -11,7 +11,7 @@ import {
 
 /** Requests of one key whose bodies never end: of each a byte comes now and then. */
 export interface WaitingUploads {
-  /** How often each answer came: the code of a refusal, or how the stream ended without one. */
+  /** How often each answer came so far: a refusal's code, or how the stream ended without one. */
   readonly answers: Readonly<Record<string, number>>;
   close(): void;
 }
@@ -23,6 +23,8 @@ export interface UploadFlood {
   readonly perSecond: number;
   /** Bytes of headers of each request. They take a byte for each 1 KiB or so on the wire. */
   readonly headBytes?: number;
+  /** Called with each answer. */
+  readonly note?: (answer: string) => void;
 }
 
 /** Below what Envoy allows on a connection, and one address in flight. */
@@ -66,7 +68,7 @@ interface Uploading {
 
 function begin(
   connection: RawHttp2,
-  { key, headBytes = 0 }: UploadFlood,
+  { key, headBytes = 0, note }: UploadFlood,
   count: number,
   answers: Record<string, number>,
 ): Uploading {
@@ -79,6 +81,7 @@ function begin(
       open.delete(streamId);
       const code = /"code":"(\w+)"/.exec(answer?.body.toString() ?? '')?.[1] ?? answer?.end ?? 'closed';
       answers[code] = (answers[code] ?? 0) + 1;
+      note?.(code);
     });
   }
   return { connection, open };
