@@ -25,19 +25,31 @@ const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;
  * shutdowns.
  */
 export function modelDifferences(declared: DeclaredModels, catalogue: ShippedCatalogue, nowMs: number): Difference[] {
+  const found = knownTargets(declared, catalogue).flatMap(({ model, target, entry }) => {
+    const servesTiers = !declared.untiered.has(target.provider) && !fixesServiceTier(target.request);
+    return differencesOf({ model, target, entry, servesTiers, nowMs });
+  });
+  // Two targets of a model may be the same one of the catalogue.
+  return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
+}
+
+interface KnownTarget {
+  readonly model: ConfiguredModel;
+  readonly target: ConfiguredModel['targets'][number];
+  readonly entry: CatalogueModel;
+}
+
+/** Targets of all enabled models that the catalogue has, with its entry. */
+export function knownTargets(declared: DeclaredModels, catalogue: ShippedCatalogue): readonly KnownTarget[] {
   const byId = new Map(catalogue.models.map((model) => [model.id, model]));
-  const found = configuredModels(declared)
+  return configuredModels(declared)
     .filter(({ disabled }) => !disabled)
     .flatMap((model) =>
       model.targets.flatMap((target) => {
         const entry = byId.get(`${catalogueProvider(target.provider, declared, catalogue)}/${target.model}`);
-        if (entry === undefined) return [];
-        const servesTiers = !declared.untiered.has(target.provider) && !fixesServiceTier(target.request);
-        return differencesOf({ model, target, entry, servesTiers, nowMs });
+        return entry === undefined ? [] : [{ model, target, entry }];
       }),
     );
-  // Two targets of a model may be the same one of the catalogue.
-  return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
 }
 
 /**
@@ -52,10 +64,7 @@ function catalogueProvider(name: string, { baseUrls }: DeclaredModels, catalogue
   return known?.[0] ?? name;
 }
 
-interface Compared {
-  readonly model: ConfiguredModel;
-  readonly target: ConfiguredModel['targets'][number];
-  readonly entry: CatalogueModel;
+interface Compared extends KnownTarget {
   readonly servesTiers: boolean;
   readonly nowMs: number;
 }

@@ -1,5 +1,6 @@
 import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
-import type { LoadResult } from '../../core/config/load.ts';
+import type { DeclaredModels, LoadResult } from '../../core/config/load.ts';
+import type { Problem } from '../../core/config/problem.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath } from '../command-line/database.ts';
 
@@ -10,14 +11,15 @@ export const CHECK_CONFIG: Command = {
   flags: [],
   async run({ positionals, env }) {
     const { loadConfig } = await import('../../core/config/load.ts');
-    const { formatProblem } = await import('../../core/config/problem.ts');
+    const { formatProblem, inFileOrder } = await import('../../core/config/problem.ts');
     const path = positionals[0] ?? configPath(env);
     const loaded = await loadConfig(path, env, { secrets: 'checked' });
     if (!loaded.ok) {
       const { problems } = loaded;
       return { kind: 'refused', message: problems.map(formatProblem).join('\n'), json: { ok: false, problems } };
     }
-    const { warnings } = loaded;
+    const unpriced = await unpricedWarnings(path, loaded.declared);
+    const warnings = inFileOrder([...loaded.warnings, ...unpriced]);
     const sections = sectionsOf(await loadConfig(path, env, { secrets: 'dashboard' }));
     return {
       kind: 'done',
@@ -28,6 +30,21 @@ export const CHECK_CONFIG: Command = {
     };
   },
 };
+
+/** Models without a price for cache writes that the catalogue has, with their places. */
+async function unpricedWarnings(file: string, declared: DeclaredModels): Promise<readonly Problem[]> {
+  const { readYaml } = await import('../../core/config/read-yaml.ts');
+  const { readConfigText } = await import('../../core/config/source.ts');
+  const { shippedCatalogue } = await import('../../core/model-catalogue/catalogue.ts');
+  const { unpricedWrites } = await import('../../core/model-catalogue/unpriced-writes.ts');
+  const text = await readConfigText(file);
+  // No reference is followed: only places are looked for.
+  const yaml = readYaml(text.ok ? text.text : '', (written) => written);
+  return unpricedWrites(declared, await shippedCatalogue()).map(({ path, message }) => {
+    const { line, column } = yaml.ok ? yaml.tree.positionOfName(path) : { line: 1, column: 1 };
+    return { file, line, column, message: `${path.join('.')}: ${message}` };
+  });
+}
 
 /** Sections that the dashboard will use, without secrets; empty where its secrets are missing. */
 function sectionsOf(loaded: LoadResult<DashboardProcessConfig>): readonly string[] {
