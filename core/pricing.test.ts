@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  appliedPrices,
+  type AttemptTerms,
+  billedNanoUsd,
   chargeNanoUsd,
   flatTable,
   NO_PRICES,
   NO_USAGE,
   type Prices,
   type PriceTable,
-  type PricingTerms,
   priced,
   type TierPrices,
   type TokenUsage,
@@ -33,15 +33,15 @@ const tier: fc.Arbitrary<TierPrices> = fc.record({
     })
     .map((above) => above.toSorted((a, b) => a.inputTokens - b.inputTokens)),
 });
-const TIERS = ['flex', 'priority', 'scale'] as const;
+const TIERS = ['flex', 'priority', 'fast', 'scale'] as const;
 const priceTable: fc.Arbitrary<PriceTable> = fc
-  .tuple(tier, fc.subarray([...TIERS]), fc.array(tier, { minLength: 3, maxLength: 3 }))
+  .tuple(tier, fc.subarray([...TIERS]), fc.array(tier, { minLength: 4, maxLength: 4 }))
   .map(([base, names, tiers]) => ({
     ...base,
     serviceTiers: new Map(names.map((name, index) => [name, tiers[index] ?? base])),
   }));
-const tierName = fc.constantFrom(undefined, 'default', 'auto', 'unknown', ...TIERS);
-const terms: fc.Arbitrary<PricingTerms> = fc.record({ priceTable, askedTier: tierName });
+const tierName = fc.constantFrom(undefined, 'default', 'auto', 'standard', 'unknown', ...TIERS);
+const terms: fc.Arbitrary<AttemptTerms> = fc.record({ priceTable, askedTier: tierName, sentTier: tierName });
 
 /** Prompts near a threshold are as likely as any. */
 const tokens = fc.oneof(fc.integer({ min: 0, max: 2 * THRESHOLDS }), fc.integer({ min: 0, max: 20 }));
@@ -55,15 +55,14 @@ const usage: fc.Arbitrary<TokenUsage> = fc
     return { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, reasoningTokens: 0 };
   });
 
-/** A table for each tier, and the one that is charged by, in words of the price list. */
-function independentCost(
-  { priceTable: table, askedTier }: PricingTerms,
-  used: TokenUsage,
-  servedTier?: string,
-): bigint {
-  const byName: Record<string, TierPrices> = { default: table, ...Object.fromEntries(table.serviceTiers) };
-  const known = [servedTier, askedTier, 'default'].filter((name) => name !== undefined && name in byName);
-  const entry = byName[known[0] ?? 'default'] ?? table;
+/** The bill at a tier, in words of the price list. `undefined`: the list has no such tier. */
+function billAt(table: PriceTable, name: string, used: TokenUsage): bigint | undefined {
+  const list: Record<string, TierPrices> = { ...Object.fromEntries(table.serviceTiers) };
+  list.priority ??= list.fast ?? (undefined as never);
+  list.fast ??= list.priority;
+  for (const word of ['default', 'auto', 'standard']) list[word] = table;
+  const entry = list[name];
+  if (entry === undefined) return undefined;
   let bill = entry.prices;
   for (const step of entry.above) if (used.promptTokens > step.inputTokens) bill = step.prices;
   const short = used.cacheWriteTokens - used.cacheWrite1hTokens;
@@ -109,10 +108,29 @@ describe('a charge', () => {
     expect(chargeNanoUsd(each, { ...used, reasoningTokens: 0 })).toBe(128_750n);
   });
 
-  it('equals an independent calculation, for any table and usage', () => {
+  it('equals an independent calculation, for any table, usage and tiers', () => {
     fc.assert(
       fc.property(terms, usage, tierName, (asked, used, serviceTier) => {
-        expect(priced(asked, { usage: used, serviceTier }).costNanoUsd).toBe(independentCost(asked, used, serviceTier));
+        const { priceTable: table, askedTier = 'default', sentTier = 'default' } = asked;
+        const ordinary = billAt(table, 'default', used) ?? 0n;
+        const twins = [askedTier, sentTier].every((name) => ['priority', 'fast'].includes(name));
+        const hasBoth = table.serviceTiers.has('priority') && table.serviceTiers.has('fast');
+        const wasSent = askedTier === sentTier || (twins && !hasBoth);
+        const ofAttempt = (wasSent ? billAt(table, askedTier, used) : undefined) ?? ordinary;
+        const ofServed = serviceTier === undefined ? undefined : billAt(table, serviceTier, used);
+        const { costNanoUsd, tierLossNanoUsd = 0n } = priced(asked, { usage: used, serviceTier });
+        expect(costNanoUsd).toBe(ofServed !== undefined && ofServed < ofAttempt ? ofServed : ofAttempt);
+        // The charge and the loss together are the price of what was served.
+        expect(costNanoUsd + tierLossNanoUsd).toBe(ofServed ?? ofAttempt);
+      }),
+    );
+  });
+
+  it('is never above the price at the tier that the target was asked for, whatever the response names', () => {
+    fc.assert(
+      fc.property(terms, usage, tierName, (asked, used, serviceTier) => {
+        const named = priced(asked, { usage: used, serviceTier });
+        expect(named.costNanoUsd <= priced(asked, { usage: used }).costNanoUsd).toBe(true);
       }),
     );
   });
@@ -137,55 +155,115 @@ describe('a charge', () => {
 });
 
 describe('the entry that applies', () => {
-  const at = (inputPicoUsd: bigint): Prices => ({ ...NO_PRICES, inputPicoUsd });
+  const at = (inputPicoUsd: bigint): Prices => ({ ...NO_PRICES, inputPicoUsd: inputPicoUsd * 1000n });
   const table: PriceTable = {
-    prices: at(1n),
+    prices: at(3n),
     above: [
-      { inputTokens: 10, prices: at(2n) },
-      { inputTokens: 20, prices: at(3n) },
+      { inputTokens: 10, prices: at(4n) },
+      { inputTokens: 20, prices: at(5n) },
     ],
     serviceTiers: new Map([
-      ['flex', { prices: at(4n), above: [{ inputTokens: 10, prices: at(5n) }] }],
+      ['flex', { prices: at(1n), above: [{ inputTokens: 10, prices: at(2n) }] }],
       ['priority', { prices: at(6n), above: [] }],
     ]),
   };
+  const oneToken = { ...NO_USAGE, promptTokens: 1 };
 
   it.each([
-    [0, 1n, undefined],
-    [10, 1n, undefined],
-    [11, 2n, 10],
-    [20, 2n, 10],
-    [21, 3n, 20],
+    [0, 3n, undefined],
+    [10, 3n, undefined],
+    [11, 4n, 10],
+    [20, 4n, 10],
+    [21, 5n, 20],
   ])('of %i prompt tokens is the last with fewer', (promptTokens, price, pricedAboveTokens) => {
-    const applied = appliedPrices({ priceTable: table }, promptTokens);
-    expect([applied.prices.inputPicoUsd, applied.pricedAboveTokens]).toEqual([price, pricedAboveTokens]);
+    const applied = priced({ priceTable: table }, { usage: { ...NO_USAGE, promptTokens } });
+    expect([applied.prices.inputPicoUsd, applied.pricedAboveTokens]).toEqual([price * 1000n, pricedAboveTokens]);
   });
 
-  it.each<[asked: string | undefined, served: string | undefined, price: bigint, tier: string | undefined]>([
-    [undefined, undefined, 1n, undefined],
-    ['flex', undefined, 4n, 'flex'],
-    ['flex', 'priority', 6n, 'priority'],
-    [undefined, 'priority', 6n, 'priority'],
-    // The provider served and billed it as any other.
-    ['priority', 'default', 1n, undefined],
-    ['default', 'flex', 4n, 'flex'],
-    // No tier of this model, and no tier at all.
-    ['flex', 'scale', 4n, 'flex'],
-    ['flex', 'auto', 4n, 'flex'],
-    ['default', 'scale', 1n, undefined],
-  ])('asked as %s and served as %s is of that tier', (askedTier, servedTier, price, tier) => {
-    const applied = appliedPrices({ priceTable: table, askedTier }, 1, servedTier);
-    expect([applied.prices.inputPicoUsd, applied.pricedTier]).toEqual([price, tier]);
+  /** The table of docs/interface.md. Prices: flex 1, default 3, priority 6. */
+  it.each<[asked: string, sent: string, named: string, entry: string, loss: bigint]>([
+    // The target was sent what the client asked for.
+    ['-', '-', '-', 'default', 0n],
+    ['-', '-', 'default', 'default', 0n],
+    ['-', '-', 'flex', 'flex', 0n],
+    ['-', '-', 'priority', 'default', 3n],
+    ['default', 'default', 'priority', 'default', 3n],
+    ['default', 'default', 'flex', 'flex', 0n],
+    ['flex', 'flex', '-', 'flex', 0n],
+    ['flex', 'flex', 'flex', 'flex', 0n],
+    ['flex', 'flex', 'default', 'flex', 2n],
+    ['flex', 'flex', 'standard', 'flex', 2n],
+    ['flex', 'flex', 'on_demand', 'flex', 2n],
+    ['flex', 'flex', 'auto', 'flex', 2n],
+    ['flex', 'flex', 'priority', 'flex', 5n],
+    ['priority', 'priority', '-', 'priority', 0n],
+    ['priority', 'priority', 'priority', 'priority', 0n],
+    ['priority', 'priority', 'default', 'default', 0n],
+    ['priority', 'priority', 'standard', 'default', 0n],
+    ['priority', 'priority', 'On-Demand', 'default', 0n],
+    ['priority', 'priority', 'flex', 'flex', 0n],
+    // A tier that the table does not know costs what was asked for.
+    ['-', '-', 'turbo', 'default', 0n],
+    ['flex', 'flex', 'turbo', 'flex', 0n],
+    ['priority', 'priority', 'turbo', 'priority', 0n],
+    // Twins: the table has one of the two.
+    ['fast', 'fast', '-', 'priority', 0n],
+    ['fast', 'fast', 'priority', 'priority', 0n],
+    ['priority', 'priority', 'fast', 'priority', 0n],
+    ['-', '-', 'fast', 'default', 3n],
+    ['fast', 'fast', 'default', 'default', 0n],
+    // The target's `request` drops or renames the field.
+    ['flex', '-', '-', 'default', 0n],
+    ['flex', '-', 'turbo', 'default', 0n],
+    ['flex', '-', 'priority', 'default', 3n],
+    ['flex', '-', 'flex', 'flex', 0n],
+    ['priority', '-', '-', 'default', 0n],
+    ['priority', '-', 'default', 'default', 0n],
+    ['priority', '-', 'turbo', 'default', 0n],
+    ['priority', '-', 'priority', 'default', 3n],
+    // The target's `request` sets the field.
+    ['-', 'priority', '-', 'default', 0n],
+    ['-', 'priority', 'priority', 'default', 3n],
+    ['flex', 'priority', 'priority', 'default', 3n],
+    ['priority', 'flex', '-', 'default', 0n],
+    ['priority', 'flex', 'flex', 'flex', 0n],
+    ['priority', 'turbo', 'turbo', 'default', 0n],
+  ])('asked %s, sent %s, named %s: %s, with a loss of %i', (asked, sent, named, entry, loss) => {
+    const name = (tier: string) => (tier === '-' ? undefined : tier);
+    const attempt = { priceTable: table, askedTier: name(asked), sentTier: name(sent) };
+    const { pricedTier = 'default', tierLossNanoUsd = 0n } = priced(attempt, {
+      usage: oneToken,
+      serviceTier: name(named),
+    });
+    expect([pricedTier, tierLossNanoUsd]).toEqual([entry, loss]);
+  });
+
+  it('is of the twin itself where the table has both', () => {
+    const serviceTiers = new Map([...table.serviceTiers, ['fast', { prices: at(9n), above: [] }] as const]);
+    const both = { ...table, serviceTiers };
+    for (const tier of ['fast', 'priority']) {
+      const attempt = { priceTable: both, askedTier: tier, sentTier: tier };
+      expect(priced(attempt, { usage: oneToken }).pricedTier).toBe(tier);
+    }
+    const fast = { priceTable: both, askedTier: 'fast', sentTier: 'fast' };
+    expect(priced(fast, { usage: oneToken, serviceTier: 'priority' }).pricedTier).toBe('priority');
+    expect(worstCaseNanoUsd({ priceTable: both, askedTier: 'fast' }, 1, 0)).toBe(9n);
+  });
+
+  it('of a bill is of the tier that served, else of the one that was sent, whoever chose it', () => {
+    const bill = (sent: string | undefined, named?: string) =>
+      billedNanoUsd(table, sent, { usage: oneToken, serviceTier: named });
+    expect([bill(undefined), bill('flex'), bill('fast'), bill('turbo')]).toEqual([3n, 1n, 6n, 3n]);
+    expect([bill('flex', 'standard'), bill(undefined, 'priority'), bill('flex', 'turbo')]).toEqual([3n, 6n, 1n]);
   });
 });
 
 describe('the worst case', () => {
-  it('is never below the charge of any usage within the limits, at the tier that was asked or the default one', () => {
+  it('is never below the charge of any usage within the limits, whatever was sent and served', () => {
     fc.assert(
-      fc.property(terms, usage, tokens, tokens, fc.boolean(), (asked, used, moreInput, moreOutput, isDefault) => {
-        const served = isDefault ? 'default' : asked.askedTier;
+      fc.property(terms, usage, tokens, tokens, tierName, (asked, used, moreInput, moreOutput, serviceTier) => {
         const held = worstCaseNanoUsd(asked, used.promptTokens + moreInput, used.completionTokens + moreOutput);
-        expect(held >= priced(asked, { usage: used, serviceTier: served }).costNanoUsd).toBe(true);
+        expect(held >= priced(asked, { usage: used, serviceTier }).costNanoUsd).toBe(true);
       }),
     );
   });

@@ -1,4 +1,5 @@
 import type { NanoUsd } from './money.ts';
+import { type TableTier, tierIn } from './service-tiers.ts';
 
 /**
  * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6):
@@ -41,6 +42,12 @@ export interface PricingTerms {
   readonly priceTable: PriceTable;
   /** `undefined`: none. */
   readonly askedTier?: string | undefined;
+}
+
+/** The same with the tier that a target was sent. */
+export interface AttemptTerms extends PricingTerms {
+  /** In chat's words. `undefined`: the target's `request` dropped it, or there was none. */
+  readonly sentTier?: string | undefined;
 }
 
 /** Entry of a price table that applies to a request. */
@@ -134,48 +141,64 @@ export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   return toNanoUsd(picoUsd);
 }
 
-/**
- * The entry that applies: of the tier that the response names, of the one that was asked for, or of
- * the table itself; then the last of `above` with fewer tokens than the prompt.
- */
-export function appliedPrices(terms: PricingTerms, promptTokens: number, servedTier?: string): AppliedPrices {
-  const tier = tierOf(terms, servedTier);
-  const entry = terms.priceTable.serviceTiers.get(tier ?? DEFAULT_TIER) ?? terms.priceTable;
-  const above = entry.above.findLast(({ inputTokens }) => inputTokens < promptTokens);
-  return {
-    prices: above?.prices ?? entry.prices,
-    ...(tier === undefined ? {} : { pricedTier: tier }),
-    ...(above === undefined ? {} : { pricedAboveTokens: above.inputTokens }),
-  };
-}
-
 /** Usage as it is priced. `serviceTier`: the one that the response names. */
-interface ServedUsage {
+export interface ServedUsage {
   readonly usage: TokenUsage;
   readonly serviceTier?: string | undefined;
 }
 
-/** Prices of a usage, and what it costs at them. */
-export function priced(terms: PricingTerms, served: ServedUsage): AppliedPrices & { readonly costNanoUsd: NanoUsd } {
-  const applied = appliedPrices(terms, served.usage.promptTokens, served.serviceTier);
-  return { ...applied, costNanoUsd: chargeNanoUsd(applied.prices, served.usage) };
+/** Prices that apply to a usage, and what it costs at them. */
+export interface PricedUsage extends AppliedPrices {
+  readonly costNanoUsd: NanoUsd;
+  /** Loss of the operator: the price of the tier that served above that of the asked one. */
+  readonly tierLossNanoUsd?: NanoUsd;
 }
 
 /**
- * Name of the tier that the table itself prices. A provider that serves a request at another tier
- * than it asked for bills it at that one, and names it
- * (https://platform.openai.com/docs/guides/priority-processing).
+ * The price for the customer: at the tier that served, and never more than at the one that the
+ * target was asked for. That is the client's tier, or the default one where the target was sent
+ * another or none. A served tier that the table does not know costs what the asked one does.
  */
-export const DEFAULT_TIER = 'default';
+export function priced({ priceTable, askedTier, sentTier }: AttemptTerms, served: ServedUsage): PricedUsage {
+  const asked = knownTier(priceTable, askedTier);
+  const sent = knownTier(priceTable, sentTier);
+  const atAsked = pricedAt(asked.name === sent.name ? asked : knownTier(priceTable, undefined), served.usage);
+  const tier = served.serviceTier === undefined ? undefined : tierIn(priceTable, served.serviceTier);
+  if (tier === undefined) return atAsked;
+  const atServed = pricedAt(tier, served.usage);
+  const tierLossNanoUsd = atServed.costNanoUsd - atAsked.costNanoUsd;
+  return tierLossNanoUsd > 0n ? { ...atAsked, tierLossNanoUsd } : atServed;
+}
 
-function tierOf({ priceTable, askedTier }: PricingTerms, servedTier: string | undefined): string | undefined {
-  if (servedTier === DEFAULT_TIER) return undefined;
-  return [servedTier, askedTier].find((tier) => tier !== undefined && priceTable.serviceTiers.has(tier));
+/**
+ * Amount that the provider bills, by a table of costs: at the tier that served, else at the one
+ * that it was sent, which the client or the operator chose.
+ */
+export function billedNanoUsd(costTable: PriceTable, sentTier: string | undefined, served: ServedUsage): NanoUsd {
+  const named = served.serviceTier === undefined ? undefined : tierIn(costTable, served.serviceTier);
+  return pricedAt(named ?? knownTier(costTable, sentTier), served.usage).costNanoUsd;
+}
+
+/** A name that the table does not know means its default tier. */
+function knownTier(table: PriceTable, name: string | undefined): TableTier<TierPrices> {
+  return tierIn(table, name) ?? { prices: table };
+}
+
+function pricedAt({ name, prices: { prices, above } }: TableTier<TierPrices>, usage: TokenUsage): PricedUsage {
+  const entry = above.findLast(({ inputTokens }) => inputTokens < usage.promptTokens);
+  const applied = entry?.prices ?? prices;
+  return {
+    prices: applied,
+    ...(name === undefined ? {} : { pricedTier: name }),
+    ...(entry === undefined ? {} : { pricedAboveTokens: entry.inputTokens }),
+    costNanoUsd: chargeNanoUsd(applied, usage),
+  };
 }
 
 /**
  * The most a request can cost: in every entry that it can reach, every input token at the highest
- * price for input, and every completion as long as the limit sent to the provider.
+ * price for input, and every completion as long as the limit sent to the provider. It can reach the
+ * default tier too: a target may not be sent the tier that was asked for.
  */
 export function worstCaseNanoUsd(
   { priceTable, askedTier }: PricingTerms,
@@ -183,8 +206,7 @@ export function worstCaseNanoUsd(
   outputTokens: number,
 ): NanoUsd {
   let picoUsd = 0n;
-  for (const tier of [priceTable, priceTable.serviceTiers.get(askedTier ?? DEFAULT_TIER)]) {
-    if (tier === undefined) continue;
+  for (const tier of [priceTable, knownTier(priceTable, askedTier).prices]) {
     for (const prices of reachable(tier, inputTokensCeiling)) {
       const input = BigInt(inputTokensCeiling) * highest(prices, INPUT_PRICES);
       const cost = input + BigInt(outputTokens) * highest(prices, OUTPUT_PRICES);

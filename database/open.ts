@@ -11,7 +11,7 @@ import type { KeyStore } from './keys/key-store.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { chargedAmong, credits, findGeneration, ledgerEpoch } from './ledger/ledger-reads.ts';
-import { addLoss } from './ledger/loss-rows.ts';
+import { addLosses, tellLosses } from './ledger/loss-rows.ts';
 import {
   type AnswerBound,
   createClaimedSettlementWriter,
@@ -129,7 +129,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     ledger: {
       settle: watched.settle,
       settleClaimed: watched.settleClaimed,
-      lose: (loss) => addLoss(others, loss, options.onLoss),
+      lose: async (loss) => tellLosses(await addLosses(others, [loss]), options.onLoss),
       deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
       currentEpoch: () => ledgerEpoch(others),
       chargedAmong: (generationIds) => chargedAmong(others, generationIds),

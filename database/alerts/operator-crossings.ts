@@ -7,9 +7,10 @@ import { addMessages, lockOutbox, type MessageContent, type NewMessage } from '.
 /**
  * Conditions for operators. Losses are one condition until an hour has none. A failure for lack of
  * funds stays in a process's report for five minutes or until another failure. It may come and go
- * with each request, so it is reported at most once an hour. Differences from the model catalogue
- * are reported again when they change, at most once a day each: dashboards with different files
- * would report in turns.
+ * with each request, so it is reported at most once an hour. An unknown service tier stays there
+ * for an hour, and is reported at most once a day for each model. Differences from the model
+ * catalogue are reported again when they change, at most once a day each: dashboards with different
+ * files would report in turns.
  */
 const CROSS: Statement = {
   name: 'cross_operator_alerts',
@@ -28,12 +29,15 @@ const CROSS: Statement = {
       select distinct 'provider.out_of_funds', left(p.key, 300), jsonb_build_object('provider', left(p.key, 300))
       from fresh cross join jsonb_each(report -> 'providers') p where p.value #>> '{lastFailure,account}' = 'funds'
       union all
+      select 'models.unknown_tier', left(t.key, 300), jsonb_build_object('model', left(t.key, 300), 'tier', min(left(t.value #>> '{}', 64)))
+      from fresh cross join jsonb_each(report -> 'unknownTiers') t group by left(t.key, 300)
+      union all
       select 'models.check', $1::text, jsonb_build_object('count', $2::integer, 'models', $3::text) where $1::text is not null
     ), ended as (
       delete from alert_states a where a.organization_id = ''
         and not exists (select from current c where (c.kind, c.subject) = (a.kind, a.subject))
-        and a.since <= now() - case a.kind when 'models.check' then interval '1 day'
-          when 'provider.out_of_funds' then interval '1 hour' else interval '0' end
+        and a.since <= now() - case when a.kind in ('models.check', 'models.unknown_tier') then interval '1 day'
+          when a.kind = 'provider.out_of_funds' then interval '1 hour' else interval '0' end
     ), begun as (
       insert into alert_states (organization_id, kind, subject) select '', kind, subject from current
       on conflict do nothing returning kind, subject

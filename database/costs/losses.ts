@@ -2,11 +2,13 @@ import type { NanoUsd } from '../../core/money.ts';
 
 /**
  * Reason of a loss. `over_hold`: the price of the usage is above the hold; `balance`: a late charge
- * found too little left.
+ * found too little left; `tier`: the service tier that served costs more than the one that
+ * was asked for.
  */
 export type LossReason =
   | 'over_hold'
   | 'balance'
+  | 'tier'
   | 'timeout'
   | 'response_too_large'
   | 'no_room'

@@ -55,11 +55,14 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
 /** Writes settlements as `priced_charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 
-/** Facts that few charges have: each is an array beside the records, in their order. */
-type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd'>;
+/**
+ * Facts that few charges have: an array beside the records, in their order, or a loss
+ * (settlement-writer.ts).
+ */
+type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'tierLossNanoUsd'>;
 
 /** Bound of the database on amounts. */
-const MOST_NANO_USD = 10n ** 18n;
+export const MOST_NANO_USD = 10n ** 18n;
 
 /**
  * Users and provider costs of charges. PostgreSQL cannot store NUL, and an absurd cost must not

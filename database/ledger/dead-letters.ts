@@ -7,7 +7,7 @@ import { isForbidden } from '../connection/unavailable.ts';
 import type { Loss } from '../costs/losses.ts';
 import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
-import { addLoss } from './loss-rows.ts';
+import { addLosses } from './loss-rows.ts';
 import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
 import { isSettlement, withAddedMembers } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
@@ -97,7 +97,7 @@ export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by:
     const amountNanoUsd = due < 0n ? 0n : due > MOST_NANO_USD ? MOST_NANO_USD : due;
     const of = { generationId, organizationId: row.organization_id, amountNanoUsd };
     const { model = '', provider = '' } = settlement ?? {};
-    await addLoss(client, { ...of, reason: 'forgiven', model, provider } satisfies Loss);
+    await addLosses(client, [{ ...of, reason: 'forgiven', model, provider } satisfies Loss]);
     return amountNanoUsd;
   });
 }

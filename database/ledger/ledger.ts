@@ -79,6 +79,8 @@ export interface Settlement extends AppliedPrices {
   readonly costNanoUsd: NanoUsd;
   /** Upper bound of the charge. `undefined`: the former release did not record it. */
   readonly holdNanoUsd?: NanoUsd;
+  /** Price of the tier that served above that price, lost by the operator. Absent: none. */
+  readonly tierLossNanoUsd?: NanoUsd;
   /** Cost at the provider. Absent: the target has no costs. Never shown to customers. */
   readonly providerCostNanoUsd?: NanoUsd;
   /** Time to the first event or byte of the response. */
@@ -113,7 +115,7 @@ export interface ClaimEnd {
 export interface Generation
   extends Omit<
     Settlement,
-    keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'providerCostNanoUsd' | 'user'
+    keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'tierLossNanoUsd' | 'providerCostNanoUsd' | 'user'
   > {
   /** Charged amount. */
   readonly costNanoUsd: NanoUsd;

@@ -4,9 +4,10 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import type { Loss, LossReason, LossRecord, OnLoss } from '../costs/losses.ts';
 
 const ADD: Statement = {
-  name: 'add_loss',
-  text: `insert into losses (generation_id, organization_id, reason, amount_nano_usd, model, provider) values ($1, $2, $3, $4, $5, $6)
-    on conflict do nothing returning reason`,
+  name: 'add_losses',
+  text: `insert into losses (generation_id, organization_id, reason, amount_nano_usd, model, provider)
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
+    on conflict do nothing returning reason, amount_nano_usd`,
 };
 const LIST: Statement = {
   name: 'list_losses',
@@ -14,12 +15,22 @@ const LIST: Statement = {
     from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`,
 };
 
-/** Records a loss, unless the generation has one for that reason. */
-export async function addLoss(on: pg.Pool | pg.PoolClient, loss: Loss, onLoss?: OnLoss): Promise<void> {
-  const { generationId, organizationId, reason, amountNanoUsd, model, provider } = loss;
-  const values = [generationId, organizationId, reason, amountNanoUsd, model, provider];
-  const added = await run<{ reason: string }>(on, ADD, values);
-  if (added.length > 0) onLoss?.(reason, amountNanoUsd);
+/** Records losses, unless the generation has one for that reason. Returns the new ones. */
+export async function addLosses(
+  on: pg.Pool | pg.PoolClient,
+  losses: readonly Loss[],
+): Promise<readonly (readonly [reason: LossReason, amountNanoUsd: string])[]> {
+  const column = (name: keyof Loss) => losses.map((loss) => String(loss[name]));
+  const values = (['generationId', 'organizationId', 'reason', 'amountNanoUsd', 'model', 'provider'] as const).map(
+    column,
+  );
+  const added = await run<{ reason: LossReason; amount_nano_usd: string }>(on, ADD, values);
+  return added.map(({ reason, amount_nano_usd: amount }) => [reason, amount]);
+}
+
+/** Called with every new loss, after the commit. */
+export function tellLosses(added: Awaited<ReturnType<typeof addLosses>>, onLoss: OnLoss | undefined): void {
+  for (const [reason, amount] of added) onLoss?.(reason, BigInt(amount));
 }
 
 /** Oldest first. */

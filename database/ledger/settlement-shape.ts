@@ -85,6 +85,7 @@ const SETTLEMENT: Shape<Settlement> = {
   pricedAboveTokens: ['integer'],
   costNanoUsd: 'amount',
   holdNanoUsd: ['amount'],
+  tierLossNanoUsd: ['amount'],
   providerCostNanoUsd: ['amount'],
   latencyMs: 'measured',
   generationTimeMs: 'measured',

@@ -5,11 +5,12 @@ import type { AccountSnapshot } from '../../core/principal.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
-import type { LossReason, OnLoss } from '../costs/losses.ts';
+import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
 import { keyAccountOf } from '../keys/key-account.ts';
-import { chargeRecords, extrasOf } from './charge-records.ts';
+import { chargeRecords, extrasOf, MOST_NANO_USD } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger.ts';
+import { addLosses, tellLosses } from './loss-rows.ts';
 
 /**
  * Bounds of the group commit: one at a time, and charges that finish meanwhile share the next, so
@@ -95,8 +96,10 @@ export function createSettlementWriter(
   { severalProcesses = false, onBatch, onLoss }: SettlementOptions,
 ): (settlement: Settlement, onSent?: OnSent) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = async (batch) => {
-    const charged = await charge(pool, batch);
-    tellLosses(charged, onLoss);
+    const charged = batch.some(losesByTier)
+      ? await inTransaction(pool, 'begin', (client) => chargeWithLosses(client, batch))
+      : await charge(pool, batch);
+    tellLosses(charged.losses ?? [], onLoss);
     return snapshotsOf(charged, batch);
   };
   return createJoinedCalls({
@@ -136,12 +139,14 @@ export function createClaimedSettlementWriter(
         owned.push(settlement);
         sizes.push(stored);
       }
-      return owned.length === 0 ? undefined : chargeStored(client, owned, sizes, boundBytes);
+      if (owned.length === 0) return undefined;
+      const stored = await chargeStored(client, owned, sizes, boundBytes);
+      return { ...stored, charged: await withTierLosses(client, owned, stored.charged) };
     });
     if (ended === undefined) return batch.map(() => ({ ok: true, value: undefined }));
     const { charged, evicted } = ended;
     if (evicted > 0) answers.onEvicted?.(evicted);
-    tellLosses(charged, onLoss);
+    tellLosses(charged.losses ?? [], onLoss);
     const snapshots = snapshotsOf(charged, owned);
     return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
   };
@@ -185,7 +190,7 @@ async function commit<S extends Settlement, R>(
 
 /** Charges one settlement in the caller's transaction. Throws PostgreSQL's error. */
 export async function chargeOne(client: pg.PoolClient, settlement: Settlement): Promise<void> {
-  await charge(client, [settlement]);
+  await chargeWithLosses(client, [settlement]);
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
@@ -225,8 +230,25 @@ async function chargeStored(
   return row;
 }
 
-function tellLosses({ losses }: Charged, onLoss: OnLoss | undefined): void {
-  for (const [reason, amount] of losses ?? []) onLoss?.(reason, BigInt(amount));
+/** In the caller's transaction: a loss is booked with its charge, and once. */
+async function chargeWithLosses(client: pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
+  return withTierLosses(client, batch, await charge(client, batch));
+}
+
+async function withTierLosses(client: pg.PoolClient, batch: readonly Settlement[], charged: Charged): Promise<Charged> {
+  const losses = batch.filter(losesByTier).map(
+    ({ tierLossNanoUsd: loss = 0n, ...of }): Loss => ({
+      ...of,
+      reason: 'tier',
+      amountNanoUsd: loss < MOST_NANO_USD ? loss : MOST_NANO_USD,
+    }),
+  );
+  if (losses.length === 0) return charged;
+  return { ...charged, losses: [...(charged.losses ?? []), ...(await addLosses(client, losses))] };
+}
+
+function losesByTier({ tierLossNanoUsd = 0n }: Settlement): boolean {
+  return tierLossNanoUsd > 0n;
 }
 
 function snapshotsOf({ epoch, accounts }: Charged, batch: readonly Settlement[]): readonly Outcome<AccountSnapshot>[] {

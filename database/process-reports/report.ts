@@ -73,6 +73,11 @@ export interface ProcessReport {
    * in the last five minutes.
    */
   readonly providers: Readonly<Record<string, ProviderHealth>>;
+  /**
+   * By model: a service tier that a response named in the last hour and that no table of prices or
+   * costs has. Absent: a process of the former release.
+   */
+  readonly unknownTiers?: Readonly<Record<string, string>>;
 }
 
 export interface ReportedHolds {

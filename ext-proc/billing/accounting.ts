@@ -3,8 +3,9 @@ import type { Clock } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { usdNumber } from '../../core/money.ts';
-import { type PriceTable, priced } from '../../core/pricing.ts';
+import { priced } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
+import { tierIn, tierWord } from '../../core/service-tiers.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
@@ -16,7 +17,7 @@ import type { RequestTrace, Span } from '../tracing/request-trace.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
 import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
-import type { Intent, LeftIntent } from './journal/intent.ts';
+import type { AskedTarget, Intent, LeftIntent } from './journal/intent.ts';
 import type { IntentJournal } from './journal/intent-journal.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 import { createLateReleases } from './late-releases.ts';
@@ -122,6 +123,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
+  /** Neither the prices nor the costs know the tier that served. */
+  function noteUnknownTier({ model, priceTable }: HoldTerms, { serviceTier }: ProviderOutput, asked?: AskedTarget) {
+    if (serviceTier === undefined || tierIn(priceTable, serviceTier) !== undefined) return;
+    if (asked?.costTable && tierIn(asked.costTable, serviceTier) !== undefined) return;
+    metrics.unknownTier(model, tierWord(serviceTier));
+  }
+
   function open(terms: HoldTerms, trace?: RequestTrace): BillableHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: ReturnType<BillableHold['charged']>;
@@ -130,16 +138,17 @@ export function createAccounting(options: AccountingOptions): Accounting {
     underWay.add(end);
     if (ending) end.abort();
     const journalled = journal().open(intentOf(terms));
-    /** Costs of the target that was asked last. */
-    let costTable: PriceTable | undefined;
+    /** Target that was asked last. */
+    let asked: AskedTarget | undefined;
     holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
     return {
       mustEnd: end.signal,
       charged: () => charged,
-      costUsd: (metered) => usdNumber(dueNanoUsd({ ...priced(terms, metered), holdNanoUsd })),
-      asked(target) {
-        ({ costTable } = target);
-        journalled.asked({ provider: target.provider.name, providerModel: target.model, costTable });
+      costUsd: (metered) =>
+        usdNumber(dueNanoUsd({ ...priced({ ...terms, sentTier: asked?.sentTier }, metered), holdNanoUsd })),
+      asked({ provider, model, costTable }, sentTier) {
+        asked = { provider: provider.name, providerModel: model, costTable, sentTier };
+        journalled.asked(asked);
       },
       delivers: journalled.delivers,
       outputEnded: ({ counted, ...metered }) => journalled.outputEnded({ ...metered, usageCounted: counted }),
@@ -147,7 +156,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
         const sealed = claim && response ? await claim.seal(response) : undefined;
-        const settlement = settlementOf(terms, produced, costTable, sealed);
+        const settlement = settlementOf(terms, produced, asked, sealed);
         const step = trace?.step('settle');
         const outcome = await charges.make(settlement, claim, step && noteSent(step)).finally(journalled.settled);
         step?.set('gateway.settlement.outcome', outcome);
@@ -166,6 +175,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
           completionTokens,
           counted: isCountedResponse(produced),
         });
+        noteUnknownTier(terms, produced, asked);
         return undefined;
       },
       uncharged: (attempt) => attempts.record(providerAttempt(terms, attempt)),
@@ -220,16 +230,16 @@ function noteSent(step: Span): OnSent {
 function settlementOf(
   terms: HoldTerms,
   produced: ProviderOutput,
-  costTable: PriceTable | undefined,
-  sealed: Buffer | undefined,
+  asked: Pick<AskedTarget, 'costTable' | 'sentTier'> = {},
+  sealed?: Buffer,
 ): Settlement | ClaimedSettlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
-  const cost = providerCostNanoUsd(costTable, terms, produced);
+  const cost = providerCostNanoUsd(asked, produced);
   const settlement = {
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     ...(terms.user === undefined ? {} : { user: terms.user }),
-    ...priced(terms, produced),
+    ...priced({ ...terms, sentTier: asked.sentTier }, produced),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
   };
   if (claim === undefined) return settlement;

@@ -1,10 +1,10 @@
 import type { NanoUsd } from '../../core/money.ts';
-import { type PriceTable, type PricingTerms, priced, type TokenUsage } from '../../core/pricing.ts';
+import { billedNanoUsd, type PriceTable, type ServedUsage } from '../../core/pricing.ts';
 
-/** Usage of an attempt, with the tier that its response names. */
-interface AttemptUsage {
-  readonly usage: TokenUsage;
-  readonly serviceTier?: string | undefined;
+/** Facts of the asked target on which its bill depends. */
+interface AskedForCost {
+  readonly costTable?: PriceTable | undefined;
+  readonly sentTier?: string | undefined;
 }
 
 /**
@@ -12,10 +12,8 @@ interface AttemptUsage {
  * target has no costs, or nothing is known of the tokens.
  */
 export function providerCostNanoUsd(
-  costTable: PriceTable | undefined,
-  { askedTier }: Pick<PricingTerms, 'askedTier'>,
-  used: AttemptUsage | undefined,
+  { costTable, sentTier }: AskedForCost,
+  used: ServedUsage | undefined,
 ): NanoUsd | undefined {
-  if (costTable === undefined || used === undefined) return undefined;
-  return priced({ priceTable: costTable, askedTier }, used).costNanoUsd;
+  return costTable === undefined || used === undefined ? undefined : billedNanoUsd(costTable, sentTier, used);
 }

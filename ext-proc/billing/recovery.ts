@@ -49,7 +49,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
       if (outcome === 'dead_lettered') {
-        const { costTable: _, ...asked } = left.asked;
+        const { costTable: _, sentTier: __, ...asked } = left.asked;
         attempts.record({ ...unchargedSettlement(settlement), ...asked });
         return;
       }
@@ -100,7 +100,7 @@ function settlementOf(left: LeftIntent): Settlement {
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };
   const { usage, serviceTier } = used;
-  const cost = providerCostNanoUsd(asked.costTable, left, used);
+  const cost = providerCostNanoUsd(asked, used);
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
     provider: asked.provider,
@@ -111,7 +111,7 @@ function settlementOf(left: LeftIntent): Settlement {
     finishReason: 'error',
     usageCounted: ended?.usageCounted ?? true,
     ...(serviceTier === undefined ? {} : { serviceTier }),
-    ...priced(left, used),
+    ...priced({ ...left, sentTier: asked.sentTier }, used),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
@@ -120,9 +120,9 @@ function settlementOf(left: LeftIntent): Settlement {
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
   const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
-  const { costTable, ...asked } = left.asked;
+  const { costTable, sentTier, ...asked } = left.asked;
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };
-  const costNanoUsd = providerCostNanoUsd(costTable, left, used);
+  const costNanoUsd = providerCostNanoUsd({ costTable, sentTier }, used);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },
     ...(delivered?.upstreamId === undefined ? {} : { upstreamId: delivered.upstreamId }),
@@ -133,7 +133,7 @@ function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): Pro
     loss: {
       reason,
       amountNanoUsd: dueNanoUsd({
-        ...priced(left, used),
+        ...priced({ ...left, sentTier }, used),
         holdNanoUsd,
       }),
     },

@@ -49,10 +49,11 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
 
 /** Describes an uncharged attempt with its loss: the price, at most the hold. */
 export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
-  const { work, costTable, tokens, ...facts } = attempt;
+  const { work, costTable, sentTier, tokens, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
-  const dueForTokens = tokens && dueNanoUsd({ ...priced(terms, tokens), holdNanoUsd: terms.holdNanoUsd });
-  const costNanoUsd = providerCostNanoUsd(costTable, terms, tokens);
+  const dueForTokens =
+    tokens && dueNanoUsd({ ...priced({ ...terms, sentTier }, tokens), holdNanoUsd: terms.holdNanoUsd });
+  const costNanoUsd = providerCostNanoUsd(attempt, tokens);
   return {
     ...facts,
     generationId: terms.generationId,

@@ -1,8 +1,8 @@
 import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
 import { LEAST_OUTPUT_TOKENS } from '../../core/config/provider-api.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
-import { DEFAULT_TIER } from '../../core/pricing.ts';
 import type { Organization, Principal } from '../../core/principal.ts';
+import { DEFAULT_TIER, mayAskFor } from '../../core/service-tiers.ts';
 import type { CacheWrites } from './chat-facts.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { withTargetsFor } from './extra-fields.ts';
@@ -81,8 +81,8 @@ function checkFields({ fileParam, serviceTier, cacheWrites }: ChatRequest, model
   const named = `The model ${model.id}`;
   if (fileParam !== undefined && !model.capabilities.has('files'))
     return refuse('invalid_request', { problem: `${named} cannot read files.` }, { param: fileParam });
-  const tiers = [DEFAULT_TIER, ...model.priceTable.serviceTiers.keys()];
-  if (serviceTier !== undefined && !tiers.includes(serviceTier)) {
+  if (serviceTier !== undefined && !mayAskFor(model.priceTable, serviceTier)) {
+    const tiers = [DEFAULT_TIER, ...model.priceTable.serviceTiers.keys()];
     const problem = `${named} has no such service_tier. Accepted: auto, ${tiers.join(', ')}.`;
     return refuse('invalid_request', { problem }, { param: 'service_tier' });
   }

@@ -8,8 +8,8 @@ import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
  * the client gets the error.
  */
 export interface DeliveryHold {
-  /** Notes the target of the next attempt, before its provider is called. */
-  asked(target: Target): void;
+  /** Notes the target of the next attempt and the tier that it is sent, before it is called. */
+  asked(target: Target, sentTier: string | undefined): void;
   /**
    * Notes that the stream begins to go to the client. `output` says what was sent, which is charged
    * even if this process is killed.

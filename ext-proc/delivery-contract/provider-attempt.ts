@@ -27,6 +27,8 @@ export interface UnchargedAttempt {
   readonly providerModel: string;
   /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
+  /** Service tier that it was sent, if any. */
+  readonly sentTier?: string | undefined;
   readonly askedAtMs: number;
   /** `ok` if the response was complete, otherwise why the attempt failed. */
   readonly result: string;

@@ -24,6 +24,10 @@ export interface Dialect {
   error(body: unknown): unknown;
   /** A translator for one stream. */
   stream(): StreamTranslator;
+  /** Members of the body that ask for a service tier. Absent: `service_tier`, as in chat. */
+  tierMembers?(tier: string | undefined): Readonly<Record<string, string>> | undefined;
+  /** The service tier that members of a body ask for, in chat's words. Absent: as in chat. */
+  tierIn?(word: (name: string) => string | undefined): string | undefined;
 }
 
 /** Fields that the gateway sets, whatever the client's body says about them. */

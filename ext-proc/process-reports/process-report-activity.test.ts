@@ -3,9 +3,11 @@ import { createMetrics } from '../telemetry/metrics.ts';
 import type { EndedRequest } from '../telemetry/request-metrics.ts';
 import { watchActivity } from './process-report-activity.ts';
 
+const at = { nowMs: 1_000 };
+
 function watched() {
   const metrics = createMetrics();
-  return { registry: metrics.registry, ...watchActivity(metrics, { nowMs: () => 1_000, monotonicMs: () => 0 }) };
+  return { registry: metrics.registry, ...watchActivity(metrics, { nowMs: () => at.nowMs, monotonicMs: () => 0 }) };
 }
 
 const request = (status: number, code = '', probe = false): EndedRequest => ({
@@ -58,4 +60,14 @@ it('passes everything on to the metrics, and attempts to the health of their pro
   expect(page).toContain('gateway_holds_lost_total 3');
   const health = { attempts: 1, failures: 1, lastFailure: { result: 'reset', atMs: 1_000 } };
   expect([...activity.providers.health([], 1_000)]).toEqual([['a', health]]);
+});
+
+it('knows for an hour which models were served at a tier that no table has', async () => {
+  const { metrics, activity, registry } = watched();
+  metrics.unknownTier('model', 'turbo');
+  metrics.unknownTier('model', 'warp');
+  expect(activity.unknownTiers()).toEqual({ model: 'warp' });
+  expect(await registry.metrics()).toContain('gateway_unknown_service_tiers_total{model="model",tier="turbo"} 1');
+  at.nowMs += 3_600_001;
+  expect(activity.unknownTiers()).toEqual({});
 });

@@ -61,6 +61,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
     requestLog: sources.requestLog?.() ?? null,
     envoy: look === null ? null : envoyAsReported(look),
     providers: providerHealth(sources, look ?? undefined),
+    unknownTiers: sources.activity.unknownTiers(),
   };
 }
 

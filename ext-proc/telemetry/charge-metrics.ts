@@ -12,6 +12,8 @@ export interface ChargeMetrics {
     completionTokens: number;
     counted: boolean;
   }): void;
+  /** A response named a service tier that no table knows. */
+  unknownTier(model: string, tier: string): void;
   /** A provider's usage had a total that is not prompt plus completion. */
   usageMismatched(provider: string, total: TotalMismatch): void;
   /** A provider's usage counted something about a cache under a name that no rule reads. */
@@ -37,7 +39,10 @@ export interface ChargeMetrics {
   watchHolds(live: () => readonly Hold[]): void;
 }
 
-const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance'];
+const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance', 'tier'];
+
+/** Different names of tiers. Providers can say anything, so the rest share one. */
+const MOST_TIERS = 32;
 
 export interface WatchedSpool {
   pending(): readonly { readonly bytes: number }[];
@@ -75,6 +80,13 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     labelNames: ['provider'],
     registers,
   });
+  const unknownTiers = new Counter({
+    name: 'gateway_unknown_service_tiers_total',
+    help: 'Responses that named a service tier that neither the prices of the model nor the costs of the target have, by model and tier. They were charged as the tier that was asked for.',
+    labelNames: ['model', 'tier'],
+    registers,
+  });
+  const tiers = new Set<string>();
   const losses = new Counter({
     name: 'gateway_losses_usd_total',
     help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
@@ -86,6 +98,10 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   return {
     usageMismatched: (provider, total) => mismatches.inc({ provider, total }),
     cacheUnread: (provider) => unreadCaches.inc({ provider }),
+    unknownTier(model, tier) {
+      if (tiers.size < MOST_TIERS) tiers.add(tier);
+      unknownTiers.inc({ model, tier: tiers.has(tier) ? tier : 'other' });
+    },
     lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
     charged(charge) {
       const { model } = charge;

@@ -35,6 +35,18 @@ describe('metrics of charges', () => {
   });
 });
 
+describe('unknown service tiers', () => {
+  it('are counted by name up to a bound, and the rest as one', async () => {
+    const metrics = createMetrics();
+    for (let n = 0; n < 100; n++) metrics.unknownTier('model', `tier-${n}`);
+    metrics.unknownTier('model', 'tier-1');
+    const { values = [] } =
+      (await metrics.registry.getSingleMetric('gateway_unknown_service_tiers_total')?.get()) ?? {};
+    const byTier = new Map(values.map(({ labels, value }) => [labels.tier, value]));
+    expect([byTier.size, byTier.get('tier-1'), byTier.get('other')]).toEqual([33, 2, 68]);
+  });
+});
+
 describe('metrics of the process', () => {
   it('ask whether it is ready, what holds memory, and when the certificate ends, at each reading', async () => {
     const metrics = createMetrics();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../core/config/load.ts';
-import { appliedPrices, chargeNanoUsd, NO_USAGE } from '../../core/pricing.ts';
+import { NO_USAGE, priced } from '../../core/pricing.ts';
 import { runCommandLine } from '../command-line.ts';
 
 type Json = Record<string, unknown>;
@@ -51,8 +51,8 @@ describe('models import', () => {
     const charge = (id: string, promptTokens: number, cacheWriteTokens: number, askedTier?: string) => {
       const model = loaded.config.models.get(id);
       if (model === undefined) throw new Error(`${id} is missing`);
-      const { prices } = appliedPrices({ priceTable: model.priceTable, askedTier }, promptTokens);
-      return chargeNanoUsd(prices, { ...NO_USAGE, promptTokens, cacheWriteTokens, completionTokens: 10 });
+      const usage = { ...NO_USAGE, promptTokens, cacheWriteTokens, completionTokens: 10 };
+      return priced({ priceTable: model.priceTable, askedTier, sentTier: askedTier }, { usage }).costNanoUsd;
     };
     // 1,000 prompt tokens, 400 of them written to the cache, and 10 tokens of output.
     expect(charge('gpt-6-sol', 1000, 400)).toBe(600n * 2000n + 400n * 2500n + 10n * 10_000n);

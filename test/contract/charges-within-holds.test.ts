@@ -77,6 +77,26 @@ describe('a charge above its hold, or above what is left', () => {
     expect(await lossesOf(rich.organizationId)).toHaveLength(6);
   });
 
+  it('is booked with what the served tier costs more, once, and the ledger prices it again', async () => {
+    const customer = await addCustomer(store, 10_000n);
+    const dear = (tierLossNanoUsd: bigint) =>
+      settlementOf(customer, { costNanoUsd: 300n, holdNanoUsd: 300n, tierLossNanoUsd });
+    const [one, other, absurd] = [dear(7n), dear(9n), dear(10n ** 20n)];
+    told = [];
+    // Charges that share a batch, with and without such a loss.
+    const all = [one, other, absurd, settlementOf(customer, { costNanoUsd: 300n }), one];
+    await Promise.all(all.map((settlement) => store.ledger.settle(settlement)));
+    await store.ledger.settle(one);
+    const byGeneration = new Map((await lossesOf(customer.organizationId)).map((loss) => [loss.generationId, loss]));
+    expect([one, other, absurd].map(({ generationId }) => byGeneration.get(generationId))).toMatchObject(
+      [7n, 9n, 10n ** 18n].map((amountNanoUsd) => ({ reason: 'tier', amountNanoUsd })),
+    );
+    expect(byGeneration.size).toBe(3);
+    expect(told).toHaveLength(3);
+    expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(8_800n);
+    expect((await store.administration.verifyLedger()).differences).toEqual([]);
+  });
+
   it('is cut at the balance where the process is of the release before, which knows no hold', async () => {
     const customer = await addCustomer(store, 5n);
     await sql(

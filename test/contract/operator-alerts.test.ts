@@ -13,8 +13,11 @@ afterAll(() => database.close());
 const PROCESS = randomUUID();
 
 /** A gateway process reports this as a provider's last failure. Returns the number of alerts. */
-async function alertsAfter(failure: object): Promise<number> {
-  const report = { providers: { openai: { lastFailure: { result: 'rejected', atMs: 1, ...failure } } } };
+function alertsAfter(failure: object): Promise<number> {
+  return alertsOf({ providers: { openai: { lastFailure: { result: 'rejected', atMs: 1, ...failure } } } });
+}
+
+async function alertsOf(report: object): Promise<number> {
   await database.pool.query(
     `insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
      values ($1, 'host', 0, 1, now(), now(), $2, '{}', now())
@@ -31,4 +34,19 @@ test('a provider without funds that fails otherwise in between is reported once,
   expect(reported).toEqual([1, 0, 0, 0, 0]);
   await sql(database.url, "update alert_states set since = since - interval '1 hour'");
   expect([await alertsAfter(funds), await alertsAfter(other), await alertsAfter(funds)]).toEqual([0, 0, 1]);
+});
+
+test('a service tier that no table knows is reported once a day for each model', async () => {
+  const tiers = (unknownTiers: object) => alertsOf({ providers: {}, unknownTiers });
+  expect(await tiers({ 'gpt-6': 'turbo' })).toBe(1);
+  expect(await tiers({ 'gpt-6': 'warp' })).toBe(0);
+  expect(await tiers({})).toBe(0);
+  expect(await tiers({ 'gpt-6': 'turbo', 'gpt-7': 'turbo' })).toBe(1);
+  const sent = await sql(database.url, "select content from outbox where kind = 'models.unknown_tier' order by id");
+  expect(sent.map(({ content }) => content)).toEqual([
+    { model: 'gpt-6', tier: 'turbo' },
+    { model: 'gpt-7', tier: 'turbo' },
+  ]);
+  await sql(database.url, "update alert_states set since = since - interval '1 day'");
+  expect([await tiers({}), await tiers({ 'gpt-6': 'turbo' })]).toEqual([0, 1]);
 });

@@ -113,6 +113,37 @@ describe('recovery', () => {
     expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
   });
 
+  it.each<[sent: string | undefined, named: string | undefined, charged: bigint, lost: bigint, billed: bigint]>([
+    ['flex', undefined, 25_000n, 0n, 25_000n],
+    ['flex', 'default', 25_000n, 25_000n, 50_000n],
+    ['flex', 'turbo', 25_000n, 0n, 25_000n],
+    [undefined, undefined, 50_000n, 0n, 50_000n],
+    [undefined, 'flex', 25_000n, 0n, 25_000n],
+  ])(
+    'charges flex that was sent as %s and named as %s like a living process',
+    async (sent, named, charged, lost, billed) => {
+      const half = { ...PRICES, inputPicoUsd: 500_000n, outputPicoUsd: 500_000n };
+      const priceTable = { ...flatTable(PRICES), serviceTiers: new Map([['flex', flatTable(half)]]) };
+      const tier = named === undefined ? {} : { serviceTier: named };
+      const ended = { usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 }, usageCounted: false, ...tier };
+      const one = left({ priceTable, askedTier: 'flex', delivered: { ...DELIVERED, ended } });
+      const asked = { ...one.asked, costTable: priceTable, ...(sent === undefined ? {} : { sentTier: sent }) };
+      await settle([{ ...one, asked }]);
+      await settle([{ ...one, asked }]);
+      expect((await generation(one))?.costNanoUsd).toBe(charged);
+      const losses = (await store.administration.losses(0)).filter((loss) => loss.generationId === one.generationId);
+      expect(losses.map(({ reason, amountNanoUsd }) => [reason, amountNanoUsd])).toEqual(
+        lost === 0n ? [] : [['tier', lost]],
+      );
+      const costs = await sql(
+        url,
+        `select cost_nano_usd from generation_costs where generation_id = '${one.generationId}'`,
+      );
+      expect(costs).toEqual([{ cost_nano_usd: String(billed) }]);
+      expect((await store.administration.verifyLedger()).differences).toEqual([]);
+    },
+  );
+
   it('charges for the user that the request named', async () => {
     await settle([left({ user: 'ada' }), left()]);
     const groupBy = new Set(['user'] as const);

@@ -52,6 +52,12 @@ export interface TestProvider {
   readonly send_traceparent?: boolean;
 }
 
+export interface TestPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly [price: string]: unknown;
+}
+
 export interface TestModel {
   readonly capabilities?: readonly string[];
   readonly reasoning_efforts?: readonly string[];
@@ -59,17 +65,13 @@ export interface TestModel {
   readonly max_output_tokens?: number;
   readonly default_output_tokens?: number;
   readonly tokenizer?: string;
-  readonly usd_per_million_tokens?: {
-    readonly input: number;
-    readonly output: number;
-    readonly [price: string]: unknown;
-  };
+  readonly usd_per_million_tokens?: TestPrices;
   readonly timeouts?: { readonly first_byte?: string; readonly stream_idle?: string };
   readonly targets?: ReadonlyArray<{
     readonly provider: string;
     readonly model: string;
     readonly weight?: number;
-    readonly cost_usd_per_million_tokens?: { readonly input: number; readonly output: number };
+    readonly cost_usd_per_million_tokens?: TestPrices;
     readonly api?: string;
     readonly request?: object;
     readonly reasoning_budgets?: Readonly<Record<string, number>>;

@@ -67,6 +67,10 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     subject: 'Models differ from the model catalogue',
     text: `${countOf(Number(value('count')), 'difference')}, in ${value('models')}. \`models check\` and the page "Model mapping" show them.`,
   }),
+  'models.unknown_tier': (value) => ({
+    subject: `A service tier without a price: ${value('model')}`,
+    text: `A provider served ${value('model')} at the service tier "${value('tier')}", which neither the prices of the model nor the costs of the target have. It is charged as the tier that was asked for. Add the tier to \`service_tiers\`, or keep the provider from choosing it.`,
+  }),
   'spool.waiting': (value) => ({
     subject: 'Charges are waiting in a spool',
     text: `${countOf(Number(value('charges')), 'charge')} in spools, not in PostgreSQL yet. \`doctor\` says where.`,

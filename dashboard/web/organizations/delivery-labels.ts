@@ -20,6 +20,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'ledger.losses': 'Losses',
   'ledger.dead_letters': 'Dead letters',
   'models.check': 'Models differ from the catalogue',
+  'models.unknown_tier': 'Service tier without a price',
   'spool.waiting': 'Charges in a spool',
 };
 

@@ -110,6 +110,31 @@ describe('the journal of intents', () => {
     }
   });
 
+  it('has the tier that the target was sent last', async () => {
+    const serviceTiers = new Map([['flex', flatTable(PRICES)]]);
+    const priceTable = { ...flatTable(PRICES), serviceTiers };
+    const request = journal.open(intent('gen-1', { priceTable, askedTier: 'flex' }));
+    const tiers = async () => (await left()).map(({ askedTier, asked }) => [askedTier, asked.sentTier]);
+    for (const sentTier of ['flex', undefined, 'priority', 'flex']) {
+      request.asked({ ...TARGET, sentTier });
+      await expect.poll(tiers).toEqual([['flex', sentTier]]);
+    }
+    journal.open(intent('gen-2', { priceTable })).asked({ ...TARGET, sentTier: 'priority' });
+    await expect.poll(tiers).toEqual([
+      ['flex', 'flex'],
+      [undefined, 'priority'],
+    ]);
+  });
+
+  it('has what was asked for as sent where the former release has written it', async () => {
+    const serviceTiers = new Map([['flex', flatTable(PRICES)]]);
+    const changes = { priceTable: { ...flatTable(PRICES), serviceTiers }, askedTier: 'flex' };
+    journal.open(intent('gen-1', changes)).asked({ ...TARGET, sentTier: 'flex' });
+    await expect.poll(idsLeft).toEqual(['gen-1']);
+    expect(readFileSync(path, 'utf8')).not.toContain('\tS');
+    expect((await left())[0]?.asked.sentTier).toBe('flex');
+  });
+
   it('has the prices of the asked tier where the former release reads them', async () => {
     const serviceTiers = new Map([['flex', { prices: { ...PRICES, inputPicoUsd: 7n }, above: [] }]]);
     journal

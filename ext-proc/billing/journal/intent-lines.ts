@@ -36,17 +36,23 @@ export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
     `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${pricesText(prices)},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}${costs(slot, asked)}`
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}${more(slot, intent, asked)}`
   );
 }
 
-export function askedAgainEntry(slot: number, asked: Asked): string {
-  return `T${slot.toString(36)} [${askedFields(asked)}]${costs(slot, asked)}`;
+export function askedAgainEntry(slot: number, intent: Intent, asked: Asked): string {
+  return `T${slot.toString(36)} [${askedFields(asked)}]${more(slot, intent, asked)}`;
 }
 
-/** An entry of its own for the costs of the target, which the former release passes over. */
-function costs(slot: number, { costTable }: Asked): string {
-  return costTable === undefined ? '' : `${SEPARATOR}K${slot.toString(36)} ${tableText(costTable)}`;
+/**
+ * Entries of their own, which the former release passes over: the costs of the target, and the tier
+ * that it was sent where that is not the one that the client asked for.
+ */
+function more(slot: number, { askedTier }: Intent, { costTable, sentTier }: Asked): string {
+  const costs = costTable === undefined ? '' : `${SEPARATOR}K${slot.toString(36)} ${tableText(costTable)}`;
+  return sentTier === askedTier
+    ? costs
+    : `${costs}${SEPARATOR}S${slot.toString(36)} ${JSON.stringify(sentTier ?? null)}`;
 }
 
 function askedFields({ provider, providerModel, attempt, askedAtMs }: Asked): string {
@@ -157,7 +163,7 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
   switch (kind) {
     case 'T': {
       const [provider, providerModel, attempt, askedAtMs] = JSON.parse(rest) as AskedFields;
-      return { ...known, asked: { provider, providerModel, attempt, askedAtMs } };
+      return { ...known, asked: { provider, providerModel, attempt, askedAtMs, ...sent(known.askedTier) } };
     }
     case 'P': {
       const [tokens = 0, atMs = 0] = rest.split(' ').map((digits) => Number.parseInt(digits, 36));
@@ -168,10 +174,20 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
       return delivered ? { ...known, delivered: { ...delivered, upstreamId: JSON.parse(rest) as string } } : known;
     case 'Q': {
       const [askedTier, table] = JSON.parse(rest) as readonly [string | null, TableJson];
-      return { ...known, priceTable: tableIn(table), ...(askedTier === null ? {} : { askedTier }) };
+      const tiers = sent(askedTier);
+      return {
+        ...known,
+        priceTable: tableIn(table),
+        ...(askedTier === null ? {} : { askedTier }),
+        asked: { ...known.asked, ...tiers },
+      };
     }
     case 'K':
       return { ...known, asked: { ...known.asked, costTable: tableIn(JSON.parse(rest) as TableJson) } };
+    case 'S': {
+      const { sentTier: _, ...asked } = known.asked;
+      return { ...known, asked: { ...asked, ...sent(JSON.parse(rest) as string | null) } };
+    }
     case 'N':
       return { ...known, user: JSON.parse(rest) as string };
     case 'R':
@@ -181,6 +197,10 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
     default:
       return known;
   }
+}
+
+function sent(tier: string | null | undefined): Pick<Asked, 'sentTier'> {
+  return typeof tier === 'string' ? { sentTier: tier } : {};
 }
 
 function withUsage<T extends { readonly usage: TokenUsage }>(rest: string): T {

@@ -36,6 +36,8 @@ export interface AskedTarget {
   readonly providerModel: string;
   /** Costs of the target, if it has any. */
   readonly costTable?: PriceTable | undefined;
+  /** Service tier that it was sent, if any. */
+  readonly sentTier?: string | undefined;
 }
 
 /** Last attempt. */

@@ -20,6 +20,7 @@ import { chatBody, providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 import { NO_TOKEN, WITHOUT_TOKEN } from '../provider/provider-tokens.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
+import { sentTierOf } from '../provider/sent-tier.ts';
 
 import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
@@ -130,7 +131,7 @@ async function askTranslated(
 function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[]): BegunAttempt {
   const { admitted, providers, requestMemory } = delivery;
   const askedMs = elapsedMs(delivery);
-  delivery.hold.asked(target);
+  delivery.hold.asked(target, sentTierOf(target, admitted.chat));
   const span = beginAttemptSpan(admitted, target);
   const request = providerRequest(admitted, target, span, body);
   return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };

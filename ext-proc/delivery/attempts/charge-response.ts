@@ -1,6 +1,7 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import type { Refusal } from '../../../core/errors/refusal.ts';
 import type { ProviderOutput } from '../../delivery-contract/delivery-hold.ts';
+import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
 /** Target of a response, and the time of its call. */
@@ -34,6 +35,7 @@ export async function chargeResponse(
         provider: target.provider.name,
         providerModel: target.model,
         costTable: target.costTable,
+        sentTier: sentTierOf(target, delivery.admitted.chat),
         ...(upstreamId === undefined ? {} : { upstreamId }),
         askedAtMs: delivery.startedAtMs + askedMs,
         result: 'ok',

@@ -3,6 +3,7 @@ import { flatTable, NO_PRICES, NO_USAGE, type PriceTable } from '../../../core/p
 import type { CountTokens } from '../../../core/tokenizer.ts';
 import type { UnchargedAttempt } from '../../delivery-contract/provider-attempt.ts';
 import { FAILURES, workFor } from '../provider/provider-failure.ts';
+import { sentTierOf } from '../provider/sent-tier.ts';
 import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
@@ -44,6 +45,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
       provider: target.provider.name,
       providerModel: target.model,
       costTable: costTableOf(target, failure),
+      sentTier: sentTierOf(target, delivery.admitted.chat),
       ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
       askedAtMs: delivery.startedAtMs + asked.askedMs,
       result: failure.result,

@@ -3,6 +3,7 @@ import { chatCompletion } from './completion.ts';
 import { chatErrorBody } from './errors.ts';
 import { MessageStream } from './message-stream.ts';
 import { messagesRequest } from './request.ts';
+import { tierIn, tierMembers } from './service-tier.ts';
 
 /** Anthropic's Messages API. */
 export const ANTHROPIC: Dialect = {
@@ -11,4 +12,6 @@ export const ANTHROPIC: Dialect = {
   response: chatCompletion,
   error: chatErrorBody,
   stream: () => new MessageStream(),
+  tierMembers,
+  tierIn,
 };

@@ -3,8 +3,9 @@ import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
 import { MessageItems } from '../responses/reasoning-details.ts';
 import { callArguments } from './call-input.ts';
 import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
+import { servedTier } from './service-tier.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
-import { chatUsage, servedTier } from './usage.ts';
+import { chatUsage } from './usage.ts';
 
 /** A whole message as a chat completion, or as an error. */
 export function chatCompletion(body: JsonObject): JsonObject {

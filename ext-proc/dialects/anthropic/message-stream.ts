@@ -9,8 +9,9 @@ import { callId } from './completion.ts';
 import { chatError } from './errors.ts';
 import { type OpenBlock, OpenBlocks } from './open-blocks.ts';
 import { failureOf, finishReason, headOf, refusalOf } from './outcome.ts';
+import { servedTier } from './service-tier.ts';
 import { redactedDetail, thinkingDetail } from './thinking-details.ts';
-import { chatUsage, mergedUsage, servedTier, usageSoFar } from './usage.ts';
+import { chatUsage, mergedUsage, usageSoFar } from './usage.ts';
 
 /** Members that have the text of a delta. */
 type DeltaName = 'text' | 'thinking' | 'partial_json';

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../core/json-object.ts';
 import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest, type Unsayable } from '../dialect.ts';
 import { conversationOf } from './conversation.ts';
 import { closedSchema } from './output-schema.ts';
+import { tierMembers } from './service-tier.ts';
 import { thinkingSettings } from './thinking.ts';
 import { toolSettings } from './tools.ts';
 
@@ -12,7 +13,7 @@ import { toolSettings } from './tools.ts';
  */
 export function messagesRequest(chat: JsonObject, sent: SentFields): TranslatedRequest {
   if (typeof chat.n === 'number' && chat.n > 1) return MANY_COMPLETIONS;
-  const tier = tierSettings(sent.serviceTier);
+  const tier = tierMembers(sent.serviceTier);
   if (tier === undefined) return UNKNOWN_TIER;
   const tools = toolSettings(chat);
   if (tools.kind === 'unsayable') return tools;
@@ -47,22 +48,6 @@ const UNKNOWN_TIER: Unsayable = {
   param: 'service_tier',
   problem: 'service_tier is not known to this model.',
 };
-
-/** `default` must not be served, and billed, as priority: `standard_only` says so. */
-function tierSettings(tier: string | undefined): JsonObject | undefined {
-  switch (tier) {
-    case undefined:
-      return {};
-    case 'default':
-      return { service_tier: 'standard_only' };
-    case 'priority':
-      return { service_tier: 'auto' };
-    case 'fast':
-      return { speed: 'fast' };
-    default:
-      return undefined;
-  }
-}
 
 const MOST_TEMPERATURE = 1;
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { servedTier } from './service-tier.ts';
 
 /**
  * Usage in chat's form, where what was read from a cache or written to one is part of the prompt.
@@ -40,16 +41,6 @@ export function mergedUsage(before: JsonObject, more: unknown): JsonObject {
 export function usageSoFar(usage: JsonObject, isCounted: boolean): JsonObject {
   return { usage: chatUsage(isCounted ? usage : { ...usage, output_tokens: 0 }), ...servedTier(usage) };
 }
-
-/** The tier that served the message, and that it is billed by, in chat's words. */
-export function servedTier(usage: unknown): JsonObject {
-  const { service_tier: tier, speed }: JsonObject = isObject(usage) ? usage : {};
-  if (speed === 'fast') return { service_tier: 'fast' };
-  if (typeof tier !== 'string') return {};
-  return { service_tier: tier === 'standard' ? 'default' : tier.slice(0, LONGEST_TIER) };
-}
-
-const LONGEST_TIER = 64;
 
 function sumOf(values: readonly unknown[]): number | undefined {
   let sum = 0;

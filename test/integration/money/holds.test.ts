@@ -255,7 +255,8 @@ test.each([false, true])(
     expect(await cost(undefined, undefined, usage)).toBe(0.00012875);
     // 100 x 0.625 + 3 x 5
     expect(await cost('flex', undefined, usage)).toBe(0.0000775);
-    expect(await cost('flex', 'default', usage)).toBe(0.00012875);
+    // Flex was asked for, and the default tier served.
+    expect(await cost('flex', 'default', usage)).toBe(0.0000775);
     expect(await cost(undefined, 'flex', usage)).toBe(0.0000775);
     // 931 x 2.5 + 40 x 0.25 + 20 x 3.125 + 10 x 3.125 + 3 x 15
     expect(await cost('auto', 'default', long)).toBe(0.00247625);

@@ -14,7 +14,7 @@ export function OperatorAlertsPage(): ReactNode {
     <>
       <PageHeader
         title="Alerts"
-        description="A provider out of funds, losses, dead letters, charges that wait in a spool, and differences from the model catalogue."
+        description="A provider out of funds, losses, dead letters, charges that wait in a spool, differences from the model catalogue, and service tiers without a price."
       />
       <UnlessFailed query={alerts}>
         <Card title="Receivers">

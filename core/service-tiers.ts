@@ -1,0 +1,49 @@
+/** Names of service tiers, as clients ask for them and as providers say which one served. */
+
+/** Name of the tier that a price table itself prices. */
+export const DEFAULT_TIER = 'default';
+
+/**
+ * Words of providers for their ordinary service: of OpenAI, Anthropic and Google, and Groq
+ * (https://console.groq.com/docs/service-tiers). In any case, with "-" or "_".
+ */
+const ORDINARY: ReadonlySet<string> = new Set([DEFAULT_TIER, 'auto', 'standard', 'standard_only', 'on_demand']);
+
+/** Two names of one service: price lists and responses have one or the other. */
+const TWINS: ReadonlyMap<string, string> = new Map([
+  ['priority', 'fast'],
+  ['fast', 'priority'],
+]);
+
+/** A price table as far as it has tiers: its own prices are those of the default one. */
+type Tiered<Prices> = NoInfer<Prices> & { readonly serviceTiers: ReadonlyMap<string, Prices> };
+
+/** Tier of a price table. */
+export interface TableTier<Prices> {
+  /** The table's name for it. Absent: the default tier. */
+  readonly name?: string;
+  readonly prices: Prices;
+}
+
+/**
+ * The tier that a name means in a table: the one of that name, else its twin, else the default one
+ * if the name is a word for it. `undefined`: the table does not know the name.
+ */
+export function tierIn<Prices>(table: Tiered<Prices>, name: string | undefined): TableTier<Prices> | undefined {
+  if (name === undefined) return { prices: table };
+  for (const known of [name, TWINS.get(name)]) {
+    const prices = known === undefined ? undefined : table.serviceTiers.get(known);
+    if (known !== undefined && prices !== undefined) return { name: known, prices };
+  }
+  return ORDINARY.has(name.toLowerCase().replaceAll('-', '_')) ? { prices: table } : undefined;
+}
+
+/** True if a client may ask for the tier. Other words for ordinary service are the providers'. */
+export function mayAskFor<Prices>(table: Tiered<Prices>, tier: string): boolean {
+  return tier === DEFAULT_TIER || tierIn(table, tier)?.name !== undefined;
+}
+
+/** A tier's name where only names belong: providers can say anything. */
+export function tierWord(tier: string): string {
+  return /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(tier) ? tier : 'other';
+}

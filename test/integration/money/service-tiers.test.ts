@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { runCommandLine } from '../../../operator/command-line.ts';
+import { eventsOf, gatewayClient, jsonOf, settledGeneration } from '../../harness/gateway-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+
+/** A completion of 1,000 tokens costs 0.001 USD as flex, 0.002 and as priority 0.004. */
+const USAGE = { prompt_tokens: 10, completion_tokens: 1000 };
+const USD = { flex: 0.001, default: 0.002, priority: 0.004 };
+const prices = {
+  ...{ input: 0, output: 2 },
+  service_tiers: { flex: { input: 0, output: 1 }, priority: { input: 0, output: 4 } },
+};
+const target = (model: string, request?: object) => ({
+  ...{ provider: 'fake', model, cost_usd_per_million_tokens: prices },
+  ...(request === undefined ? {} : { request }),
+});
+
+const gateway = withGateway({
+  config: {
+    models: {
+      plain: { usd_per_million_tokens: prices },
+      'falls-back': {
+        usd_per_million_tokens: prices,
+        targets: [target('full'), target('second', { drop: ['service_tier'] })],
+      },
+      'is-set': { usd_per_million_tokens: prices, targets: [target('set', { set: { service_tier: 'priority' } })] },
+    },
+  },
+});
+
+/** Cost, loss and cost at the provider of a request. */
+async function chargedFor(model: string, asked: string | undefined, named: string | undefined, stream = false) {
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  const names = { 'falls-back': 'second', 'is-set': 'set' } as const;
+  const serving = model in names ? names[model as keyof typeof names] : model;
+  const content = { usage: USAGE, ...(named === undefined ? {} : { serviceTier: named }) };
+  gateway.provider.script('full', errorAnswer(429, 'no flex capacity'));
+  gateway.provider.script(serving, stream ? streamAnswer(content) : jsonAnswer(content));
+  const options = stream ? { stream, stream_options: { include_usage: true } } : {};
+  const answer = await client.chat({ model, max_tokens: 1000, service_tier: asked, ...options });
+  expect(answer.status).toBe(200);
+  const last = stream ? JSON.parse(eventsOf(answer).at(-2) ?? '') : jsonOf(answer);
+  const generation = await settledGeneration(client, String(answer.headers['x-generation-id']));
+  expect(generation.total_cost).toBe(last.usage.cost);
+  return { charged: generation.total_cost, lost: await lostBy(organizationId) };
+}
+
+test.each<[model: string, asked: string | undefined, named: string | undefined, charged: number, lost: number]>([
+  // Asked for nothing, and served by a setting of the operator's account.
+  ['plain', undefined, 'priority', USD.default, 0.002],
+  ['plain', 'default', 'priority', USD.default, 0.002],
+  ['plain', 'flex', 'standard', USD.flex, 0.001],
+  ['plain', 'flex', 'default', USD.flex, 0.001],
+  ['plain', 'flex', 'priority', USD.flex, 0.003],
+  ['plain', 'priority', 'default', USD.default, 0],
+  ['plain', 'priority', undefined, USD.priority, 0],
+  ['plain', undefined, 'flex', USD.flex, 0],
+  // Twins.
+  ['plain', 'fast', 'fast', USD.priority, 0],
+  ['plain', 'fast', 'priority', USD.priority, 0],
+  ['plain', 'priority', 'fast', USD.priority, 0],
+  // The target that served was not asked for a tier.
+  ['falls-back', 'flex', undefined, USD.default, 0],
+  ['falls-back', 'priority', undefined, USD.default, 0],
+  ['falls-back', 'priority', 'priority', USD.default, 0.002],
+  ['falls-back', undefined, undefined, USD.default, 0],
+  // Its `request` asks for another one.
+  ['is-set', undefined, 'priority', USD.default, 0.002],
+  ['is-set', undefined, undefined, USD.default, 0],
+  ['is-set', 'flex', 'priority', USD.default, 0.002],
+])('%s, asked %s, named %s: %d is charged, and %d lost', async (model, asked, named, charged, lost) => {
+  expect(await chargedFor(model, asked, named)).toEqual({ charged, lost });
+  expect(await chargedFor(model, asked, named, true)).toEqual({ charged, lost });
+  await gateway.stack.operator.verifyLedger();
+});
+
+test('a request with an Idempotency-Key is charged alike, and its replay loses nothing more', async () => {
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  gateway.provider.script('plain', jsonAnswer({ usage: USAGE, serviceTier: 'priority' }));
+  const ask = () => client.chat({ model: 'plain', max_tokens: 1000 }, { headers: { 'idempotency-key': 'tier' } });
+  const answers = [await ask(), await ask()];
+  expect(answers.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, 'true']);
+  expect(await lostBy(organizationId)).toBe(0.002);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(1 - USD.default);
+});
+
+test('a provider gets the name that was asked for', async () => {
+  await chargedFor('plain', 'fast', undefined);
+  expect(gateway.provider.requests('plain').at(-1)?.json?.service_tier).toBe('fast');
+});
+
+test('a tier that no table knows is charged as the one that was asked for, and counted', async () => {
+  const counted = (tier: string) =>
+    metric(gateway.stack.metricsOrigin, 'gateway_unknown_service_tiers_total', { model: 'plain', tier });
+  expect(await chargedFor('plain', 'flex', 'turbo')).toEqual({ charged: USD.flex, lost: 0 });
+  expect(await chargedFor('plain', 'priority', 'turbo')).toEqual({ charged: USD.priority, lost: 0 });
+  expect(await chargedFor('plain', undefined, 'not a "name"')).toEqual({ charged: USD.default, lost: 0 });
+  await expect.poll(() => counted('turbo')).toBe(2);
+  await expect.poll(() => counted('other')).toBe(1);
+});
+
+test('the cost at the provider is of the tier that served, else of the one that it was sent', async () => {
+  const before = await costOf('is-set');
+  await chargedFor('is-set', undefined, undefined);
+  await chargedFor('is-set', 'flex', 'default');
+  expect((await costOf('is-set')) - before).toBeCloseTo(USD.priority + USD.default, 9);
+});
+
+async function costOf(model: string): Promise<number> {
+  const rows = await command(['costs', 'report', '--by', 'model']);
+  return Number(rows.find((row) => row.model === model)?.cost ?? 0);
+}
+
+async function lostBy(organizationId: string): Promise<number> {
+  const losses = (await command(['ledger', 'losses'])).filter((loss) => loss.organization_id === organizationId);
+  for (const { reason } of losses) expect(reason).toBe('tier');
+  return losses.reduce((sum, { usd }) => sum + Number(usd), 0);
+}
+
+async function command(words: readonly string[]): Promise<Record<string, unknown>[]> {
+  const result = await runCommandLine([...words], { DATABASE_URL: gateway.stack.databaseUrl });
+  if (result.kind !== 'done') throw new Error(result.message);
+  return result.json as Record<string, unknown>[];
+}
