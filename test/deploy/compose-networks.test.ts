@@ -11,6 +11,9 @@ import { REPOSITORY } from '../harness/deployment.ts';
 interface Service {
   readonly networks?: readonly string[];
   readonly ports?: readonly string[];
+  readonly environment?: Readonly<Record<string, string | null>>;
+  readonly mem_limit?: string;
+  readonly pids_limit?: number;
 }
 
 const text = readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8');
@@ -44,4 +47,19 @@ test('passwords have no default', () => {
   const used = [...text.matchAll(/\$\{(\w*PASSWORD)([^}]*)\}/g)];
   expect(new Set(used.map(([, name]) => name))).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD']));
   for (const [, , more = ''] of used) expect(more).toMatch(/^$|^:\?/);
+});
+
+test('Envoy gets AWS credentials that are meant for it, not those of the shell', () => {
+  const aws = Object.entries(services.envoy?.environment ?? {}).filter(([name]) => name.startsWith('AWS_'));
+  expect(aws.length).toBe(3);
+  for (const [name, value] of aws) expect(value).toBe(`\${GATEWAY_${name}:-}`);
+});
+
+test('each container has bounds of memory, and of processes and threads', () => {
+  const overlay = readFileSync(join(REPOSITORY, 'deploy/compose/least-privilege.yaml'), 'utf8');
+  const all: Record<string, Service> = { ...parse(overlay).services, ...services };
+  for (const [name, { mem_limit: memory, pids_limit: pids }] of Object.entries(all)) {
+    expect.soft(memory, name).toMatch(/^\d+[mg]$/);
+    expect.soft(pids, name).toBeGreaterThanOrEqual(128);
+  }
 });
