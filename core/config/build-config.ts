@@ -134,7 +134,11 @@ export function dashboardSettings(input: SettingsInput): DashboardProcessConfig 
 
 function listen({ listen }: ConfigFile, folder: string): ListenConfig {
   const { api, dashboard, metrics } = listen;
-  const perAddress = { connections: listen.address_connections, requestsPerSecond: listen.address_rps };
+  const perAddress = {
+    connections: listen.address_connections,
+    openRequests: listen.address_requests,
+    requestsPerSecond: listen.address_rps,
+  };
   const tls = tlsPaths(listen, folder);
   return { api, dashboard, metrics, perAddress, ...(tls === undefined ? {} : { tls }) };
 }

@@ -59,7 +59,11 @@ export interface ListenConfig {
   readonly dashboard: Address;
   readonly metrics: Address;
   /** Open connections and requests of one client address at `api`; 0: no limit. */
-  readonly perAddress: { readonly connections: number; readonly requestsPerSecond: number };
+  readonly perAddress: {
+    readonly connections: number;
+    readonly openRequests: number;
+    readonly requestsPerSecond: number;
+  };
   /** Absolute paths of PEM files. */
   readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
 }

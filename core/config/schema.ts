@@ -51,7 +51,8 @@ const listen = section({
   dashboard: address.prefault('127.0.0.1:8081'),
   metrics: address.prefault('127.0.0.1:9464'),
   tls: section({ certificate: filePath, private_key: filePath }).optional(),
-  address_connections: whole(0, 50_000).prefault(10_000),
+  address_connections: whole(0, 50_000).prefault(1_000),
+  address_requests: whole(0, 100_000).prefault(2_000),
   address_rps: whole(0, 1_000_000).prefault(10_000),
 });
 

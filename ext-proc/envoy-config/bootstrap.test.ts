@@ -22,7 +22,7 @@ const plain: ListenConfig = {
   api: { host: '::', port: 8443 },
   dashboard: address,
   metrics: address,
-  perAddress: { connections: 100, requestsPerSecond: 5000 },
+  perAddress: { connections: 100, openRequests: 200, requestsPerSecond: 5000 },
 };
 
 /** Only what the bootstrap may depend on: anything else it read would fail here. */

@@ -20,19 +20,20 @@ function filters(perAddress: ListenConfig['perAddress']) {
 
 const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name);
 
-test('connections are counted by the module in the data folder', () => {
-  const { vm_config: vm, configuration } = filters({ connections: 300, requestsPerSecond: 0 }).network[0].typed_config
-    .config;
+test('connections and open requests are counted by the module in the data folder', () => {
+  const { vm_config: vm, configuration } = filters({ connections: 300, openRequests: 400, requestsPerSecond: 0 })
+    .network[0].typed_config.config;
   expect(vm.code.local.filename).toBe('/data/envoy/connection-bound.wasm');
-  expect(configuration.value).toBe('300 42');
+  expect(configuration.value).toBe('300 400 42');
 });
 
 test('requests are refilled ten times a second where that is whole numbers', () => {
-  const bucket = (requestsPerSecond: number) =>
-    filters({ connections: 0, requestsPerSecond }).http[0].typed_config.extension_config.typed_config.descriptors[0]
-      .token_bucket;
+  const bucket = (requestsPerSecond: number, index = 0) =>
+    filters({ connections: 0, openRequests: 0, requestsPerSecond }).http[0].typed_config.extension_config.typed_config
+      .descriptors[index].token_bucket;
   expect(bucket(300)).toEqual({ max_tokens: 600, tokens_per_fill: 30, fill_interval: '0.1s' });
   expect(bucket(7)).toEqual({ max_tokens: 14, tokens_per_fill: 7, fill_interval: '1s' });
+  expect(bucket(7, 1)).toEqual({ max_tokens: 140, tokens_per_fill: 7, fill_interval: '0.1s' });
 });
 
 test('trusted proxies have no bound of requests, and a filter chain without the bound of connections', () => {
@@ -40,7 +41,7 @@ test('trusted proxies have no bound of requests, and a filter chain without the 
     { address_prefix: '10.0.0.0', prefix_len: 8 },
     { address_prefix: '2001:db8::1', prefix_len: 128 },
   ];
-  const chains = chainsOf({ connections: 1, requestsPerSecond: 1 }, ['10.0.0.0/8', '2001:db8::1']);
+  const chains = chainsOf({ connections: 1, openRequests: 1, requestsPerSecond: 1 }, ['10.0.0.0/8', '2001:db8::1']);
   const [bounded, unbound] = chains;
   expect(chains.length).toBe(2);
   expect(unbound).toEqual({
@@ -51,13 +52,19 @@ test('trusted proxies have no bound of requests, and a filter chain without the 
   const [perAddress] = unbound.filters[0].typed_config.http_filters;
   const { range_matchers: matchers } = perAddress.typed_config.xds_matcher.matcher_tree.custom_match.typed_config;
   expect(matchers[0].ranges).toEqual(ranges);
-  expect(chainsOf({ connections: 0, requestsPerSecond: 1 }, ['10.0.0.0/8']).length).toBe(1);
+  expect(chainsOf({ connections: 0, openRequests: 0, requestsPerSecond: 1 }, ['10.0.0.0/8']).length).toBe(1);
 });
 
 test('a bound of 0 takes its filter out, and the other one stays whole', () => {
-  const both = filters({ connections: 1, requestsPerSecond: 1 });
-  const none = filters({ connections: 0, requestsPerSecond: 0 });
+  const both = filters({ connections: 1, openRequests: 1, requestsPerSecond: 1 });
+  const none = filters({ connections: 0, openRequests: 0, requestsPerSecond: 0 });
   expect([names(none.network), names(none.http)]).toEqual([names(both.network).slice(1), names(both.http).slice(1)]);
-  const requestsOnly = filters({ connections: 0, requestsPerSecond: 1 });
+  for (const one of [
+    { connections: 1, openRequests: 0 },
+    { connections: 0, openRequests: 1 },
+  ]) {
+    expect(filters({ ...one, requestsPerSecond: 0 }).network.length).toBe(both.network.length);
+  }
+  const requestsOnly = filters({ connections: 0, openRequests: 0, requestsPerSecond: 1 });
   expect(requestsOnly.http[0]).toEqual(both.http[0]);
 });

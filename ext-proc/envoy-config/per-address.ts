@@ -9,20 +9,22 @@ import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * Envoy's bounds for one client address: open connections (`listen.address_connections`), counted
- * by the module in envoy/connection-bound, and requests (`listen.address_rps`), counted by Envoy's
- * own local rate limit.
+ * Envoy's bounds for one client address: open connections (`listen.address_connections`) and open
+ * requests (`listen.address_requests`), counted by the module in envoy/connection-bound, and
+ * requests a second (`listen.address_rps`), counted by Envoy's own local rate limit. An IPv6 /48
+ * has ten times as much.
  */
 const MODULE = new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url);
 
 const CHAINS: Path = ['static_resources', 'listeners', 0, 'filter_chains'];
 const FILTERS: Path = [...CHAINS, 0, 'filters'];
-const CONNECTIONS: Path = [...FILTERS, 0];
+const MODULE_FILTER: Path = [...FILTERS, 0];
 const HTTP: Path = [...FILTERS, 1];
 const REQUESTS: Path = [...HTTP, 'typed_config', 'http_filters', 0];
 const REQUESTS_CONFIG: Path = [...REQUESTS, 'typed_config'];
 const PASSING: Path = ['xds_matcher', 'matcher_tree', 'custom_match', 'typed_config', 'range_matchers', 0, 'ranges'];
-const BUCKET: Path = ['extension_config', 'typed_config', 'descriptors', 0, 'token_bucket'];
+const bucketPath = (index: number): Path => ['extension_config', 'typed_config', 'descriptors', index, 'token_bucket'];
+const NETWORK_TIMES = 10;
 const SEEDS = 2 ** 32;
 
 function modulePath(paths: RuntimePaths): string {
@@ -44,27 +46,30 @@ export async function writeConnectionModule(paths: RuntimePaths): Promise<number
 }
 
 /**
- * Sets both bounds. A bound of 0 takes its filter out, so this comes after everything else that is
- * set in the listener.
+ * Sets all bounds. A filter without a bound is taken out, so this comes after everything else that
+ * is set in the listener.
  */
 export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths, seed: number): void {
-  const { connections, requestsPerSecond } = config.listen.perAddress;
+  const { connections, openRequests, requestsPerSecond } = config.listen.perAddress;
   const trusted = config.trustedProxies.map(toRange);
   if (requestsPerSecond === 0) deleteExisting(document, REQUESTS);
   else {
-    setExisting(document, [...REQUESTS_CONFIG, ...BUCKET], document.createNode(bucketOf(requestsPerSecond)));
+    for (const [index, times] of [1, NETWORK_TIMES].entries()) {
+      const bucket = document.createNode(bucketOf(times * requestsPerSecond));
+      setExisting(document, [...REQUESTS_CONFIG, ...bucketPath(index)], bucket);
+    }
     if (trusted.length > 0) setExisting(document, [...REQUESTS_CONFIG, ...PASSING], document.createNode(trusted));
   }
-  if (connections === 0) deleteExisting(document, CONNECTIONS);
+  if (connections === 0 && openRequests === 0) deleteExisting(document, MODULE_FILTER);
   else {
-    const module: Path = [...CONNECTIONS, 'typed_config', 'config'];
+    const module: Path = [...MODULE_FILTER, 'typed_config', 'config'];
     setExisting(document, [...module, 'vm_config', 'code', 'local', 'filename'], modulePath(paths));
-    setExisting(document, [...module, 'configuration', 'value'], `${connections} ${seed}`);
+    setExisting(document, [...module, 'configuration', 'value'], `${connections} ${openRequests} ${seed}`);
     if (trusted.length > 0) addUnboundChain(document, trusted);
   }
 }
 
-/** The same chain for these ranges, without the bound of connections. */
+/** The same chain for these ranges, without the module. */
 function addUnboundChain(document: Document, trusted: readonly object[]): void {
   const chain: unknown = document.getIn([...CHAINS, 0]);
   const http: unknown = document.getIn(HTTP);

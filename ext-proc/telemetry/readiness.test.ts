@@ -13,7 +13,12 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const address = { host: '127.0.0.1', port };
-  listen = { api: address, dashboard: address, metrics: address, perAddress: { connections: 0, requestsPerSecond: 0 } };
+  listen = {
+    api: address,
+    dashboard: address,
+    metrics: address,
+    perAddress: { connections: 0, openRequests: 0, requestsPerSecond: 0 },
+  };
 });
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 

@@ -18,9 +18,10 @@ import type { StreamListener } from './streams/stream-listener.ts';
 
 /**
  * A response on the ext_proc stream has no back-pressure: Envoy buffers what the client does not
- * read.
+ * read, and resets it after `stream_flush_timeout` (envoy/envoy.yaml). This is as much as the first
+ * window of an HTTP/2 client takes at once (RFC 9113, "Initial Flow-Control Window Size").
  */
-const IN_PLACE_LIMIT_BYTES = 256 * 1024;
+const IN_PLACE_LIMIT_BYTES = 65_535;
 
 /**
  * A response that begins before the whole request has arrived keeps its end back until the body has

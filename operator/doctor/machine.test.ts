@@ -93,7 +93,7 @@ it('the certificate in the files, its key, and the one that is served are compar
     dashboard: address,
     metrics: address,
     tls,
-    perAddress: { connections: 0, requestsPerSecond: 0 },
+    perAddress: { connections: 0, openRequests: 0, requestsPerSecond: 0 },
   };
   expect(verdicts(await lookAtCertificate(listen))).toEqual(['certificate warning', 'certificate served problem']);
   server.setSecureContext({ cert: first.cert, key: first.key });

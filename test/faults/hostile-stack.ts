@@ -35,6 +35,8 @@ export interface HostileOptions {
   readonly postgresSocketDir: string;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly tls?: TestConfig['tls'];
+  /** Default: those of a test. */
+  readonly bounds?: Pick<TestConfig, 'address_connections' | 'address_requests' | 'address_rps'>;
   /** Envoy is then started again with the text that it makes of the bootstrap. */
   readonly editEnvoy?: (yaml: string) => string;
 }
@@ -50,6 +52,7 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
       models: Object.fromEntries(LOAD_MODELS.map((name) => [name, {}])),
       timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s', ...options.timeouts },
       ...(options.tls ? { tls: options.tls } : {}),
+      ...options.bounds,
     },
   });
   const envoy = options.editEnvoy ? await restartEnvoy(stack, options.editEnvoy) : stack.envoy;

@@ -32,7 +32,7 @@ beforeAll(async () => {
   hostile = await startHostileStack({
     postgresSocketDir: inject('postgresSocketDir'),
     // As in production, but for what would take two minutes to see.
-    editEnvoy: (yaml) => yaml.replace('stream_flush_timeout: 120s', 'stream_flush_timeout: 5s'),
+    editEnvoy: (yaml) => yaml.replaceAll(/flush_timeout: \d+s/g, 'flush_timeout: 5s'),
     timeouts: { first_byte: '5s', stream_idle: '5s', total: '8s' },
   });
   envoyBytes = residentBytes(hostile.envoy().pid);
@@ -220,13 +220,13 @@ describe("what Envoy's own bounds on frames towards the process would end everyb
   });
 
   test('thousands of clients that leave at once', async () => {
-    const connections = await Promise.all(Array.from({ length: 3 }, () => openRawHttp2(hostile.stack.apiPort)));
-    const requests = Array.from({ length: 900 }, (_, index) =>
+    const connections = await Promise.all(Array.from({ length: 27 }, () => openRawHttp2(hostile.stack.apiPort)));
+    const requests = Array.from({ length: 100 }, (_, index) =>
       frame(FRAME.headers, END_HEADERS, 2 * index + 1, headerBlock(fields(hostile.attacker.key))),
     );
     for (const connection of connections) connection.send(...requests);
     const inFlight = () => hostile.stat('cluster.gateway.upstream_rq_active');
-    await expect.poll(inFlight).toBeGreaterThanOrEqual(3 * requests.length);
+    await expect.poll(inFlight).toBeGreaterThanOrEqual(connections.length * requests.length);
     for (const connection of connections) connection.socket.destroy();
     await expect.poll(inFlight).toBeLessThan(requests.length);
     expect(await lostUnderRequests()).toBe(0);

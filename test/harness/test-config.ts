@@ -30,8 +30,9 @@ export interface TestConfig {
   readonly tls?: { readonly certificate: string; readonly private_key: string };
   /** Default 0: a test sends as many as it likes. */
   readonly address_rps?: number;
-  /** Default 10,000, as without a word of it. */
+  /** Defaults above what a test opens, which would be the address's if it had any others. */
   readonly address_connections?: number;
+  readonly address_requests?: number;
   /** For the release before, which refuses fields that are newer. */
   readonly isFormer?: true;
 }
@@ -95,8 +96,10 @@ export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 const PLAIN_PRICES = { input: 1, output: 1 };
 
 /** All requests of tests come from one address. */
-function addressBounds({ address_rps = 0, address_connections = 10_000 }: TestConfig) {
-  return { address_rps, address_connections };
+function addressBounds({ address_rps = 0, address_connections = 10_000, ...config }: TestConfig) {
+  // The release before knows no bound of open requests.
+  const requests = config.isFormer ? {} : { address_requests: config.address_requests ?? 100_000 };
+  return { address_rps, address_connections, ...requests };
 }
 
 /** Mails link to the dashboard. */

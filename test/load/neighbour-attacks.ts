@@ -8,6 +8,7 @@ import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from
 import type { AttackJob, AttackName } from './neighbour-job.ts';
 import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';
 import { openSilentClients } from './silent-clients.ts';
+import { openUnreadRequests } from './unread-requests.ts';
 import { openWaitingUploads } from './waiting-uploads.ts';
 
 /**
@@ -165,6 +166,22 @@ const waitingUploads =
     }
   };
 
+/**
+ * 100,000 requests without a key, with the longest heads that are served, whose responses are not
+ * read; begun again when Envoy has reset them.
+ */
+const unreadRequests: Attack = async (job, note) => {
+  const port = Number(new URL(job.origin).port);
+  const headers = { valueBytes: 650, count: 24 };
+  const requests = { connections: 1_000, streams: 100, headers, path: '/v1/models', localAddress: '127.0.0.3' };
+  while (isGoing(job)) {
+    const opened = await openUnreadRequests(port, requests);
+    await sleep(Math.min(11_000, Math.max(0, leftMs(job))));
+    opened.close();
+    note('100,000 opened');
+  }
+};
+
 const fields = (key: string): Field[] => [
   [':method', 'POST'],
   [':scheme', 'http'],
@@ -211,4 +228,5 @@ export const ATTACKS: Readonly<Record<AttackName, Attack>> = {
   'one-byte-frames': oneByteFrames,
   'waiting-uploads': waitingUploads(21_000, 0),
   'large-heads': waitingUploads(8_000, MAX_HEADER_BYTES * 0.9),
+  'unread-requests': unreadRequests,
 };

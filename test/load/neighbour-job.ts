@@ -25,6 +25,7 @@ export const ATTACK_NAMES = [
   'one-byte-frames',
   'waiting-uploads',
   'large-heads',
+  'unread-requests',
   'refused-requests',
 ] as const;
 

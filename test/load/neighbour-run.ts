@@ -37,6 +37,7 @@ export async function startNeighbours(postgresSocketDir: string): Promise<Neighb
       providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
       models: Object.fromEntries(MODELS.map((name) => [name, { capabilities: ['vision'] }])),
       limits: { read_rpm: 600 },
+      address_requests: 2_000,
       timeouts: { first_byte: '60s', stream_idle: '60s', total: '120s' },
     },
   });

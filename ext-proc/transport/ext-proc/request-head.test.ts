@@ -60,8 +60,8 @@ describe('RequestHead', () => {
   });
 
   test.each([
-    [65_000, 1, false],
-    [66_000, 1, true],
+    [16_300, 1, false],
+    [16_400, 1, true],
     [10, 100, false],
     [10, 120, true],
   ])('a header of %i bytes, %i times in number: oversized %s', (size, count, oversized) => {

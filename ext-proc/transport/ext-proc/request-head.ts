@@ -70,7 +70,7 @@ const SMALL_HEAD_BYTES = 4 * 1024;
 /** Memory of a request beside its head: objects, buffers, its stream from Envoy. */
 const EXCHANGE_BYTES = 16 * 1024;
 
-export const MAX_HEADER_BYTES = 64 * 1024;
+export const MAX_HEADER_BYTES = 16 * 1024;
 /** A client may send 100; the others are pseudo-headers and headers that Envoy adds. */
 const MAX_HEADERS = 110;
 

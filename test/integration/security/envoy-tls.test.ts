@@ -24,7 +24,7 @@ beforeAll(async () => {
         api: { host: '127.0.0.1', port: 0 },
         dashboard: { host: '127.0.0.1', port: 0 },
         metrics: { host: '127.0.0.1', port: 0 },
-        perAddress: { connections: 0, requestsPerSecond: 0 },
+        perAddress: { connections: 0, openRequests: 0, requestsPerSecond: 0 },
         tls: { certificatePath: join(folder, 'server.crt'), privateKeyPath: join(folder, 'server.key') },
       },
     },
