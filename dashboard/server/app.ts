@@ -1,9 +1,9 @@
 import type { HttpBindings } from '@hono/node-server';
-import { Hono, type MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import { Hono } from 'hono';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { NoTurn } from '../../core/turns/turns.ts';
+import { Bound } from './http/bodies.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
@@ -19,20 +19,25 @@ export type App = Hono<{ Bindings: HttpBindings }>;
 
 /** Far above any form of the page. */
 const MAX_BODY_BYTES = 64 * 1024;
+const MAX_BODIES_BYTES = 32 * 1024 * 1024;
+/** Stripe sends again what was not answered with 2xx, for three days. */
+const MAX_EVENTS_AT_ONCE = 32;
 
 /** The dashboard as one HTTP application: the routes of the page's own interface, and the page. */
 export function createApp(routes: readonly Route[], deps: Deps, files: StaticFiles, log: Log): App {
   const app: App = new Hono();
+  const memory = new Bound(MAX_BODIES_BYTES);
+  const ofPage = { mostBytes: MAX_BODY_BYTES, memory };
+  const ofEvents = { mostBytes: MAX_EVENT_BYTES, memory, places: new Bound(MAX_EVENTS_AT_ONCE) };
   app.use(async (context, next) => {
     await next();
     const isHttps = originOf(context, deps).startsWith('https:');
     for (const [name, value] of Object.entries(securityHeaders(isHttps))) context.res.headers.set(name, value);
     if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
-  app.use('/api/*', limitBody(MAX_BODY_BYTES));
-  app.post('/webhooks/stripe', limitBody(MAX_EVENT_BYTES), (context) => serveStripeWebhook(context, deps, log));
+  app.post('/webhooks/stripe', (context) => serveStripeWebhook(context, ofEvents, deps, log));
   for (const route of routes) {
-    app.on(route.method, route.path, (context) => serveRoute(context, route, deps, log));
+    app.on(route.method, route.path, (context) => serveRoute(context, route, ofPage, deps, log));
   }
   app.all('/api/*', (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));
@@ -58,13 +63,6 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     return sendProblem(context, problem('internal', 'Something failed on our side. It has been logged.'));
   });
   return app;
-}
-
-function limitBody(maxSize: number): MiddlewareHandler {
-  return bodyLimit({
-    maxSize,
-    onError: (context) => sendProblem(context, problem('too_large', 'The request is too large.')),
-  });
 }
 
 function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {

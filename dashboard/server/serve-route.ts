@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type IdPrefix, isIdOf } from '../../core/id-form.ts';
 import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
+import { type BodyBounds, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
@@ -25,15 +26,21 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
  * Runs all checks between a request and its route: origin, session, rights, input. The first
  * failure is the response.
  */
-export async function serveRoute(context: AppContext, route: Route, deps: Deps, log: Log): Promise<Response> {
-  const outcome = await decide(context, route, deps);
+export async function serveRoute(
+  context: AppContext,
+  route: Route,
+  bodies: BodyBounds,
+  deps: Deps,
+  log: Log,
+): Promise<Response> {
+  const outcome = await decide(context, route, bodies, deps);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);
   return context.json(outcome);
 }
 
-async function decide(context: AppContext, route: Route, deps: Deps): Promise<object | Problem> {
+async function decide(context: AppContext, route: Route, bodies: BodyBounds, deps: Deps): Promise<object | Problem> {
   const head: RequestHead = {
     peerAddress: context.env.incoming.socket.remoteAddress ?? '',
     header: (name) => context.req.header(name),
@@ -42,7 +49,8 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
   // Read before the checks: a body may take 30 s to arrive, and rights may end meanwhile.
-  const sent = route.method === 'GET' ? undefined : await context.req.text();
+  const sent = route.method === 'GET' ? undefined : await readBody(context, bodies);
+  if (sent !== undefined && isProblem(sent)) return sent;
   const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
   const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.token);
   const params = context.req.param() as Record<string, string>;
@@ -52,7 +60,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   }
   const granted = await authorize(deps, route.access, session, params.organization);
   if (isProblem(granted)) return granted;
-  const input = readInput(context, route, sent);
+  const input = readInput(context, route, sent && new TextDecoder().decode(sent));
   if (isProblem(input)) return input;
   if (needsPassword(route, granted, input.value, deps)) return passwordNeeded();
   const countChange = () => limitChanges(deps, route, granted);
@@ -95,7 +103,7 @@ function crossSite(head: RequestHead, { origin }: Caller): Problem {
 
 /** `sent` is the body; absent if the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
-  const given = sent === undefined ? context.req.query() : readBody(context, sent);
+  const given = sent === undefined ? context.req.query() : parseBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');
   const parsed = input.safeParse(given);
   if (parsed.success) return { value: parsed.data };
@@ -107,7 +115,7 @@ function readInput(context: AppContext, { input }: Route, sent: string | undefin
   return problem('invalid', formErrors[0] ?? 'Some values are not valid.', { fields: Object.fromEntries(fields) });
 }
 
-function readBody(context: AppContext, text: string): unknown {
+function parseBody(context: AppContext, text: string): unknown {
   if (text === '') return {};
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) return undefined;
   try {

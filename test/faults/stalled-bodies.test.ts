@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { FRUGAL } from '../../supervisor/children/node-child.ts';
+import { createDatabase } from '../harness/database.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import { startDashboardProcess } from '../integration/dashboard/dashboard-child.ts';
+import type { TestProcess } from '../launchers/child-process.ts';
+import { freePorts } from '../launchers/free-ports.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
+
+/** Somebody without any right sends bodies to the dashboard that never end. */
+const folder = mkdtempSync(join(tmpdir(), 'gw-stalled-'));
+const MIB = 1024 * 1024;
+/** The dashboard allows 2,000 connections. */
+const CONNECTIONS = 1_990;
+const FAKE_SIGNATURE = { 'stripe-signature': `t=1,v1=${'0'.repeat(64)}` };
+const SAME_SITE = { 'sec-fetch-site': 'same-origin' };
+
+let stripe: ScriptedStripe;
+let dashboard: TestProcess;
+let port = 0;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  stripe = await startScriptedStripe();
+  const [api = 0, page = 0, metrics = 0] = await freePorts(3);
+  port = page;
+  stripe.deliverTo = `http://127.0.0.1:${port}`;
+  const { secretKey, webhookSecret, apiBase } = stripe.config;
+  const config = {
+    listen: { api: `127.0.0.1:${api}`, dashboard: `127.0.0.1:${port}`, metrics: `127.0.0.1:${metrics}` },
+    payments: { stripe: { secret_key: secretKey, webhook_secret: webhookSecret, api_base: apiBase.origin } },
+  };
+  writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(config));
+  const env = { GATEWAY_CONFIG: join(folder, 'gateway.yaml'), DATABASE_URL: await createDatabase() };
+  dashboard = await startDashboardProcess({ env }, { ...FRUGAL.env, NODE_OPTIONS: FRUGAL.nodeOptions.join(' ') });
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+afterAll(async () => {
+  await dashboard?.end();
+  await stripe?.close();
+  rmSync(folder, { recursive: true });
+});
+
+const resident = () => residentBytes(dashboard.child.pid ?? 0) / MIB;
+
+/** Sends all but the last byte of a body. */
+async function stall(path: string, bytes: number, headers: Readonly<Record<string, string>>): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  const lines = Object.entries({ host: 'dashboard', 'content-length': String(bytes), ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n`);
+  socket.resume();
+  return socket;
+}
+
+/** Many at once. Writes what each connection takes. */
+async function flood(path: string, bytes: number, headers: Readonly<Record<string, string>>): Promise<void> {
+  const body = Buffer.alloc(bytes - 1, 'x');
+  const open: Socket[] = [];
+  for (let begun = 0; begun < CONNECTIONS; begun++) open.push(await stall(path, bytes, headers));
+  await Promise.all(
+    open.map(
+      (socket) => new Promise<void>((resolve) => void socket.once('close', resolve).write(body, () => resolve())),
+    ),
+  );
+}
+
+const deliver = () => stripe.deliver({ id: 'evt_1', type: 'payment_intent.succeeded', object: { id: 'pi_none' } });
+
+describe('1,990 bodies of events that never end', () => {
+  test.each([
+    ['without a signature', {}],
+    ['with a wrong one', FAKE_SIGNATURE],
+  ])('%s take no memory, and keep no event of Stripe waiting', async (_, headers) => {
+    expect(await deliver()).toBe(200);
+    const before = resident();
+    await flood('/webhooks/stripe', 256 * 1024, headers);
+    const after = resident();
+    expect(await deliver()).toBe(200);
+    expect(after - before).toBeLessThan(32);
+  });
+
+  test('with a wrong signature give way although they drip', async () => {
+    for (let begun = 0; begun < 40; begun++) {
+      const socket = await stall('/webhooks/stripe', 256 * 1024, FAKE_SIGNATURE);
+      const drip = setInterval(() => socket.write('x'), 20);
+      socket.once('close', () => clearInterval(drip));
+    }
+    for (let sent = 0; sent < 20; sent++) expect(await deliver()).toBe(200);
+  });
+});
+
+test('1,990 bodies of forms that never end take the memory that all bodies share, and keep nobody waiting', async () => {
+  const before = resident();
+  await flood('/api/session', 64 * 1024, SAME_SITE);
+  const after = resident();
+  const answer = await fetch(`http://127.0.0.1:${port}/api/session`, {
+    method: 'POST',
+    headers: { ...SAME_SITE, 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'nobody@example.com', password: 'wrong password' }),
+  });
+  expect([await answer.json(), await deliver()]).toEqual([expect.objectContaining({ problem: 'wrong_password' }), 200]);
+  // Connections themselves take a part of it.
+  expect(after - before).toBeLessThan(96);
+});
