@@ -49,7 +49,9 @@ export interface MailConfig {
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte. Otherwise STARTTLS, if the server offers it. */
+  /** TLS from the first byte. Otherwise STARTTLS. */
   readonly tls: boolean;
+  /** Mails may go without TLS where there is no login: they carry links that open accounts. */
+  readonly plaintext?: true;
   readonly login?: { readonly user: string; readonly password: string };
 }

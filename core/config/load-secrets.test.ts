@@ -160,7 +160,7 @@ describe('a section that only the dashboard reads', () => {
     await write({ 'gateway.yaml': MAIL });
     const wrong = await loadConfig(path(), env, { secrets: 'dashboard' });
     expect(wrong.ok ? [] : wrong.problems.map(({ message }) => message)).toEqual([
-      'mail.unknown: is not a known field; accepted here: smtp_url, from, operators',
+      'mail.unknown: is not a known field; accepted here: smtp_url, from, operators, plaintext',
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import type { MailConfig, SmtpServer } from './dashboard-config.ts';
 import type { RuleProblem } from './problem.ts';
-import { list, readText, section } from './schema-fields.ts';
+import { flag, list, readText, section } from './schema-fields.ts';
 
 const SMTP_URL = 'an URL such as smtp://user:password@smtp.example.com:587 or smtps://…, without path and query';
 const ADDRESS = /^(?=.{3,254}$)[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*$/i;
@@ -18,6 +18,7 @@ export const mail = section({
     10,
     'addresses such as operator@example.com',
   ).prefault([]),
+  plaintext: flag.prefault(false),
 });
 
 export const webhooks = section({
@@ -33,6 +34,7 @@ interface MailEntry {
   readonly smtp_url?: SmtpServer | undefined;
   readonly from: string;
   readonly operators: readonly string[];
+  readonly plaintext: boolean;
 }
 
 export function checkMail(entry: MailEntry | undefined): RuleProblem[] {
@@ -41,9 +43,9 @@ export function checkMail(entry: MailEntry | undefined): RuleProblem[] {
 }
 
 export function mailOf({ mail: entry }: { readonly mail?: MailEntry | undefined }): MailConfig | undefined {
-  return entry?.smtp_url === undefined
-    ? undefined
-    : { server: entry.smtp_url, from: entry.from, operators: entry.operators };
+  if (entry?.smtp_url === undefined) return undefined;
+  const { smtp_url: server, from, operators, plaintext } = entry;
+  return { server: plaintext ? { ...server, plaintext } : server, from, operators };
 }
 
 const IMPLICIT_TLS_PORT = 465;

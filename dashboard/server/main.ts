@@ -17,6 +17,7 @@ import { recordProxy } from '../../database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '../../database/schema/migrate.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
+import { responsesDone } from './http/after-response.ts';
 import { risksOf, settingsOf } from './http/settings.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
@@ -104,6 +105,7 @@ async function serve(
   process.send?.({ type: 'listening' });
   onceAskedToEnd(log, async () => {
     await Promise.all([listener.close(), alerts.close(), payments.close()]);
+    await responsesDone();
     config.close();
     await Promise.all([database.end(), entry.end(), background.end(), stores.close()]);
   });

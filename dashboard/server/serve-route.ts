@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type IdPrefix, isIdOf } from '../../core/id-form.ts';
 import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
+import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { sessionCookie } from './http/cookies.ts';
@@ -33,14 +34,20 @@ export async function serveRoute(
   deps: Deps,
   log: Log,
 ): Promise<Response> {
-  const outcome = await decide(context, route, bodies, deps);
+  const outcome = await decide(context, route, bodies, deps, log);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);
   return context.json(outcome);
 }
 
-async function decide(context: AppContext, route: Route, bodies: BodyBounds, deps: Deps): Promise<object | Problem> {
+async function decide(
+  context: AppContext,
+  route: Route,
+  bodies: BodyBounds,
+  deps: Deps,
+  log: Log,
+): Promise<object | Problem> {
   const head: RequestHead = {
     peerAddress: context.env.incoming.socket.remoteAddress ?? '',
     header: (name) => context.req.header(name),
@@ -67,7 +74,8 @@ async function decide(context: AppContext, route: Route, bodies: BodyBounds, dep
   const tooMany = route.countsItself ? undefined : await countChange();
   if (tooMany) return tooMany;
   const own = { ...deps, ...storesFor(deps, route, granted) };
-  return route.serve({ deps: own, params, caller, cookies, countChange, ...granted, input: input.value });
+  const shared = { deps: own, params, caller, cookies, countChange, ...granted, input: input.value };
+  return route.serve({ ...shared, afterResponse: (work) => afterResponse(context, log, work) });
 }
 
 function needsPassword(

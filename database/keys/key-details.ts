@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
-import { THE_OPERATOR } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
+import { nameForMembers } from '../users/user-rows.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
 export interface KeyDetails {
@@ -21,9 +21,7 @@ export interface KeyDetails {
 const DETAILS: Statement = {
   name: 'key_details',
   text: `select k.id,
-      case when (u.is_operator or u.operator_by_claim) and not exists (
-        select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
-      ) then '${THE_OPERATOR}' else u.email end as creator,
+      ${nameForMembers('u', 'k.organization_id')} as creator,
       ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent,
       case when $4 or k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $3::integer) end as month_spent,
       case when $4 or k.lifetime_budget_nano_usd is not null then key_lifetime_spend(k.id) end as lifetime_spent

@@ -157,19 +157,19 @@ export async function setInvitedRole(
   });
 }
 
-/** `false`: there is no such invitation. */
+/** An owner who could withdraw an operator's could make a link for that address afterwards. */
 export async function withdrawInvitation(
   pool: pg.Pool,
-  organizationId: string,
-  id: string,
+  { organizationId, id, byOperator }: Pick<NewInvitation, 'organizationId' | 'id' | 'byOperator'>,
   by: Actor,
-): Promise<boolean> {
+): Promise<'withdrawn' | 'not_invited' | 'operators_own'> {
   return inTransaction(pool, 'begin', async (client) => {
     const before = await lockedInvitation(client, organizationId, id);
-    if (!before) return false;
+    if (!before) return 'not_invited';
+    if (before.by_operator && !byOperator) return 'operators_own';
     await run(client, REMOVE, [organizationId, id]);
     await addEvent(client, 'user.removed', organizationId, before, changesBetween({ role: before.role }, {}), by);
-    return true;
+    return 'withdrawn';
   });
 }
 

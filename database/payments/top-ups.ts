@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { idMoment } from '../../core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
+import { nameForMembers } from '../users/user-rows.ts';
 
 export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
 
@@ -9,7 +10,7 @@ export interface NewTopUp {
   readonly id: string;
   readonly organizationId: string;
   readonly amountCents: bigint;
-  /** E-mail address of the person who pays. */
+  /** Id of the user who pays. */
   readonly createdBy: string;
 }
 
@@ -33,6 +34,7 @@ export interface TopUpRecord {
   /** Given back by refunds and disputes. */
   readonly returnedCents: bigint;
   readonly receiptUrl?: string;
+  /** E-mail address; operators are shown as THE_OPERATOR. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
 }
@@ -65,11 +67,14 @@ const STATE: Statement = {
   name: 'state_of_top_up',
   text: 'select state from top_ups where organization_id = $1 and id = $2',
 };
+/** Top-ups of the former release have the address instead of the id. */
 const LIST: Statement = {
   name: 'list_top_ups',
-  text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url, t.created_by, ${milliseconds('t.created_at')} as created_ms,
+  text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
+      ${nameForMembers('u', 't.organization_id')} as created_by, ${milliseconds('t.created_at')} as created_ms,
       coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
-    from top_ups t where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`,
+    from top_ups t left join users u on u.id = t.created_by or u.email = t.created_by
+    where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`,
 };
 
 interface TopUpRow {

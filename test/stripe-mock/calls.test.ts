@@ -64,7 +64,7 @@ requirement(MISSING, () => {
   });
 
   const work = () => ({
-    ...{ database, organizationId, organizationName: 'Acme', email: 'owner@acme.example' },
+    ...{ database, organizationId, organizationName: 'Acme', userId: newId('usr', 1), email: 'owner@acme.example' },
     ...{ origin: 'http://127.0.0.1:8081', nowMs: Date.now() },
   });
 

@@ -48,15 +48,16 @@ export function checkMailServer(server: SmtpServer): Promise<string | undefined>
 
 async function within(
   deadlineMs: number,
-  { host, port, tls, login }: SmtpServer,
+  { host, port, tls, login, plaintext }: SmtpServer,
   work: (transport: Transporter) => Promise<unknown>,
 ): Promise<string | undefined> {
   // Loaded with the first mail: it takes 2.6 MB of memory.
   const { createTransport } = await import('nodemailer');
   const transport: Transporter = createTransport({
     ...{ host, port, secure: tls },
-    // A password is not sent in the clear, except within this machine.
-    requireTLS: !tls && login !== undefined && !isThisMachine(host),
+    // Links that open accounts are not sent in the clear, and a password never is, except within
+    // this machine.
+    requireTLS: !tls && !isThisMachine(host) && (login !== undefined || plaintext !== true),
     ...(login === undefined ? {} : { auth: { user: login.user, pass: login.password } }),
     ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: SOCKET_MS, dnsTimeout: CONNECT_MS },
     ...{ disableFileAccess: true, disableUrlAccess: true },

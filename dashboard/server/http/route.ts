@@ -51,6 +51,8 @@ interface AnyCall {
   readonly params: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly cookies: Cookies;
+  /** Does something whose time the response must not show (after-response.ts). */
+  afterResponse(work: () => Promise<void>): Promise<void>;
   /** For routes that count what they change. A problem: the user has changed too much. */
   countChange(): Promise<Problem | undefined>;
 }
@@ -170,4 +172,4 @@ export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'
 }
 
 /** A call of a route that can sign somebody in. */
-export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies'>;
+export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies' | 'afterResponse'>;

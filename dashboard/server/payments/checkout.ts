@@ -15,7 +15,9 @@ export interface CheckoutFor {
   readonly database: Database;
   readonly organizationId: string;
   readonly organizationName: string;
-  readonly email: string;
+  readonly userId: string;
+  /** Absent: an operator, whose address is not for the customer. */
+  readonly email?: string;
   /** Origin of the dashboard, as the browser knows it. */
   readonly origin: string;
   readonly nowMs: number;
@@ -27,10 +29,10 @@ export type BegunCheckout =
 
 /** Begins a payment in Stripe Checkout. The top-up is there before Stripe knows of it. */
 export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amountUsd: number): Promise<BegunCheckout> {
-  const { database, organizationId, email, origin, nowMs } = work;
+  const { database, organizationId, userId, origin, nowMs } = work;
   const id = newId('top', nowMs);
   const amountCents = BigInt(amountUsd) * 100n;
-  await createTopUp(database, { id, organizationId, amountCents, createdBy: email });
+  await createTopUp(database, { id, organizationId, amountCents, createdBy: userId });
   const stripe = await stripeClient(config);
   const page = pageOf(origin, organizationId);
   const metadata = { ...metadataOf(id, organizationId, 'false') };
@@ -42,7 +44,7 @@ export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amount
           // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
           adaptive_pricing: { enabled: false },
           client_reference_id: id,
-          customer_email: email,
+          ...(work.email === undefined ? {} : { customer_email: work.email }),
           line_items: [
             {
               quantity: 1,
@@ -101,9 +103,10 @@ export function metadataOf(topUpId: string, organizationId: string, automatic: '
 /** One customer of Stripe for each organization; of two processes the first one's stays. */
 async function customerOf(stripe: StripeClient, work: CheckoutFor): Promise<string> {
   const { database, organizationId, organizationName: name, email } = work;
+  const contact = email === undefined ? { name } : { name, email };
   const known = await findPaymentAccount(database, organizationId);
   if (known) return known.customerId;
-  const made = await stripe.customers.create({ name, email, metadata: { gateway_organization: organizationId } });
+  const made = await stripe.customers.create({ ...contact, metadata: { gateway_organization: organizationId } });
   return (await openPaymentAccount(database, organizationId, made.id)).customerId;
 }
 

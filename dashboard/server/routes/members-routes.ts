@@ -68,8 +68,10 @@ export const MEMBER_ROUTES: readonly Route[] = [
       if (keys !== 'revoke' && isProblem(keys)) return keys;
       const result = await removeMember(database, organizationId, params.user, lastOwner(call), actorOf(call), keys);
       if (result.kind === 'not_a_member') {
-        const withdrawn = await withdrawInvitation(database, organizationId, params.user, actorOf(call));
-        return withdrawn ? {} : notFound('member');
+        const invitation = { organizationId, id: params.user, byOperator: call.role === 'operator' };
+        const withdrawn = await withdrawInvitation(database, invitation, actorOf(call));
+        if (withdrawn === 'operators_own') return operatorsOwn('to withdraw the invitation');
+        return withdrawn === 'withdrawn' ? {} : notFound('member');
       }
       if (result.kind === 'no_such_owner') return chooseOwner();
       return result.kind === 'last_owner' ? nobodyLeft() : {};
@@ -150,13 +152,13 @@ async function newInvitationLink(call: OrganizationCall, id: string): Promise<Li
     case 'renewed':
       return handOverInvitation(call, id, renewed.email, linkWith(token, renewed.expiresAtMs, call.caller));
     case 'operators_own':
-      return operatorsOwn();
+      return operatorsOwn('for a new link');
     case 'not_invited': {
       const member = await findMember(deps.database, organizationId, id);
       if (!member) return notFound('member');
       // A link for a user gives access to all organizations of the user.
       return member.invited && !byOperator
-        ? operatorsOwn()
+        ? operatorsOwn('for a new link')
         : handOverPasswordLink(call, { userId: id, purpose: 'invitation', email: member.email });
     }
   }
@@ -167,8 +169,8 @@ function handOverInvitation(call: OrganizationCall, id: string, email: string, l
   return handOver(call, link, invitationMail({ organizationId, id, email, origin: caller.origin }));
 }
 
-function operatorsOwn(): Problem {
-  return problem('conflict', 'The operator invited this person: ask there for a new link.');
+function operatorsOwn(wish: string): Problem {
+  return problem('conflict', `The operator invited this person: ask there ${wish}.`);
 }
 
 function alreadyMember(): Problem {

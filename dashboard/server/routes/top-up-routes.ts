@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
 import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '../../../core/field-bounds.ts';
 import { NANO_PER_USD, nanoUsdOfCents } from '../../../core/money.ts';
+import { findMember } from '../../../database/members/member-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '../../../database/payments/payment-accounts.ts';
 import { listTopUps, stateOfTopUp, type TopUpRecord } from '../../../database/payments/top-ups.ts';
 import type { AutomaticTopUpView, TopUpsView, TopUpView } from '../../contract/top-ups.ts';
@@ -117,11 +118,14 @@ async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Proble
   const { deps, organizationId, session, caller } = call;
   const organization = await deps.administration.organization(organizationId);
   if (!organization) return notFound('organization');
+  const { id: userId, email } = session.user;
+  const isMember = call.role !== 'operator' || (await findMember(deps.database, organizationId, userId)) !== undefined;
   return {
     database: deps.database,
     organizationId,
     organizationName: organization.name,
-    email: session.user.email,
+    userId,
+    ...(isMember ? { email } : {}),
     origin: caller.origin,
     nowMs: deps.nowMs(),
   };

@@ -44,7 +44,8 @@ export async function provePassword(
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const email = normalizeEmail(given.email);
   const user = email === undefined ? undefined : await findCredentials(deps.database, email);
-  // Unknown, invited and disabled users get the same response after the same time.
+  // Unknown, invited and disabled users get the same response after the same time. Failures of
+  // unknown addresses are mostly counted only, so they are written when it has ended.
   const passwordHash = user?.disabled ? undefined : user?.passwordHash;
   const verified = await verifyPassword(given.password, passwordHash, counted.knownBrowser ? 'known' : 'stranger');
   if (verified === 'busy') return busy();
@@ -56,7 +57,7 @@ export async function provePassword(
     return { id: user.userId, passwordHash };
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };
-  await noteFailedSignIn(deps.database, { ...known, address: caller.address });
+  await call.afterResponse(() => noteFailedSignIn(deps.database, { ...known, address: caller.address }));
   return wrongPassword();
 }
 

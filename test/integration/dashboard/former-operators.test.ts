@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../../core/ids.ts';
 import type { KeyView } from '../../../dashboard/contract/keys.ts';
 import type { AuditPage } from '../../../dashboard/contract/people.ts';
+import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
+import { ROUTES } from '../../../dashboard/server/routes.ts';
 import { removeIdentities } from '../../../database/sign-in/identities.ts';
-import { BY } from '../../harness/database.ts';
+import { BY, sql } from '../../harness/database.ts';
+import { startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
@@ -72,4 +76,43 @@ test('who is unbound loses them as well', async () => {
   await removeIdentities(dashboard.database, id, BY);
   expect(await shown(key)).toMatchObject({ state: 'revoked', createdBy: 'the operator' });
   expect((await shown(key)).events).toContainEqual(CREATED);
+});
+
+test('no page of an owner has the address of somebody who is, or was, an operator', async () => {
+  const stripe = await startScriptedStripe();
+  dashboard.configure({ signIn: issuer.signIn, stripe: stripe.config });
+  const { browser, id: operatorId } = await signIn('oscar', ['ops']);
+  const at = `/api/organizations/${organizationId}`;
+  const begun = await browser.send<{ id: string }>('POST', `${at}/top-ups`, { amountUsd: 10 });
+  await browser.send('POST', `${at}/card`);
+  expect(begun.status).toBe(200);
+  expect(stripe.calls.map(({ body }) => decodeURIComponent(body)).join()).not.toContain('operator.example');
+  // As the former release noted it.
+  await sql(
+    dashboard.databaseUrl,
+    `insert into top_ups (id, organization_id, automatic, amount_cents, created_by)
+     values ('${newId('top', Date.now())}', '${organizationId}', false, 500, '${emailOf('oscar')}')`,
+  );
+  const params = { key: await addKey(browser, organizationId), user: operatorId, topUp: begun.body.id };
+  const pages = async () => {
+    for (const { method, path } of ROUTES) {
+      if (method !== 'GET') continue;
+      const named = path.replace(':organization', organizationId);
+      const address = named.replace(/:(\w+)/g, (_, name: string) => params[name as keyof typeof params] ?? '');
+      expect([path, (await customer.get(address)).text]).toEqual([
+        path,
+        expect.not.stringContaining('operator.example'),
+      ]);
+    }
+  };
+  const makers = async () =>
+    (await customer.get<TopUpsView>(`${at}/top-ups`)).body.topUps.map(({ createdBy }) => createdBy);
+  for (const groups of [['ops'], []]) {
+    await signIn('oscar', groups);
+    await pages();
+    expect(await makers()).toEqual(['the operator', 'the operator']);
+  }
+  await customer.send('POST', `${at}/top-ups`, { amountUsd: 20 });
+  expect((await makers())[0]).toMatch(/@/);
+  await stripe.close();
 });

@@ -163,6 +163,24 @@ describe('invitations', () => {
     expect((await use(second)).body.organizations).toMatchObject([{ name: 'A', role: 'owner' }]);
   });
 
+  it('of an operator are not withdrawn by an owner, who could take the address then', async () => {
+    const email = newEmail();
+    const { body } = await invite('a', email, operator);
+    const withdraw = (by: Browser) => by.send('DELETE', `${path('a')}/${body.member.userId}`);
+    const calls = [
+      () => renew('a', body.member.userId),
+      () => invite('a', email),
+      () => withdraw(owners.a),
+      () => invite('a', email),
+    ];
+    for (const call of calls) expect((await call()).status).toBe(409);
+    expect(await members('a')).toContain(email);
+    expect((await withdraw(operator)).status).toBe(200);
+    const own = await invite('a', email);
+    expect(own.status).toBe(200);
+    expect((await owners.a.send('DELETE', `${path('a')}/${own.body.member.userId}`)).status).toBe(200);
+  });
+
   it('tell an operator who adds an account whose invitation it came by', async () => {
     const email = newEmail();
     await use(await invite('a', email));

@@ -31,6 +31,22 @@ describe('a mail server', () => {
     expect(server.mails.length).toBe(before);
   });
 
+  it('gets no mail over a network without TLS, unless the configuration allows it', async () => {
+    const open = await startMailServer();
+    const sendTo = (change: Partial<SmtpServer>) => {
+      const at = { host: '0.0.0.0', port: open.port, tls: false, ...change };
+      const mail = { to: 'to@example.com', subject: 'Link', text: 'https://g/link#t\n', messageId: 'msg_2' };
+      return sendMail({ server: at, from: 'noreply@gateway.example', operators: [] }, mail);
+    };
+    expect(await sendTo({})).toMatchObject({ kind: 'failed', text: expect.stringMatching(/has no usable TLS/) });
+    expect(open.mails).toEqual([]);
+    expect(await sendTo({ host: '127.0.0.1' })).toMatchObject({ kind: 'delivered' });
+    expect(await sendTo({ plaintext: true })).toMatchObject({ kind: 'delivered' });
+    expect(await sendTo({ plaintext: true, login })).toMatchObject({ kind: 'failed' });
+    expect(open.mails.length).toBe(2);
+    await open.close();
+  });
+
   it('refuses, or is away: a failure in words of ours', async () => {
     expect((await send({ login: { user: 'gateway', password: 'wrong' } })).text).toMatch(
       /^the mail server refused the login/,
