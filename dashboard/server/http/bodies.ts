@@ -111,10 +111,12 @@ class Upload {
 
   readonly #take = (piece: Buffer): void => {
     const size = this.#size + piece.length;
-    if (size > this.#bounds.mostBytes) return this.#refuse(tooLarge());
-    if (size > this.#buffer.length && !this.#grow(size)) return this.#refuse(busy());
-    piece.copy(this.#buffer, this.#size);
-    this.#size = size;
+    if (size > this.#bounds.mostBytes) this.#refuse(tooLarge());
+    else if (size > this.#buffer.length && !this.#grow(size)) this.#refuse(busy());
+    else {
+      piece.copy(this.#buffer, this.#size);
+      this.#size = size;
+    }
   };
 
   /** Pieces are copied into one buffer: a piece of one byte takes a hundred by itself. */
