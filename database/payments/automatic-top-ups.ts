@@ -44,13 +44,16 @@ const LOCK: Statement = {
   name: 'lock_automatic_top_up',
   text: `select from payment_accounts where organization_id = $1 for update skip locked`,
 };
-/** In a statement after the lock, so that it sees what was committed before. */
+/**
+ * In a statement after the lock, so that it sees what was committed before. None begins in another
+ * ledger epoch than that in which payments were compared with Stripe's.
+ */
 const BEGIN: Statement = {
   name: 'begin_automatic_top_up',
   text: `insert into top_ups (id, organization_id, automatic, amount_cents)
     select $2, p.organization_id, true, p.amount_cents from payment_accounts p
     join accounts a on a.organization_id = p.organization_id
-    where p.organization_id = $1 and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
+    where p.organization_id = $1 and ($3::uuid is null or $3 = (select epoch from ledger_state)) and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
     on conflict do nothing returning id`,
 };
 /** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
@@ -104,12 +107,13 @@ interface DueRow {
 
 /**
  * Begins top-ups of organizations whose balance is below their threshold. Makes ids with `newId`.
+ * `epoch`: the only ledger epoch in which they may begin; absent: any.
  */
-export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string): Promise<void> {
+export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string, epoch?: string): Promise<void> {
   for (const { organization_id: id } of await run<{ organization_id: string }>(pool, CANDIDATES, [])) {
     await inTransaction(pool, 'begin', async (client) => {
       const locked = await run(client, LOCK, [id]);
-      if (locked.length > 0) await run(client, BEGIN, [id, newId()]);
+      if (locked.length > 0) await run(client, BEGIN, [id, newId(), epoch ?? null]);
     });
   }
 }

@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
+import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
 import { followSession } from '../../dashboard/server/payments/follow-session.ts';
 import { settleFromStripe } from '../../dashboard/server/payments/settle.ts';
 import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
+import { beginAutomaticTopUps } from '../../database/payments/automatic-top-ups.ts';
+import { openPaymentAccount, saveCard, setAutomaticTopUp } from '../../database/payments/payment-accounts.ts';
 import { listTopUps } from '../../database/payments/top-ups.ts';
+import { BY, sql } from '../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 
@@ -159,6 +164,89 @@ describe('one line and nothing else follows from a payment', () => {
     await database.administration.credit(other, { amountNanoUsd: 1n, reference: id }, { actor: 'ops' });
     await settle(id);
     expect([await balance(), (await topUps()).map(({ state }) => state)]).toEqual([0, ['refused']]);
+  });
+});
+
+describe('another ledger epoch', () => {
+  const round = () => topUpAutomatically(stripe.config, { database: database.pool, nowMs: Date.now, log });
+  const states = async () => (await topUps()).map(({ state }) => state);
+
+  beforeEach(async () => {
+    stripe.world.charges = 0;
+    await sql(database.url, 'update payment_accounts set automatic = false');
+    await sql(database.url, "update top_ups set state = 'expired' where state = 'open'");
+    const { customerId } = await openPaymentAccount(database.pool, organizationId, stripe.world.id('cus'));
+    const card = { paymentMethodId: 'pm_1', card: 'visa 4242', savedAtMs: Date.now() };
+    await saveCard(database.pool, { customerId, ...card });
+    const settings = { belowNanoUsd: 5_000_000_000n, amountCents: 2000n, dailyCents: 9000n };
+    await setAutomaticTopUp(database.pool, organizationId, settings, BY);
+    await round();
+    expect([stripe.world.charges, await balance()]).toEqual([1, 20]);
+  });
+
+  /** As a backup from before the payment. `keep`: the top-up had begun by then. */
+  async function restore(keep = false): Promise<void> {
+    const of = `organization_id = '${organizationId}'`;
+    await sql(
+      database.url,
+      `delete from top_up_reversals where top_up_id in (select id from top_ups where ${of});
+       ${
+         keep
+           ? `update top_ups set state = 'open', payment_intent_id = null, asked_at = null, reads_begun = 0, reads_applied = 0,
+               created_at = now() - interval '2 days' where ${of}`
+           : `delete from top_ups where ${of}`
+       };
+       delete from credit_references where ${of};
+       alter table ledger_entries disable trigger user;
+       delete from ledger_entries where ${of};
+       alter table ledger_entries enable trigger user;
+       update accounts set sequence = 0, balance_nano_usd = 0, total_credits_nano_usd = 0 where ${of};
+       update ledger_state set epoch = gen_random_uuid()`,
+    );
+    expect(await balance()).toBe(0);
+  }
+
+  test.each([
+    ['was not there', false],
+    ['had begun days ago', true],
+  ])('charges no card twice for a top-up that %s, and credits it', async (_, keep) => {
+    await restore(keep);
+    await Promise.all([round(), round()]);
+    await round();
+    expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
+  });
+
+  test('begins no automatic top-up before Stripe has answered', async () => {
+    await restore();
+    stripe.away = true;
+    await expect(round()).rejects.toThrow();
+    stripe.away = false;
+    expect(await states()).toEqual([]);
+    await beginAutomaticTopUps(database.pool, () => newId('top', Date.now()), randomUUID());
+    expect(await states()).toEqual([]);
+    await round();
+    expect([stripe.world.charges, await balance()]).toEqual([1, 20]);
+  });
+
+  test('brings back more than a page of payments, and what was given back of known ones', async () => {
+    const [known] = (
+      await database.pool.query('select payment_intent_id as id from top_ups where organization_id = $1', [
+        organizationId,
+      ])
+    ).rows as { id: string }[];
+    for (let made = 0; made < 120; made++) paid({ amount: 100 });
+    paid({ metadata: { gateway_organization: newId('org', 1) } });
+    stripe.world.refund(known?.id ?? '', 500);
+    const before = stripe.calls.length;
+    await round();
+    expect([await balance(), stripe.calls.length - before]).toEqual([20, 0]);
+    await sql(database.url, 'update ledger_state set epoch = gen_random_uuid()');
+    await round();
+    expect(await balance()).toBe(20 + 120 - 5);
+    expect((await database.administration.verifyLedger()).differences).toEqual([]);
+    const after = stripe.calls.length;
+    await round();
+    expect(stripe.calls.length).toBe(after);
   });
 });
 

@@ -10,6 +10,7 @@ import { newId } from '../../core/ids.ts';
 import { createLog } from '../../core/log/log.ts';
 import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
 import { beginSavingCard, beginTopUp } from '../../dashboard/server/payments/checkout.ts';
+import { settleForgottenPayments } from '../../dashboard/server/payments/forgotten-payments.ts';
 import { readPayment } from '../../dashboard/server/payments/read-payment.ts';
 import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
 import { openDatabase } from '../../dashboard/server/turns/stores.ts';
@@ -107,6 +108,12 @@ requirement(MISSING, () => {
     // The payment that stripe-mock returns is of another top-up; but the call was not refused.
     expect(automatic).toMatchObject({ automatic: true, state: 'open' });
     expect(automatic?.failure).toBeUndefined();
+  });
+
+  test('payments, refunds and disputes of the last days are compared with the database', async () => {
+    const stripe = await stripeClient(config);
+    const deps = { stripe, database, nowMs: () => Date.now(), log: createLog('silent') };
+    expect(await settleForgottenPayments(deps)).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   test('the payments of a customer are looked through for one whose answer was lost', async () => {

@@ -56,9 +56,9 @@ function answerTo(world: StripeWorld, { method, path, body }: ApiCall): ApiAnswe
       if (id === undefined) return found(paymentsOf(world, url.searchParams));
       return found(world.payments.get(id ?? ''), 'payment_intent');
     case 'GET refunds':
-      return found(listOf([...world.refunds.values()].filter((one) => one.payment_intent === paymentId)));
+      return found(listOf(ofPayment(world.refunds, paymentId)));
     case 'GET disputes':
-      return found(listOf([...world.disputes.values()].filter((one) => one.payment_intent === paymentId)));
+      return found(listOf(ofPayment(world.disputes, paymentId)));
     default:
       return refusal(404, 'invalid_request_error', `Unrecognized request URL (${name})`);
   }
@@ -110,6 +110,10 @@ function paymentsOf(world: StripeWorld, asked: URLSearchParams): object {
   const rest = after === null ? all : all.slice(all.findIndex(({ id }) => id === after) + 1);
   const data = rest.slice(0, Number(asked.get('limit') ?? 10));
   return { object: 'list', data, has_more: data.length < rest.length, url: '/v1/payment_intents' };
+}
+
+function ofPayment<T extends { readonly payment_intent: string }>(all: ReadonlyMap<string, T>, id: string | null): T[] {
+  return [...all.values()].filter((one) => id === null || one.payment_intent === id);
 }
 
 function metadataOf(form: URLSearchParams, at: string): Record<string, string> {

@@ -10,6 +10,7 @@ import {
 } from '../../../database/payments/automatic-top-ups.ts';
 import type { Database } from '../turns/stores.ts';
 import { metadataOf } from './checkout.ts';
+import { settleForgottenPayments } from './forgotten-payments.ts';
 import { refusalText } from './read-payment.ts';
 import { settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
@@ -39,7 +40,9 @@ const CARD_REPLACED = 'Nothing was charged: the card was replaced before Stripe 
 export async function topUpAutomatically(config: StripeConfig, deps: AutomaticDeps): Promise<void> {
   const { database, nowMs } = deps;
   const stripe = await stripeClient(config);
-  await beginAutomaticTopUps(database, () => newId('top', nowMs()));
+  // A card that was charged before a restore would be charged again.
+  const epoch = await settleForgottenPayments({ ...deps, stripe });
+  await beginAutomaticTopUps(database, () => newId('top', nowMs()), epoch);
   for (let taken = 0; taken < MOST_DUE; taken++) {
     const due = await takeDueTopUp(database);
     if (due === undefined) return;

@@ -1,0 +1,68 @@
+import type { Stripe } from 'stripe';
+import type { Log } from '../../../core/log/log.ts';
+import { currentEpoch, unbookedReversals, unsettledPayments } from '../../../database/payments/forgotten-payments.ts';
+import type { Database } from '../turns/stores.ts';
+import { idOf } from './follow-session.ts';
+import { settleFromStripe } from './settle.ts';
+import type { StripeClient } from './stripe-client.ts';
+
+interface ForgottenDeps {
+  readonly stripe: StripeClient;
+  readonly database: Database;
+  readonly nowMs: () => number;
+  readonly log: Log;
+}
+
+/** A restored backup is younger, and Stripe keeps events for as long. */
+const LOOKS_BACK_SECONDS = 30 * 86_400;
+const PAGE = 100;
+/** Bound for each kind: the newest are read. */
+const MOST_OBJECTS = 100_000;
+/** Money is here, or on its way. */
+const MADE: readonly Stripe.PaymentIntent.Status[] = ['succeeded', 'processing'];
+
+/** The ledger epoch in which this process has looked for forgotten payments. */
+const lookedIn = new WeakMap<Database, string>();
+
+/**
+ * Settles what Stripe has and the database has forgotten: once when the process starts, and again
+ * in each other ledger epoch, because the database may have gone back in time. Rejects where Stripe
+ * does not answer; what was settled until then stays. Returns the epoch in which all is settled.
+ */
+export async function settleForgottenPayments(deps: ForgottenDeps): Promise<string> {
+  const { stripe, database, nowMs, log } = deps;
+  const epoch = await currentEpoch(database);
+  if (lookedIn.get(database) === epoch) return epoch;
+  const since = { created: { gte: Math.floor(nowMs() / 1000) - LOOKS_BACK_SECONDS }, limit: PAGE };
+  const settle = async (ids: Iterable<string>) => {
+    for (const id of new Set(ids)) await settleFromStripe(deps, id);
+  };
+  await inPages(stripe.paymentIntents.list(since), log, async (payments) => {
+    const ours = payments.filter(({ status, metadata }) => MADE.includes(status) && metadata.gateway_top_up);
+    const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
+    await settle(await unsettledPayments(database, named));
+  });
+  for (const list of [stripe.refunds.list(since), stripe.disputes.list(since)])
+    await inPages<Stripe.Refund | Stripe.Dispute>(list, log, async (reversals) => {
+      const named = reversals.map(({ id, payment_intent: of }) => ({ id, paymentIntentId: idOf(of) ?? '' }));
+      await settle(await unbookedReversals(database, named));
+    });
+  lookedIn.set(database, epoch);
+  return epoch;
+}
+
+async function inPages<T>(list: AsyncIterable<T>, log: Log, work: (page: readonly T[]) => Promise<void>) {
+  let page: T[] = [];
+  let read = 0;
+  for await (const one of list) {
+    if (read++ === MOST_OBJECTS) {
+      log.error({ read: MOST_OBJECTS }, 'Stripe has more of the last days than were compared with the database');
+      break;
+    }
+    page.push(one);
+    if (page.length < PAGE) continue;
+    await work(page);
+    page = [];
+  }
+  await work(page);
+}

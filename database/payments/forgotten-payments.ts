@@ -1,0 +1,51 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+
+/** Compares what Stripe has with what the database knows. */
+
+/** A connection that stays while tables are replaced has noted another epoch before. */
+const NOTE: Statement = { name: 'note_timeline', text: 'select note_timeline()' };
+const EPOCH: Statement = { name: 'epoch_of_payments', text: 'select epoch from ledger_state' };
+const UNSETTLED: Statement = {
+  name: 'unsettled_payments',
+  text: `select p.id from unnest($1::text[], $2::text[]) p (id, organization_id)
+    join organizations o on o.id = p.organization_id
+    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`,
+};
+/** Reversals of payments that the database does not have come with their payment. */
+const UNBOOKED: Statement = {
+  name: 'unbooked_reversals',
+  text: `select p.payment_intent_id as id from unnest($1::text[], $2::text[]) p (id, payment_intent_id)
+    join top_ups t on t.payment_intent_id = p.payment_intent_id
+    where not exists (select from top_up_reversals r where r.id = p.id)`,
+};
+
+interface Named {
+  readonly id: string;
+}
+
+/** The ledger epoch of the database that is there now. */
+export async function currentEpoch(pool: pg.Pool): Promise<string> {
+  await run(pool, NOTE, []);
+  const [row] = await run<{ epoch: string }>(pool, EPOCH, []);
+  if (!row) throw new Error('the ledger has no state');
+  return row.epoch;
+}
+
+/** Payments of organizations of this database that are not settled here. */
+export async function unsettledPayments(
+  pool: pg.Pool,
+  payments: readonly { readonly id: string; readonly organizationId: string }[],
+): Promise<readonly string[]> {
+  const values = [payments.map(({ id }) => id), payments.map(({ organizationId }) => organizationId)];
+  return payments.length === 0 ? [] : (await run<Named>(pool, UNSETTLED, values)).map(({ id }) => id);
+}
+
+/** Known payments of refunds and disputes that are not booked. */
+export async function unbookedReversals(
+  pool: pg.Pool,
+  reversals: readonly { readonly id: string; readonly paymentIntentId: string }[],
+): Promise<readonly string[]> {
+  const values = [reversals.map(({ id }) => id), reversals.map(({ paymentIntentId }) => paymentIntentId)];
+  return reversals.length === 0 ? [] : (await run<Named>(pool, UNBOOKED, values)).map(({ id }) => id);
+}
