@@ -88,5 +88,16 @@ export interface AuditEvent {
  * address.
  */
 export const THE_OPERATOR = 'the operator';
+
+/**
+ * The name of a user for members of an organization, as SQL: of operators, and of those by claim
+ * who were, they see no address.
+ */
+export function nameForMembers(user: string, organizationId: string): string {
+  return `case when (${user}.is_operator or ${user}.operator_by_claim) and not exists (
+        select from memberships m where m.user_id = ${user}.id and m.organization_id = ${organizationId}
+      ) then '${THE_OPERATOR}' else ${user}.email end`;
+}
+
 /** Payments and what is given back. Customers read this name. */
 export const STRIPE = 'Stripe';

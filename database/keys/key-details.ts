@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
+import { nameForMembers } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { nameForMembers } from '../users/user-rows.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
 export interface KeyDetails {

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { idMoment } from '../../core/ids.ts';
+import { nameForMembers } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import { nameForMembers } from '../users/user-rows.ts';
 
 export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
 

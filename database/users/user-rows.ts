@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { THE_OPERATOR } from '../audit/audit.ts';
 import { type Connection, run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
@@ -39,16 +38,6 @@ export interface UserQuery {
 /** True of `users u` who never signed in: no password, and bound to no issuer. */
 export const IS_INVITED =
   '(u.password_hash is null and not exists (select from user_identities i where i.user_id = u.id))';
-
-/**
- * The name of a user for members of an organization, as SQL: of operators, and of those by claim
- * who were, they see no address.
- */
-export function nameForMembers(user: string, organizationId: string): string {
-  return `case when (${user}.is_operator or ${user}.operator_by_claim) and not exists (
-        select from memberships m where m.user_id = ${user}.id and m.organization_id = ${organizationId}
-      ) then '${THE_OPERATOR}' else ${user}.email end`;
-}
 
 /** Memberships of `users u`, as JSON. */
 export const MEMBERSHIPS = `coalesce((
