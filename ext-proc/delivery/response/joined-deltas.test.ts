@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 import { messagesStream, responsesStream } from '../../../test/load/api-streams.ts';
 import { MessageStream } from '../../dialects/anthropic/message-stream.ts';
@@ -80,6 +80,10 @@ const oddity = fc.constantFrom<(event: string) => string>(
   (event) => event.slice(0, -3),
   () => 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"no"}}\n\n',
 );
+
+/** Both ways have one `created`, also where a second ends between them. */
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+afterEach(() => void vi.useRealTimers());
 
 test.each<[string, (pieces: readonly string[]) => Buffer[], () => StreamTranslator]>([
   ['Responses', responsesStream, () => new ResponseStream()],
