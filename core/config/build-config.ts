@@ -1,8 +1,6 @@
-import { resolve } from 'node:path';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type {
   GatewayConfig,
-  ListenConfig,
   Model,
   Provider,
   SharedConfig,
@@ -11,6 +9,7 @@ import type {
   Target,
   TracingConfig,
 } from './gateway-config.ts';
+import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
 import { costsOf, everyTable, pricesOf } from './price-schedule.ts';
@@ -130,22 +129,6 @@ export function dashboardSettings(input: SettingsInput): DashboardProcessConfig 
     ...(mail === undefined ? {} : { mail }),
     ...(stripe === undefined ? {} : { stripe }),
   };
-}
-
-function listen({ listen }: ConfigFile, folder: string): ListenConfig {
-  const { api, dashboard, metrics } = listen;
-  const perAddress = {
-    connections: listen.address_connections,
-    openRequests: listen.address_requests,
-    requestsPerSecond: listen.address_rps,
-  };
-  const tls = tlsPaths(listen, folder);
-  return { api, dashboard, metrics, perAddress, ...(tls === undefined ? {} : { tls }) };
-}
-
-export function tlsPaths({ tls }: Pick<ConfigFile['listen'], 'tls'>, folder: string): ListenConfig['tls'] {
-  if (tls === undefined) return undefined;
-  return { certificatePath: resolve(folder, tls.certificate), privateKeyPath: resolve(folder, tls.private_key) };
 }
 
 function stores(file: ConfigFile): StoresConfig {

@@ -1,8 +1,9 @@
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { buildConfig, dashboardSettings, sharedSettings, tlsPaths } from './build-config.ts';
+import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
+import { tlsPaths } from './listen.ts';
 import { inFileOrder, type Problem, type RuleProblem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
