@@ -4,16 +4,26 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../../harness/raw-http2.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  type Field,
+  FRAME,
+  frame,
+  headerBlock,
+  openRawHttp2,
+  setting,
+} from '../../harness/raw-http2.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
 /**
- * Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of
- * 127.0.0.0/8 is another client.
+ * Bounds of one address in Envoy (`listen.address_connections`, `address_requests`, `address_rps`);
+ * every address of 127.0.0.0/8 is another client.
  */
 
 const PER_SECOND = 5;
 const MOST_OPEN = 150;
+const MOST_REQUESTS = 6;
 const TRUSTED_PROXY = '127.0.0.9';
 
 const gateway = withGateway({
@@ -22,6 +32,7 @@ const gateway = withGateway({
     models: { any: {} },
     address_rps: PER_SECOND,
     address_connections: MOST_OPEN,
+    address_requests: MOST_REQUESTS,
     trusted_proxies: [TRUSTED_PROXY],
   },
 });
@@ -111,4 +122,58 @@ test('one address is closed out that sends HTTP/2 frames of one byte without end
     await sleep(1);
   }
   expect((await ask('127.0.0.7')).response.statusCode).toBe(401);
+});
+
+/** One request on each stream, whose response is not read. */
+async function unreadFrom(localAddress: string, streams: readonly number[]) {
+  const connection = await openRawHttp2(gateway.stack.apiPort, { localAddress, settings: setting(INITIAL_WINDOW, 0) });
+  connection.send(
+    ...streams.map((stream) => frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock(reading))),
+  );
+  return connection;
+}
+const INITIAL_WINDOW = 4;
+const reading: Field[] = [
+  [':method', 'GET'],
+  [':scheme', 'http'],
+  [':path', '/v1/models'],
+  [':authority', 'gateway'],
+];
+
+test('the connection whose request exceeds those of its address is closed, and no other', async () => {
+  const first = await unreadFrom('127.0.0.10', [1, 3, 5, 7]);
+  const second = await unreadFrom('127.0.0.10', [1, 3]);
+  const third = await unreadFrom('127.0.0.10', [1]);
+  await third.closed;
+  const other = await unreadFrom('127.0.0.11', [1]);
+  // Each response has its head and no end, because it is not read.
+  for (const [connection, stream] of [
+    [first, 7],
+    [second, 3],
+    [other, 1],
+  ] as const) {
+    await expect.poll(() => connection.answer(stream)).toMatchObject({ end: undefined });
+  }
+  second.send(frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 8])));
+  first.socket.destroy();
+  await first.closed;
+  // Five are over: a reset one, and those of the connection that left.
+  await expect
+    .poll(async () => {
+      const again = await unreadFrom('127.0.0.10', [1, 3, 5, 7, 9]);
+      await Promise.race([again.closed, expect.poll(() => again.answer(9)).toBeDefined()]);
+      const stays = !again.socket.destroyed;
+      again.socket.destroy();
+      return stays;
+    })
+    .toBe(true);
+  for (const { socket } of [second, other]) socket.destroy();
+});
+
+test('a trusted proxy may have more requests open', async () => {
+  const streams = Array.from({ length: 4 * MOST_REQUESTS }, (_, index) => 2 * index + 1);
+  const proxy = await unreadFrom(TRUSTED_PROXY, streams);
+  await expect.poll(() => streams.every((stream) => proxy.answer(stream) !== undefined)).toBe(true);
+  expect(proxy.socket.destroyed).toBe(false);
+  proxy.socket.destroy();
 });
