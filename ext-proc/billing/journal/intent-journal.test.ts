@@ -1,15 +1,15 @@
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '../../../core/pricing.ts';
 import { checkedLine } from './checked-lines.ts';
-import type { Intent, Output } from './intent.ts';
+import { intent, PRICES, TARGET } from './intent.fixture.ts';
+import type { Output } from './intent.ts';
 import { type IntentJournal, openIntentJournal } from './intent-journal.ts';
 import { readLeftIntents } from './intent-lines.ts';
 
-const TARGET = { provider: 'one', providerModel: 'big "model"' };
 const USAGE = {
   promptTokens: 7,
   completionTokens: 3,
@@ -18,17 +18,6 @@ const USAGE = {
   cacheWrite1hTokens: 0,
   reasoningTokens: 1,
 };
-
-const PRICES = { ...NO_PRICES, inputPicoUsd: 1n, cachedInputPicoUsd: 2n, outputPicoUsd: 2n ** 60n };
-
-function intent(generationId: string, changes: Partial<Intent> = {}): Intent {
-  return {
-    ...{ generationId, organizationId: 'org-1', keyId: 'key-1', day: 20_000, model: 'm/"x"', streamed: true },
-    priceTable: flatTable(PRICES),
-    ...{ holdNanoUsd: 2n ** 62n, createdAtMs: 1_700_000_000_000, promptTokens: 10, mostOutputTokens: 20 },
-    ...changes,
-  };
-}
 
 describe('the journal of intents', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-journal-'));
@@ -277,29 +266,5 @@ describe('the journal of intents', () => {
     expect(await idsLeft()).toEqual(['gen-lasting']);
     expect(largest).toBeGreaterThan(4_000_000);
     expect(largest).toBeLessThan(4_500_000);
-  });
-});
-
-describe('a journal on a disk that takes nothing', () => {
-  it('says so once, fails no request, and is whole again when the disk takes it', async () => {
-    const failures: unknown[] = [];
-    const folder = mkdtempSync(join(tmpdir(), 'gw-journal-'));
-    const path = join(folder, 'gone', 'intents-0.jsonl');
-    const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
-    const journal = openIntentJournal({ path, clock, onFailure: (error) => failures.push(error) });
-    const request = journal.open(intent('gen-1'));
-    request.asked(TARGET);
-    await sleep(0);
-    request.delivers(() => ({ tokens: 1, upstreamId: undefined }));
-    request.settled();
-    journal.open(intent('gen-2')).asked(TARGET);
-    expect(failures).toHaveLength(1);
-    expect(journal.isBehind()).toBe(true);
-    mkdirSync(join(folder, 'gone'));
-    await expect.poll(async () => (await readLeftIntents(path)).map((one) => one.generationId)).toEqual(['gen-2']);
-    expect(journal.isBehind()).toBe(false);
-    expect(failures).toHaveLength(1);
-    journal.close();
-    rmSync(folder, { recursive: true });
   });
 });
