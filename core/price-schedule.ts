@@ -22,7 +22,11 @@ export interface PricePeriod {
  * Hours in which another table holds. A window that passes midnight belongs to the day of its
  * start.
  */
-export interface PriceWindow {
+export interface PriceWindow extends WindowHours {
+  readonly table: PriceTable;
+}
+
+export interface WindowHours {
   /**
    * Minutes since 00:00 UTC. The end is not included; an end before the start is on the next day.
    */
@@ -32,7 +36,6 @@ export interface PriceWindow {
   readonly weekdays: ReadonlySet<number>;
   /** Days on which the window does not begin, as days since 1970-01-01. */
   readonly exceptDays: ReadonlySet<number>;
-  readonly table: PriceTable;
 }
 
 /** Changes of prices that are shown before they happen: 90 days. */
@@ -104,7 +107,7 @@ export function mapTables(schedule: PriceSchedule, change: (table: PriceTable) =
   return { periods: [changed(first), ...later.map(changed)] };
 }
 
-function contains({ startMinute, endMinute, weekdays, exceptDays }: PriceWindow, atMs: number): boolean {
+export function contains({ startMinute, endMinute, weekdays, exceptDays }: WindowHours, atMs: number): boolean {
   const day = Math.floor(atMs / DAY_MS);
   const minute = Math.floor((atMs - day * DAY_MS) / MINUTE_MS);
   const begins = (on: number) => weekdays.has((on + WEEKDAY_OF_DAY_0) % 7) && !exceptDays.has(on);

@@ -2,26 +2,40 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { blockProviders } from './catalogue/block-providers.ts';
 import { catalogueOf } from './catalogue/catalogue-of.ts';
+import { downloadWitness } from './catalogue/genai-prices.ts';
 import { downloadMap } from './catalogue/litellm-map.ts';
+import { withWitness } from './catalogue/second-witness.ts';
 import { shareLines, shareOf } from './catalogue/share.ts';
 
 /**
- * Writes the catalogue of models from LiteLLM's map of prices, and counts the models whose
- * price a price table says: `npm run catalogue`, or `npm run catalogue -- VERSION` for a release of
- * LiteLLM. Needs Python 3 with pip. Downloads nothing but that package.
+ * Writes the catalogue of models from LiteLLM's map of prices, with genai-prices as the second
+ * witness, and counts the models whose price a price table says: `npm run catalogue`, or `npm run
+ * catalogue -- LITELLM GENAI_PRICES` for releases of both. Needs Python 3 with pip. Downloads
+ * nothing but these packages.
  */
 const FOLDER = join(import.meta.dirname, '../core/model-catalogue');
 const FILE = join(FOLDER, 'models.json');
 
-const map = downloadMap(process.argv[2]);
-const before = JSON.parse(readFileSync(FILE, 'utf8')) as { as_of: string; source: { version: string } };
+const [mapVersion, witnessVersion] = process.argv.slice(2);
+const map = downloadMap(mapVersion);
+const witness = downloadWitness(witnessVersion);
+const sources = [
+  { package: 'litellm', version: map.version, licence: 'MIT' },
+  { package: 'genai-prices', version: witness.version, licence: 'MIT' },
+];
+const before = JSON.parse(readFileSync(FILE, 'utf8')) as { as_of: string; sources: typeof sources };
 const today = new Date().toISOString().slice(0, 10);
-// The same release says the same of the day on which it was the newest.
-const as_of = before.source.version === map.version ? before.as_of : today;
-const { providers, models } = catalogueOf(map.entries, blockProviders());
-const head = { as_of, source: { package: 'litellm', version: map.version, licence: 'MIT' }, providers };
+// The same releases say the same of the day on which they were the newest.
+const as_of = JSON.stringify(before.sources) === JSON.stringify(sources) ? before.as_of : today;
+const { providers, models: mapped } = catalogueOf(map.entries, blockProviders());
+const { models, known, notes } = withWitness(mapped, witness.models, as_of);
+const head = { as_of, sources, providers };
 const lines = models.map((model) => JSON.stringify(model)).join(',\n');
 writeFileSync(FILE, `${JSON.stringify(head).slice(0, -1)},"models":[\n${lines}\n]}\n`);
-writeFileSync(join(FOLDER, 'models.LICENSE'), map.licence);
-process.stdout.write(`${models.length} models, LiteLLM ${map.version}, as of ${as_of}.\n`);
-process.stdout.write(`${shareLines(shareOf(map.entries, as_of)).join('\n')}\n`);
+const licences = [map, witness].map(({ licence }, index) => `${sources[index]?.package}\n\n${licence.trimEnd()}\n`);
+writeFileSync(join(FOLDER, 'models.LICENSE'), licences.join('\n\n'));
+const disputed = models.filter((model) => model.disputed !== undefined).length;
+process.stdout.write(
+  `${models.length} models, LiteLLM ${map.version}, as of ${as_of}. genai-prices ${witness.version} knows ${known} of them and disputes ${disputed}.\n`,
+);
+process.stdout.write(`${[...notes, ...shareLines(shareOf(map.entries, as_of))].join('\n')}\n`);

@@ -1,5 +1,11 @@
 import type { z } from 'zod';
-import { isTimeless, type PricePeriod, type PriceSchedule, type PriceWindow } from '../price-schedule.ts';
+import {
+  isTimeless,
+  type PricePeriod,
+  type PriceSchedule,
+  type PriceWindow,
+  type WindowHours,
+} from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { Model, Target } from './gateway-config.ts';
 import { buildPriceTable, checkPriceTable, TABLE, type TableEntry } from './price-table.ts';
@@ -34,13 +40,14 @@ const hoursOfDay = readText(HOURS, (text) => {
   return endMinute > 1440 || startMinute === endMinute ? undefined : { startMinute, endMinute };
 });
 
+const HOURS_OF_WINDOW = {
+  utc: hoursOfDay,
+  days: list(oneOf(WEEKDAYS), 1, 7, 'of mon, tue, wed, thu, fri, sat, sun').prefault([...WEEKDAYS]),
+  except: list(date, 0, MAX_EXCEPTIONS, 'days such as 2026-12-25').prefault([]),
+};
+const hoursOfWindow = section(HOURS_OF_WINDOW);
 const windows = list(
-  section({
-    utc: hoursOfDay,
-    days: list(oneOf(WEEKDAYS), 1, 7, 'of mon, tue, wed, thu, fri, sat, sun').prefault([...WEEKDAYS]),
-    except: list(date, 0, MAX_EXCEPTIONS, 'days such as 2026-12-25').prefault([]),
-    ...TABLE,
-  }),
+  section({ ...HOURS_OF_WINDOW, ...TABLE }),
   0,
   MAX_WINDOWS,
   'windows such as {utc: "01:00-04:00", input: 1, output: 5}',
@@ -53,8 +60,8 @@ export const priceSchedule = section({
 });
 
 export type ScheduleEntry = z.output<typeof priceSchedule>;
-type PeriodEntry = Omit<ScheduleEntry, 'from'>;
-type WindowEntry = PeriodEntry['hours'][number];
+export type PeriodEntry = Omit<ScheduleEntry, 'from'>;
+export type WindowEntry = PeriodEntry['hours'][number];
 
 export function checkPriceSchedule(path: Path, entry: ScheduleEntry): RuleProblem[] {
   const later = Object.entries(entry.from);
@@ -107,18 +114,25 @@ function buildPeriod(fromMs: number, period: PeriodEntry): PricePeriod {
 }
 
 /** A window keeps the prices of service tiers that it does not name itself. */
-function buildWindow({ utc, days, except, ...entry }: WindowEntry, outside: PriceTable): PriceWindow {
+function buildWindow(entry: WindowEntry, outside: PriceTable): PriceWindow {
   const table = buildPriceTable(entry);
   return {
-    ...utc,
-    weekdays: new Set(days.map((day) => WEEKDAYS.indexOf(day))),
-    exceptDays: new Set(except),
+    ...buildHours(entry),
     table: { ...table, serviceTiers: new Map([...outside.serviceTiers, ...table.serviceTiers]) },
   };
 }
 
+export function buildHours({ utc, days, except }: z.output<typeof hoursOfWindow>): WindowHours {
+  return { ...utc, weekdays: new Set(days.map((day) => WEEKDAYS.indexOf(day))), exceptDays: new Set(except) };
+}
+
+/** Hours of a window whose form was checked before. */
+export function readHours(utc: string, days: readonly string[] | undefined): WindowHours {
+  return buildHours(hoursOfWindow.parse({ utc, days }));
+}
+
 /** The hours of a window as they stand in the configuration. */
-export function windowHours({ startMinute, endMinute, weekdays, exceptDays }: PriceWindow) {
+export function windowHours({ startMinute, endMinute, weekdays, exceptDays }: WindowHours) {
   return {
     utc: `${clockTime(startMinute)}-${clockTime(endMinute)}`,
     days: MONDAY_FIRST.filter((day) => weekdays.has(WEEKDAYS.indexOf(day))),
@@ -131,7 +145,7 @@ function clockTime(minute: number): string {
 }
 
 /** Undefined: no such day or time exists. */
-function instantOf(text: string): number | undefined {
+export function instantOf(text: string): number | undefined {
   const day = /^(\d{4})-(\d{2})-(\d{2})/.exec(text);
   if (day === null) return undefined;
   const ms = Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text);

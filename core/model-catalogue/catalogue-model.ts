@@ -20,6 +20,30 @@ export interface CatalogueTable extends CatalogueTier {
   readonly service_tiers?: Readonly<Record<string, CatalogueTier>>;
 }
 
+/** Hours of the day in UTC in which other prices hold; without `days` on every day. */
+export interface CatalogueWindow extends CatalogueTable {
+  readonly utc: string;
+  readonly days?: readonly string[];
+  readonly except?: readonly string[];
+}
+
+export interface CataloguePeriod extends CatalogueTable {
+  readonly hours?: readonly CatalogueWindow[];
+}
+
+/** Prices with those that come, by the day or instant from which they hold, ascending. */
+export interface CatalogueSchedule extends CataloguePeriod {
+  readonly from?: Readonly<Record<string, CataloguePeriod>>;
+}
+
+/** Kinds of prices that two sources are compared in. */
+export const DISPUTABLE = ['input', 'cached_input', 'cache_write', 'output'] as const;
+
+/** Prices of the source that is not trusted, and lengths of prompts with other prices. */
+export interface Disputed extends Readonly<Partial<Record<(typeof DISPUTABLE)[number], number>>> {
+  readonly above?: readonly number[];
+}
+
 /** A model that can be imported. Members have the names and form of the configuration. */
 export interface CatalogueModel {
   /** `provider/model`: name in the catalogue's providers, then the provider's own name for it. */
@@ -28,7 +52,9 @@ export interface CatalogueModel {
   readonly reasoning_efforts: readonly string[];
   readonly context_window: number;
   readonly max_output_tokens: number;
-  readonly usd_per_million_tokens: CatalogueTable;
+  readonly usd_per_million_tokens: CatalogueSchedule;
+  /** Absent: the sources agree, or one alone knows the model. */
+  readonly disputed?: Disputed;
   readonly tokenizer?: string;
   /** Day from which the provider does not serve it, `YYYY-MM-DD`. */
   readonly shutdown_date?: string;

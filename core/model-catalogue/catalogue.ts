@@ -32,9 +32,9 @@ export async function shippedCatalogue(): Promise<ShippedCatalogue> {
 }
 
 /**
- * Reads a file in the form that `models catalogue --json` prints. Ids and days are texts that
- * commands print as they are, so they are checked here. All other members of its models are checked
- * when they are imported.
+ * Reads a file in the form that `models catalogue --json` prints. Ids, days and disputed prices are
+ * printed as they are, so they are checked here. All other members of its models are checked when
+ * they are imported.
  */
 export async function catalogueFile(path: string): Promise<CatalogueFile> {
   const file = await readTextFile(path, MAX_FILE_BYTES);
@@ -51,7 +51,12 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}\/[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127
 
 function isModel(model: unknown): model is CatalogueModel {
   if (!isObject(model) || typeof model.id !== 'string' || !ID.test(model.id)) return false;
-  return model.shutdown_date === undefined || isDay(model.shutdown_date);
+  const { shutdown_date: day, disputed = {} } = model;
+  return (day === undefined || isDay(day)) && isObject(disputed) && Object.values(disputed).flat().every(isNumber);
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number';
 }
 
 function isDay(value: unknown): value is string {

@@ -1,8 +1,15 @@
 import type { DeclaredModels } from '../config/load.ts';
+import { buildHours, type PeriodEntry, type ScheduleEntry, windowHours } from '../config/price-schedule.ts';
 import type { TableEntry } from '../config/price-table.ts';
 import type { ModelEntry } from '../config/schema.ts';
-import { formatPico } from '../money.ts';
-import type { CataloguePricesAbove, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
+import type {
+  CataloguePeriod,
+  CataloguePricesAbove,
+  CatalogueSchedule,
+  CatalogueTable,
+  CatalogueTier,
+} from './catalogue-model.ts';
+import { usdPerMillion } from './map-prices.ts';
 import { filledPrices } from './price-differences.ts';
 
 /** A model as the configuration has it, with the targets that cannot work for now. */
@@ -17,8 +24,18 @@ export function configuredModels({ models }: DeclaredModels): readonly Configure
 type TierEntry = Omit<TableEntry, 'service_tiers'>;
 type PricesEntry = Omit<TierEntry, 'above'>;
 
-/** Prices in USD per million tokens, with the defaults filled in. */
-export function usdTable(entry: TableEntry): CatalogueTable {
+/** Prices in USD per million tokens by date and hour, with the defaults filled in. */
+export function usdSchedule({ from, ...period }: ScheduleEntry): CatalogueSchedule {
+  const later = Object.entries(from).map(([start, one]) => [start, usdPeriod(one)] as const);
+  return { ...usdPeriod(period), ...(later.length === 0 ? {} : { from: Object.fromEntries(later) }) };
+}
+
+function usdPeriod({ hours, ...entry }: PeriodEntry): CataloguePeriod {
+  const windows = hours.map((window) => ({ ...windowHours(buildHours(window)), ...usdTable(window) }));
+  return { ...usdTable(entry), ...(windows.length === 0 ? {} : { hours: windows }) };
+}
+
+function usdTable(entry: TableEntry): CatalogueTable {
   const tiers = Object.entries(entry.service_tiers).map(([name, tier]) => [name, usdTier(tier)] as const);
   return { ...usdTier(entry), ...(tiers.length === 0 ? {} : { service_tiers: Object.fromEntries(tiers) }) };
 }
@@ -36,9 +53,4 @@ function usdPrices({ input, cached_input, cache_write, cache_write_1h, output }:
     ...(cache_write_1h === undefined ? {} : { cache_write_1h: usdPerMillion(cache_write_1h) }),
     output: usdPerMillion(output),
   });
-}
-
-/** The configuration has prices in pico-dollars per token. */
-function usdPerMillion(picoUsd: bigint): number {
-  return Number(formatPico(picoUsd * 1_000_000n));
 }

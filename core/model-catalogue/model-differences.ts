@@ -1,18 +1,35 @@
 import type { DeclaredModels } from '../config/load.ts';
+import type { ScheduleEntry } from '../config/price-schedule.ts';
 import { fixesServiceTier } from '../config/request-shaping.ts';
 import type { ShippedCatalogue } from './catalogue.ts';
-import type { CatalogueModel, CatalogueTable } from './catalogue-model.ts';
-import { type ConfiguredModel, configuredModels, usdTable } from './configured-model.ts';
-import { type MissingTier, missingTiers, type PriceDifference, priceDifferences } from './price-differences.ts';
+import { type CatalogueModel, type CatalogueTable, DISPUTABLE, type Disputed } from './catalogue-model.ts';
+import { type ConfiguredModel, configuredModels, usdSchedule } from './configured-model.ts';
+import { type Missing, missingTiers, type PriceDifference, priceDifferences } from './price-differences.ts';
+import { scheduleDifferences } from './schedule-differences.ts';
 
 /** A model's value that differs from the catalogue. */
 export interface Difference {
   readonly model: string;
   readonly field: string;
-  /** Null where it lacks something: a shutdown, a service tier. */
+  /** Null where it lacks something: a shutdown, a service tier, hours, a later table. */
   readonly configured: number | null;
-  /** The day of a shutdown, and the prices of a tier, are texts. */
+  /** The day of a shutdown, and prices of what is lacking, are texts. */
   readonly catalogue: number | string;
+}
+
+/** A price of a model's target on which the sources of the catalogue disagree. */
+export interface Dispute {
+  readonly model: string;
+  /** A kind of price, or `above`: lengths of prompts with other prices. */
+  readonly field: string;
+  readonly catalogue: number | string;
+  /** The other source, which is not trusted here, says this. */
+  readonly other: number | string;
+}
+
+export interface Comparison {
+  readonly differences: readonly Difference[];
+  readonly disputed: readonly Dispute[];
 }
 
 const DAY_MS = 86_400_000;
@@ -21,15 +38,21 @@ const SHUTDOWN_NOTICE_MS = 60 * DAY_MS;
 
 /**
  * Compares every model with the entries of its targets: prices below the catalogue's, other costs,
- * service tiers without a price, limits above it, files that may be longer than is held, and
- * shutdowns.
+ * service tiers and hours without a price, changes of prices within 30 days, limits above it, files
+ * that may be longer than is held, and shutdowns. Disputed prices are reported beside them.
  */
-export function modelDifferences(declared: DeclaredModels, catalogue: ShippedCatalogue, nowMs: number): Difference[] {
-  const found = knownTargets(declared, catalogue).flatMap(({ model, target, entry }) => {
+export function compareModels(declared: DeclaredModels, catalogue: ShippedCatalogue, nowMs: number): Comparison {
+  const known = knownTargets(declared, catalogue);
+  const differences = known.flatMap(({ model, target, entry }) => {
     const servesTiers = !declared.untiered.has(target.provider) && !fixesServiceTier(target.request);
     return differencesOf({ model, target, entry, servesTiers, nowMs });
   });
-  // Two targets of a model may be the same one of the catalogue.
+  const disputed = known.flatMap(({ model, entry }) => disputesOf(model.id, entry));
+  return { differences: unique(differences), disputed: unique(disputed) };
+}
+
+/** Two targets of a model may be the same one of the catalogue. */
+function unique<Found>(found: readonly Found[]): readonly Found[] {
   return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
 }
 
@@ -74,13 +97,15 @@ function differencesOf({ model, target, entry, servesTiers, nowMs }: Compared): 
   const { usd_per_million_tokens: catalogue, context_window: window } = entry;
   // The configured window ends no prompt: requests are checked against an estimate, and only the
   // provider counts files.
-  const tableDifferences = (table: CatalogueTable, differs: (configured: number, expected: number) => boolean) => [
-    ...priceDifferences(table, catalogue, window, differs),
-    ...(servesTiers ? missingTiers(table, catalogue) : []),
-  ];
-  const prices = tableDifferences(usdTable(model.usd_per_million_tokens), (ours, theirs) => ours < theirs);
+  const differencesFrom = (entry: ScheduleEntry, differs: (configured: number, expected: number) => boolean) =>
+    scheduleDifferences(usdSchedule(entry), catalogue, nowMs, (ours: CatalogueTable, theirs: CatalogueTable) => [
+      ...priceDifferences(ours, theirs, window, differs),
+      ...(servesTiers ? missingTiers(ours, theirs) : []),
+    ]);
+  const { usd_per_million_tokens: price } = model;
   const { cost_usd_per_million_tokens: cost } = target;
-  const costs = cost === undefined ? [] : tableDifferences(usdTable(cost), (ours, theirs) => ours !== theirs);
+  const prices = differencesFrom(price, (ours, theirs) => ours < theirs);
+  const costs = cost === undefined ? [] : differencesFrom(cost, (ours, theirs) => ours !== theirs);
   const limits = [
     { field: 'context_window', configured: context_window, catalogue: window },
     { field: 'max_output_tokens', configured: max_output_tokens, catalogue: entry.max_output_tokens },
@@ -96,7 +121,32 @@ function differencesOf({ model, target, entry, servesTiers, nowMs }: Compared): 
   return differences.map((one): Difference => ({ model: model.id, ...one }));
 }
 
-function placed(place: string, differences: readonly (PriceDifference | MissingTier)[]) {
+export function disputesOf(model: string, entry: CatalogueModel): readonly Dispute[] {
+  return [...DISPUTABLE, 'above' as const].flatMap((field) => {
+    const other = entry.disputed?.[field];
+    if (other === undefined) return [];
+    return [{ model, field, catalogue: saidOf(entry, field), other: wordsOf(other) }];
+  });
+}
+
+/** A sentence for an operator. */
+export function disputeInWords({ model, field, catalogue, other }: Dispute): string {
+  return `${model}: the sources of the catalogue disagree about ${field}: it has ${catalogue}, the other source says ${other}.`;
+}
+
+type DisputedField = keyof Disputed;
+
+function saidOf({ usd_per_million_tokens: table }: CatalogueModel, field: DisputedField): number | string {
+  if (field !== 'above') return table[field] ?? table.input;
+  return wordsOf((table.above ?? []).map(({ input_tokens }) => input_tokens));
+}
+
+function wordsOf(said: number | readonly number[]): number | string {
+  if (typeof said === 'number') return said;
+  return said.length === 0 ? 'no lengths' : said.join(', ');
+}
+
+function placed(place: string, differences: readonly (PriceDifference | Missing)[]) {
   return differences.map((one) => ({ ...one, field: `${place}.${one.field}` }));
 }
 

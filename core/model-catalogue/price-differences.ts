@@ -7,7 +7,8 @@ export interface PriceDifference {
   readonly catalogue: number;
 }
 
-export interface MissingTier {
+/** A service tier, hours or a later table that the configuration lacks. */
+export interface Missing {
   readonly field: string;
   readonly configured: null;
   /** Its prices of input and output. */
@@ -67,14 +68,14 @@ export function priceDifferences(
 }
 
 /** Tiers of the catalogue that a table lacks. A request at one of them has no price of its own. */
-export function missingTiers(configured: CatalogueTable, catalogue: CatalogueTable): readonly MissingTier[] {
+export function missingTiers(configured: CatalogueTable, catalogue: CatalogueTable): readonly Missing[] {
   return Object.entries(catalogue.service_tiers ?? {})
     .filter(([name]) => tierNamed(name, configured) === undefined)
-    .map(([name, { input, output }]) => ({
-      field: `service_tiers.${name}`,
-      configured: null,
-      catalogue: `input ${input}, output ${output}`,
-    }));
+    .map(([name, tier]) => ({ field: `service_tiers.${name}`, configured: null, catalogue: pricesInWords(tier) }));
+}
+
+export function pricesInWords({ input, output }: CataloguePrices): string {
+  return `input ${input}, output ${output}`;
 }
 
 /** Two names of one tier: OpenAI's, which has had both. */

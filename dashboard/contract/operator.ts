@@ -75,10 +75,20 @@ export interface CatalogueDifference {
   readonly model: string;
   /** `usd_per_million_tokens.above.272000.input`, `shutdown_date` */
   readonly field: string;
-  /** Null where it lacks something: a shutdown, a service tier. */
+  /** Null where it lacks something: a shutdown, a service tier, hours, a later table. */
   readonly configured: number | null;
-  /** The day of a shutdown, and the prices of a tier, are texts. */
+  /** The day of a shutdown, and prices of what is lacking, are texts. */
   readonly catalogue: number | string;
+}
+
+/** A price on which the two sources of the catalogue disagree. */
+export interface CatalogueDispute {
+  readonly model: string;
+  /** `input`, or `above`: lengths of prompts with other prices. */
+  readonly field: string;
+  readonly catalogue: number | string;
+  /** The other source, which is not trusted here, says this. */
+  readonly other: number | string;
 }
 
 /** Comparison of the configuration file with the model catalogue of the release. */
@@ -86,6 +96,7 @@ export interface CatalogueComparison {
   /** `2026-11-23` */
   readonly asOf: string;
   readonly differences: readonly CatalogueDifference[];
+  readonly disputed: readonly CatalogueDispute[];
 }
 
 export interface MappingView {

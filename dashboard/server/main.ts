@@ -6,7 +6,7 @@ import { formatProblem } from '../../core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
 import { createLog, type Log } from '../../core/log/log.ts';
 import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { modelDifferences } from '../../core/model-catalogue/model-differences.ts';
+import { compareModels } from '../../core/model-catalogue/model-differences.ts';
 import { collectStartGarbage } from '../../core/start-garbage.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
@@ -83,7 +83,7 @@ async function serve(
     settings: () => settingsOf(config.current()),
     compareWithCatalogue: () => ({
       asOf: catalogue.as_of,
-      differences: modelDifferences(config.declared(), catalogue, Date.now()),
+      ...compareModels(config.declared(), catalogue, Date.now()),
     }),
     nowMs: () => Date.now(),
     issuers: createIssuers(log, () => Date.now()),

@@ -31,7 +31,7 @@ export function importEntries(models: readonly CatalogueModel[], options: Import
 }
 
 function modelEntry(model: CatalogueModel, provider: string, markup: Markup | undefined): Entry {
-  const { id, usd_per_million_tokens: prices, shutdown_date: _, target, ...rest } = model;
+  const { id, usd_per_million_tokens: prices, shutdown_date: _day, disputed: _disputed, target, ...rest } = model;
   const { tokenizer, ...limits } = rest;
   const cost = markup === undefined ? {} : { cost_usd_per_million_tokens: prices };
   const named = { provider, model: nameAtProvider(id) };

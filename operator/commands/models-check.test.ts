@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-models-check-'));
@@ -108,4 +108,78 @@ models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_token
 `,
   );
   expect(differences).toEqual([]);
+});
+
+const google = (id: string, table: string) =>
+  `providers: {google: {base_url: "https://generativelanguage.googleapis.com/v1beta/openai"}}
+models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_tokens: ${table}, targets: [{provider: google, model: ${id}}]}}
+`;
+
+describe('on 24 November 2026', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-24T12:00:00Z') });
+  });
+  afterEach(() => vi.useRealTimers());
+
+  it('announces a change of prices within 30 days', async () => {
+    const now = 'input: 2, cached_input: 0.1, output: 10';
+    expect(await check(google('gemini-4-argon', `{${now}}`))).toEqual([
+      [`${place}.from.2026-12-01`, null, 'input 4, output 20'],
+    ]);
+    const later = (input: number) => `{${now}, from: {2026-12-01: {input: ${input}, cached_input: 0.2, output: 20}}}`;
+    expect(await check(google('gemini-4-argon', later(3)))).toEqual([[`${place}.from.2026-12-01.input`, 3, 4]]);
+    expect(await check(google('gemini-4-argon', later(4)))).toEqual([]);
+    // 1 January is 38 days away.
+    expect(await check(google('gemini-3.8-flash', '{input: 0.75, cached_input: 0.075, output: 3.75}'))).toEqual([]);
+  });
+});
+
+it('compares what came with what is in force, once it is', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-12-01T00:00:00Z') });
+  const differences = await check(google('gemini-4-argon', '{input: 2, cached_input: 0.1, output: 10}'));
+  vi.useRealTimers();
+  expect(differences).toEqual([
+    [`${place}.input`, 2, 4],
+    [`${place}.cached_input`, 0.1, 0.2],
+    [`${place}.output`, 10, 20],
+  ]);
+});
+
+it('finds hours that prices and costs lack', async () => {
+  const peak = '{input: 1.32, cached_input: 0.044, output: 3.96}';
+  const differences = await check(
+    `providers: {deepseek: {base_url: "https://api.deepseek.com/v1", request: {drop: [service_tier]}}}
+models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_tokens: ${peak}, targets: [{provider: deepseek, model: deepseek-v4-pro, cost_usd_per_million_tokens: ${peak}}]}}
+`,
+  );
+  const hours = ['00:00-01:00', '04:00-06:00', '10:00-24:00', '00:00-24:00'];
+  expect(differences).toEqual(
+    [place, `cost_${place}`].flatMap((table) =>
+      hours.map((utc) => [`${table}.hours.${utc}`, null, 'input 0.66, output 1.98']),
+    ),
+  );
+});
+
+it('tells disputed prices, which are no differences', async () => {
+  writeFileSync(
+    file,
+    `providers: {mistral: {base_url: "https://api.mistral.ai/v1"}}
+models: {a: {context_window: 1000, max_output_tokens: 100, usd_per_million_tokens: {input: 5, output: 5}, targets: [{provider: mistral, model: mistral-large-4}]}}
+`,
+  );
+  const result = await runCommandLine(['models', 'check'], { GATEWAY_CONFIG: file });
+  expect(result).toMatchObject({
+    kind: 'done',
+    json: {
+      ok: true,
+      disputed: [
+        { model: 'a', field: 'input', catalogue: 0.7, other: 1.36 },
+        { model: 'a', field: 'cached_input', catalogue: 0.07, other: 0.14 },
+        { model: 'a', field: 'output', catalogue: 2.1, other: 4.18 },
+      ],
+    },
+    text: expect.stringContaining(
+      'a: the sources of the catalogue disagree about input: it has 0.7, the other source says 1.36.',
+    ),
+  });
 });

@@ -1,5 +1,6 @@
 import { catalogueFile, shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
 import { type CatalogueModel, nameAtProvider, providerOf } from '../../core/model-catalogue/catalogue-model.ts';
+import { disputeInWords, disputesOf } from '../../core/model-catalogue/model-differences.ts';
 import { type Entries, type ImportOptions, importEntries } from '../catalogue/import-entries.ts';
 import { parseMarkup } from '../catalogue/markup.ts';
 import { nearestIds } from '../catalogue/nearest-ids.ts';
@@ -92,9 +93,11 @@ function clashes(models: readonly CatalogueModel[], provider: string | undefined
 }
 
 /** Sentences for an operator about one model. */
-function notesOf({ id, shutdown_date: day }: CatalogueModel, { known, provider }: ImportOptions): readonly string[] {
+function notesOf(model: CatalogueModel, { known, provider }: ImportOptions): readonly string[] {
+  const { id, shutdown_date: day } = model;
   const isKnown = provider !== undefined || known[providerOf(id)] !== undefined;
   return [
+    ...disputesOf(id, model).map(disputeInWords),
     ...(day === undefined ? [] : [`${id} is shut down on ${day}.`]),
     ...(isKnown ? [] : [`The catalogue has no provider ${providerOf(id)}: declare it.`]),
   ];

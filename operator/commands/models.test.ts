@@ -165,6 +165,9 @@ describe('models import', () => {
     ['an id that ends with one', { id: 'here/own\n' }],
     ['an id that refers to a variable', { id: `here/\${API_KEY}` }],
     ['a provider that no configuration may have', { id: 'he re/own' }],
+    ['a dispute that is a text', { disputed: { input: '1\u001b[2J' } }],
+    ['a dispute with a length that is a text', { disputed: { above: ['1\nmodels: {}'] } }],
+    ['a dispute that is null', { disputed: null }],
     ['an id that is too long', { id: `here/${'a'.repeat(129)}` }],
   ])('refuses a file with %s', async (_, changed) => {
     const { json } = await done('models', 'catalogue', 'grok-4.7');

@@ -1,8 +1,11 @@
 import type { CheckedConfig } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig } from '../../core/config/load.ts';
 import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { type ConfiguredModel, configuredModels, usdTable } from '../../core/model-catalogue/configured-model.ts';
-import { modelDifferences } from '../../core/model-catalogue/model-differences.ts';
+import type { CatalogueSchedule } from '../../core/model-catalogue/catalogue-model.ts';
+import { type ConfiguredModel, configuredModels, usdSchedule } from '../../core/model-catalogue/configured-model.ts';
+import { compareModels, disputeInWords } from '../../core/model-catalogue/model-differences.ts';
+import { pricesInWords } from '../../core/model-catalogue/price-differences.ts';
+import { periodInForce } from '../../core/model-catalogue/schedule-differences.ts';
 import { present } from '../../core/present.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath, type Environment } from '../command-line/database.ts';
@@ -21,12 +24,13 @@ const list: Command = {
       const problemOf = ({ id }: ConfiguredModel) => config.models.get(id)?.problem;
       const rows = models.map((model) => [
         model.id,
-        ...priceCells(usdTable(model.usd_per_million_tokens)),
+        ...priceCells(usdSchedule(model.usd_per_million_tokens)),
         model.disabled ? 'disabled' : (problemOf(model) ?? 'usable'),
         model.targets.map((target) => `${target.provider}: ${target.model}`).join(', '),
       ]);
       const head = ['ID', 'INPUT', 'OUTPUT', 'STATE', 'TARGETS'];
-      const text = rows.length === 0 ? 'There are no models.' : table([head, ...rows]);
+      const changes = models.flatMap((model) => changeLines(model.id, usdSchedule(model.usd_per_million_tokens)));
+      const text = rows.length === 0 ? 'There are no models.' : [table([head, ...rows]), ...changes].join('\n');
       return { kind: 'done', json: models.map((model) => modelJson(model, problemOf(model))), text };
     }),
 };
@@ -50,7 +54,8 @@ const catalogue: Command = {
     const head = ['ID', 'INPUT', 'OUTPUT', 'WINDOW', 'MAX OUTPUT', 'SHUTDOWN'];
     const shown = found.length === 0 ? 'There is no such model.' : table([head, ...rows]);
     const title = `As of ${as_of}. Prices in USD per million tokens.`;
-    return { kind: 'done', json: { as_of, models: found }, text: `${title}\n${shown}` };
+    const changes = found.flatMap((model) => changeLines(model.id, model.usd_per_million_tokens));
+    return { kind: 'done', json: { as_of, models: found }, text: [title, shown, ...changes].join('\n') };
   },
 };
 
@@ -62,15 +67,20 @@ const check: Command = {
   run: ({ env }) =>
     onConfiguration(env, async ({ declared }) => {
       const shipped = await shippedCatalogue();
-      const differences = modelDifferences(declared, shipped, Date.now());
+      const { differences, disputed } = compareModels(declared, shipped, Date.now());
       const { as_of } = shipped;
-      const json = { ok: differences.length === 0, as_of, differences };
-      if (json.ok) return { kind: 'done', json, text: `There are no differences from the catalogue of ${as_of}.` };
+      const json = { ok: differences.length === 0, as_of, differences, disputed };
+      const notes = disputed.map(disputeInWords);
+      if (json.ok) {
+        const text = [`There are no differences from the catalogue of ${as_of}.`, ...notes].join('\n');
+        return { kind: 'done', json, text };
+      }
       const rows = differences.map(({ model, field, configured, catalogue: expected }) => [
         ...[model, field, String(configured ?? '-'), String(expected)],
       ]);
       const head = ['MODEL', 'FIELD', 'CONFIGURED', 'CATALOGUE'];
-      return { kind: 'refused', json, message: `Catalogue of ${as_of}:\n${table([head, ...rows])}` };
+      const message = [`Catalogue of ${as_of}:`, table([head, ...rows]), ...notes].join('\n');
+      return { kind: 'refused', json, message };
     }),
 };
 
@@ -97,13 +107,29 @@ function modelJson(model: ConfiguredModel, problem: string | undefined): object 
     context_window: rest.context_window,
     ...(rest.longest_prompt === undefined ? {} : { longest_prompt: rest.longest_prompt }),
     max_output_tokens: rest.max_output_tokens,
-    usd_per_million_tokens: usdTable(prices),
+    usd_per_million_tokens: usdSchedule(prices),
     tokenizer: rest.tokenizer,
     disabled: rest.disabled,
     ...(problem === undefined ? {} : { problem }),
   };
 }
 
-function priceCells({ input, output }: { readonly input: number; readonly output: number }): readonly string[] {
+function priceCells(schedule: CatalogueSchedule): readonly string[] {
+  const { input, output } = periodInForce(schedule, Date.now());
   return [String(input), String(output)];
+}
+
+/** Prices of other days and hours, a line each. */
+function changeLines(id: string, schedule: CatalogueSchedule): readonly string[] {
+  const nowMs = Date.now();
+  const { hours = [] } = periodInForce(schedule, nowMs);
+  const later = Object.entries(schedule.from ?? {}).filter(([from]) => Date.parse(from) > nowMs);
+  return [
+    ...hours.map((window) => {
+      const { utc, days = [], except = [] } = window;
+      const on = [...days, ...except.map((day) => `not ${day}`)].join(', ');
+      return `${id}, ${utc} UTC${on === '' ? '' : ` (${on})`}: ${pricesInWords(window)}`;
+    }),
+    ...later.map(([from, table]) => `${id}, from ${from}: ${pricesInWords(table)}`),
+  ];
 }

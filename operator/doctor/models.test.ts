@@ -10,7 +10,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function found(models: string, today: string): Promise<readonly string[]> {
   const file = join(folder, 'gateway.yaml');
-  writeFileSync(file, `providers: {openai: {base_url: "https://api.openai.com/v1"}}\nmodels: {${models}}\n`);
+  writeFileSync(
+    file,
+    `providers: {openai: {base_url: "https://api.openai.com/v1"}, google: {base_url: "https://generativelanguage.googleapis.com/v1beta/openai"}, mistral: {base_url: "https://api.mistral.ai/v1"}}\nmodels: {${models}}\n`,
+  );
   const loaded = await loadConfig(file, {}, { secrets: 'checked' });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   const findings = await lookAtModels(loaded.declared, Date.parse(today));
@@ -44,5 +47,17 @@ it('warns of a service tier without a price', async () => {
   const models = `a: ${model('gpt-4.1', '{input: 2, cached_input: 0.5, output: 8}')}`;
   expect(await found(models, '2026-11-23')).toEqual([
     'warning models: a: usd_per_million_tokens.service_tiers.priority is missing, the model catalogue has input 3.5, output 14',
+  ]);
+});
+
+it('warns of a change of prices that the configuration lacks, and tells disputed prices', async () => {
+  const argon = model('gemini-4-argon', '{input: 2, cached_input: 0.1, output: 10}').replace('openai', 'google');
+  const nemo = model('open-mistral-nemo', '{input: 1, output: 1}').replace('openai', 'mistral');
+  const dispute = (kind: string) =>
+    `ok models: b: the sources of the catalogue disagree about ${kind}: it has 0.15, the other source says 0.3.`;
+  expect(await found(`a: ${argon}, b: ${nemo}`, '2026-11-24')).toEqual([
+    'warning models: a: usd_per_million_tokens.from.2026-12-01 is missing, the model catalogue has input 4, output 20',
+    dispute('input'),
+    dispute('output'),
   ]);
 });

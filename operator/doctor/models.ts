@@ -1,16 +1,18 @@
 import type { DeclaredModels } from '../../core/config/load.ts';
 import { countOf } from '../../core/count-of.ts';
 import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { type Difference, modelDifferences } from '../../core/model-catalogue/model-differences.ts';
+import { compareModels, type Difference, disputeInWords } from '../../core/model-catalogue/model-differences.ts';
 import { type Finding, ok, warning } from './check.ts';
 
 /** Compares the models with the catalogue of the release, as `models check` does. */
 export async function lookAtModels(declared: DeclaredModels, nowMs: number): Promise<readonly Finding[]> {
   const catalogue = await shippedCatalogue();
-  const differences = modelDifferences(declared, catalogue, nowMs);
-  if (differences.length === 0) return [ok('models', `no differences from the model catalogue of ${catalogue.as_of}`)];
+  const { differences, disputed } = compareModels(declared, catalogue, nowMs);
+  const notes = disputed.map((one) => ok('models', disputeInWords(one)));
+  if (differences.length === 0)
+    return [ok('models', `no differences from the model catalogue of ${catalogue.as_of}`), ...notes];
   const byModel = Map.groupBy(differences, ({ model }) => model);
-  return [...byModel].flatMap(([model, found]) => {
+  const findings = [...byModel].flatMap(([model, found]) => {
     const shutdowns = found.filter(({ field }) => field === 'shutdown_date');
     const others = found.filter(({ field }) => field !== 'shutdown_date');
     return [
@@ -18,6 +20,7 @@ export async function lookAtModels(declared: DeclaredModels, nowMs: number): Pro
       ...(others.length === 0 ? [] : [differenceFinding(model, others)]),
     ];
   });
+  return [...findings, ...notes];
 }
 
 function shutdownFinding({ model, catalogue }: Difference, nowMs: number): Finding {

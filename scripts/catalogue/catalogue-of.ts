@@ -1,4 +1,4 @@
-import type { CatalogueModel, CatalogueTable } from '../../core/model-catalogue/catalogue-model.ts';
+import type { CatalogueModel, CataloguePeriod } from '../../core/model-catalogue/catalogue-model.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
 
@@ -63,14 +63,12 @@ function forAllModels(provider: string, { extra_fields: _declared, request, ...r
 
 /** A fine-tuned model has an id of its own, and is not asked by this name. */
 const NO_NAME = /^ft:|^container$/;
-/** Prices by the hour: the map and so the catalogue has the highest ones. */
-const HIGHEST_IS_SAID = 'hour of the day';
 
 function modelOf(provider: string, name: string, entry: MapEntry, block: BlockProvider): CatalogueModel | undefined {
   if (NO_NAME.test(name) || (entry.mode !== 'chat' && entry.mode !== 'responses')) return undefined;
   if (block.api === 'responses' && isForChatAlone(entry)) return undefined;
   const said = saidPrices(name, entry);
-  if (said === undefined || said.unsaid.some((kind) => kind !== HIGHEST_IS_SAID)) return undefined;
+  if (said === undefined || said.unsaid.length > 0) return undefined;
   if (said.table.input === 0 && said.table.output === 0) return undefined;
   const maxInput = tokens(entry.max_input_tokens);
   const maxOutput = tokens(entry.max_output_tokens);
@@ -97,7 +95,7 @@ function takesTiers({ request }: BlockProvider): boolean {
   return request?.drop?.includes('service_tier') !== true;
 }
 
-function withoutTiers({ service_tiers: _, ...table }: CatalogueTable): CatalogueTable {
+function withoutTiers({ service_tiers: _, ...table }: CataloguePeriod): CataloguePeriod {
   return table;
 }
 

@@ -1,4 +1,5 @@
 import type { MapEntry } from './litellm-map.ts';
+import { offPeakOf } from './off-peak-hours.ts';
 
 /**
  * Kinds of prices that a price table does not say, by the members of the map that name them. Left
@@ -23,7 +24,7 @@ export function otherKindsOf(name: string, entry: MapEntry): readonly string[] {
     citations: priced('citation_cost_per_token'),
     'time of a machine': priced('cost_per_second') || priced('input_cost_per_second'),
     characters: priced('input_cost_per_character') || priced('output_cost_per_character'),
-    'hour of the day': typeof entry.off_peak_pricing === 'object',
+    'hour of the day': typeof entry.off_peak_pricing === 'object' && offPeakOf(entry) === undefined,
     'reasoning tokens, beside output': reasoningDiffers(entry),
     'two prices of cached tokens': priced('explicit_cache_read_input_token_cost'),
   };

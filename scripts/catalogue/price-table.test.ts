@@ -48,6 +48,39 @@ it('says prices that are a list of ranges', () => {
   expect(saidPrices('m', { tiered_pricing })?.table).toEqual({ input: 0.05, output: 0.4, above });
 });
 
+it('says lower prices of hours, without those that only other time zones have', () => {
+  const offPeak = (windows: readonly object[], others = {}) => ({
+    ...CHAT,
+    cache_read_input_token_cost: 2e-7,
+    off_peak_pricing: { input_cost_per_token: 1e-6, output_cost_per_token: 5e-6, windows, ...others },
+  });
+  const peak = { input: 2, cached_input: 0.2, output: 10 };
+  const low = { input: 1, cached_input: 0.2, output: 5 };
+  const week = { hours_utc: ['00:00-01:00', '16:30-00:30', '10:00-00:00'], weekdays: [1, 2, 5] };
+  const entry = offPeak([week, { hours_utc: '00:00-00:00', weekdays: [7, 6] }, { hours_utc: '03:00-04:00' }]);
+  const days = ['mon', 'tue', 'fri'];
+  expect(saidPrices('m', entry)).toEqual({
+    table: {
+      ...peak,
+      hours: [
+        { utc: '00:00-01:00', days, ...low },
+        { utc: '16:30-00:30', days, ...low },
+        { utc: '10:00-24:00', days, ...low },
+        { utc: '00:00-24:00', days: ['sat', 'sun'], ...low },
+        { utc: '03:00-04:00', ...low },
+      ],
+    },
+    unsaid: [],
+  });
+  const nine = Array.from({ length: 9 }, (_, hour) => ({ hours_utc: `0${hour}:00-0${hour}:30` }));
+  for (const unreadable of [
+    offPeak([week], { weekday_timezone: 'Asia/Shanghai' }),
+    ...[offPeak([]), offPeak(nine), offPeak([{ hours_utc: 'night' }]), offPeak([{ ...week, weekdays: [0] }])],
+  ]) {
+    expect(saidPrices('m', unreadable)).toEqual({ table: peak, unsaid: ['hour of the day'] });
+  }
+});
+
 it('takes the noise of binary fractions for what was meant', () => {
   const noisy = { input_cost_per_token: 4.0000000000000003e-7, output_cost_per_token: 1.1999999999999999e-6 };
   expect(saidPrices('m', noisy)).toEqual({ table: { input: 0.4, output: 1.2 }, unsaid: [] });

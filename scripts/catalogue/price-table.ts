@@ -1,16 +1,18 @@
 import type {
+  CataloguePeriod,
   CataloguePrices,
   CataloguePricesAbove,
-  CatalogueTable,
   CatalogueTier,
+  CatalogueWindow,
 } from '../../core/model-catalogue/catalogue-model.ts';
 import { formatPico } from '../../core/money.ts';
 import type { MapEntry } from './litellm-map.ts';
+import { offPeakOf } from './off-peak-hours.ts';
 import { otherKindsOf } from './other-kinds.ts';
 
 /** A model's prices as far as a table says them, and kinds of prices that no table says. */
 export interface SaidPrices {
-  readonly table: CatalogueTable;
+  readonly table: CataloguePeriod;
   /** Empty: the table says the price exactly. */
   readonly unsaid: readonly string[];
 }
@@ -59,8 +61,24 @@ export function saidPrices(name: string, entry: MapEntry): SaidPrices | undefine
   };
   const tiers = [...priced.keys()].filter((tier) => tier !== BASE).sort();
   const service_tiers = Object.fromEntries(tiers.map((tier) => [tier, tierOf(tier)]));
-  const table = { ...tierOf(BASE), ...(tiers.length === 0 ? {} : { service_tiers }) };
+  const hours = hoursOf(name, entry, inexact);
+  const table = {
+    ...tierOf(BASE),
+    ...(tiers.length === 0 ? {} : { service_tiers }),
+    ...(hours.length === 0 ? {} : { hours }),
+  };
   return { table, unsaid: [...inexact].sort() };
+}
+
+/** Windows of lower prices. A window keeps the day's service tiers, so it has none. */
+function hoursOf(name: string, entry: MapEntry, inexact: Set<string>): readonly CatalogueWindow[] {
+  const offPeak = offPeakOf(entry);
+  if (offPeak === undefined) return [];
+  const said = saidPrices(name, { ...entry, ...offPeak.prices, off_peak_pricing: undefined });
+  if (said === undefined) return [];
+  for (const kind of said.unsaid) inexact.add(kind);
+  const { service_tiers: _, ...prices } = said.table;
+  return offPeak.windows.map((window) => ({ ...window, ...prices }));
 }
 
 function pricesIn(entry: MapEntry): Priced {

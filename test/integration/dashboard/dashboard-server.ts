@@ -95,7 +95,7 @@ export async function startDashboard(
     ...{ log, database, entry, administration, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, nowMs) },
     playground: new Playground(),
-    compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [] }),
+    compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [], disputed: [] }),
   };
   const files = { find: () => undefined, page: undefined };
   const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });

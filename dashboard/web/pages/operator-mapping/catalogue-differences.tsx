@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
-import type { CatalogueComparison, CatalogueDifference } from '../../../contract/operator.ts';
+import type { CatalogueComparison, CatalogueDifference, CatalogueDispute } from '../../../contract/operator.ts';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { type Column, Table } from '../../table/table.tsx';
-import { differenceLabel, differenceValue } from './difference-label.ts';
+import { differenceLabel, differenceValue, disputeLabel } from './difference-label.ts';
 import styles from './mapping.module.css';
 
 /** Absent while loading. */
@@ -12,8 +12,8 @@ export function CatalogueDifferences({ of: catalogue }: { readonly of: Catalogue
   return (
     <>
       <p className="muted">
-        Prices below the provider's, costs that differ, service tiers without a price, limits that are not its own, and
-        shutdowns within 60 days
+        Prices below the provider's, costs that differ, service tiers and hours without a price, changes of prices
+        within 30 days, limits that are not its own, and shutdowns within 60 days
         {asOf === undefined ? '.' : `, as of ${asOf}.`} Prices are for 1M tokens. No price changes by itself.
       </p>
       <Table
@@ -28,6 +28,21 @@ export function CatalogueDifferences({ of: catalogue }: { readonly of: Catalogue
           </EmptyState>
         }
       />
+      {catalogue !== undefined && catalogue.disputed.length > 0 && (
+        <>
+          <p className="muted">
+            The catalogue has two sources, which disagree about these prices. Compare them with the provider's page.
+          </p>
+          <Table
+            caption="Disputed prices"
+            columns={DISPUTES}
+            rows={catalogue.disputed}
+            rowKey={(row) => JSON.stringify(row)}
+            skeletonRows={2}
+            empty={null}
+          />
+        </>
+      )}
     </>
   );
 }
@@ -59,4 +74,16 @@ const COLUMNS: readonly Column<CatalogueDifference>[] = [
     numeric: true,
     cell: ({ field, catalogue }) => differenceValue(field, catalogue),
   },
+];
+
+const DISPUTES: readonly Column<CatalogueDispute>[] = [
+  { id: 'model', header: 'Model', cell: ({ model }) => <code>{model}</code> },
+  { id: 'price', header: 'Price', cell: ({ field }) => disputeLabel(field) },
+  {
+    id: 'catalogue',
+    header: 'Catalogue',
+    numeric: true,
+    cell: ({ field, catalogue }) => differenceValue(field, catalogue),
+  },
+  { id: 'other', header: 'Other source', numeric: true, cell: ({ field, other }) => differenceValue(field, other) },
 ];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { differenceLabel, differenceValue } from './difference-label.ts';
+import { differenceLabel, differenceValue, disputeLabel } from './difference-label.ts';
 
 it.each([
   ['usd_per_million_tokens.input', { what: 'Price of input is lower' }],
@@ -16,6 +16,19 @@ it.each([
   ['longest_prompt', { what: 'Longest prompt is shorter' }],
   ['usd_per_million_tokens.service_tiers.flex', { what: 'No price', entry: 'Service tier flex' }],
   ['cost_usd_per_million_tokens.service_tiers.a-1', { what: 'No cost', entry: 'Service tier a-1' }],
+  ['usd_per_million_tokens.from.2026-12-01', { what: 'No price', entry: 'From Dec 1, 2026' }],
+  [
+    'cost_usd_per_million_tokens.from.2026-12-01T08:00:00.001+02:00.cached_input',
+    { what: 'Cost of cached input differs', entry: 'From Dec 1, 2026' },
+  ],
+  ['usd_per_million_tokens.hours.00:00-24:00', { what: 'No price', entry: '00:00-24:00 UTC' }],
+  [
+    'usd_per_million_tokens.from.2026-12-01.hours.01:00-04:00.service_tiers.flex.above.272000.input',
+    {
+      what: 'Price of input is lower',
+      entry: 'From Dec 1, 2026: 01:00-04:00 UTC: Service tier flex, prompts above 272,000 tokens',
+    },
+  ],
   ['shutdown_date', { what: 'Shutdown' }],
   ['usd_per_million_tokens.audio', { what: 'Price of audio is lower' }],
   ['from.a.later.release', { what: 'from.a.later.release' }],
@@ -36,4 +49,12 @@ it.each([
   ['usd_per_million_tokens.service_tiers.flex', 'input 1, output 5', 'input 1, output 5'],
 ])('shows the %s %j as %s', (field, value, shown) => {
   expect(differenceValue(field, value)).toBe(shown);
+});
+
+it('names what is disputed', () => {
+  expect(['cached_input', 'above', 'audio'].map(disputeLabel)).toEqual([
+    'Price of cached input',
+    'Lengths of prompts with other prices',
+    'Price of audio',
+  ]);
 });

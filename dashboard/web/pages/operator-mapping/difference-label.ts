@@ -8,7 +8,7 @@ const TABLES: Readonly<Record<string, (kind: string) => string>> = {
   usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,
   cost_usd_per_million_tokens: (kind) => `Cost of ${kind} differs`,
 };
-const WITHOUT_TIER: Readonly<Record<string, string>> = {
+const LACKING: Readonly<Record<string, string>> = {
   usd_per_million_tokens: 'No price',
   cost_usd_per_million_tokens: 'No cost',
 };
@@ -24,8 +24,10 @@ const KINDS: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache writes for an hour',
   output: 'output',
 };
-const TIER = /^(\w+)\.service_tiers\.([\w-]+)$/;
-const PLACE = /^(\w+)\.(?:service_tiers\.([\w-]+)\.)?(?:above\.(\d+)\.)?(\w+)$/;
+/** Table, the day or instant from which it holds, hours, and the rest. */
+const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\.(\d\d:\d\d-\d\d:\d\d))?(?:\.(.+))?$/;
+/** A tier, a length, and a kind of price. Without a kind all of it is lacking. */
+const ENTRY = /^(?:service_tiers\.([\w-]+)(?:\.|$))?(?:above\.(\d+)\.)?(\w+)?$/;
 
 export interface DifferenceLabel {
   readonly what: string;
@@ -38,20 +40,31 @@ export function differenceLabel({ field }: Pick<CatalogueDifference, 'field'>): 
   if (field === SHUTDOWN) return { what: 'Shutdown' };
   const limit = LIMITS[field];
   if (limit !== undefined) return { what: limit };
-  const [, lacking = '', missing] = TIER.exec(field) ?? [];
-  const without = WITHOUT_TIER[lacking];
-  if (without !== undefined) return { what: without, entry: priceEntryLabel(missing, undefined) };
-  const [, name = '', tier, above, kind = ''] = PLACE.exec(field) ?? [];
-  const table = TABLES[name];
-  if (table === undefined) return { what: field };
-  const what = table(KINDS[kind] ?? kind);
-  if (tier === undefined && above === undefined) return { what };
-  return { what, entry: priceEntryLabel(tier, above === undefined ? undefined : Number(above)) };
+  const [, name = '', from, utc, rest = ''] = PLACE.exec(field) ?? [];
+  const [table, lacking] = [TABLES[name], LACKING[name]];
+  const place = ENTRY.exec(rest);
+  if (table === undefined || lacking === undefined || place === null) return { what: field };
+  const [, tier, above, kind] = place;
+  const what = kind === undefined ? lacking : table(KINDS[kind] ?? kind);
+  const entry = [
+    ...(from === undefined ? [] : [`From ${formatUtcDay(from)}`]),
+    ...(utc === undefined ? [] : [`${utc} UTC`]),
+    ...(tier === undefined && above === undefined
+      ? []
+      : [priceEntryLabel(tier, above === undefined ? undefined : Number(above))]),
+  ].join(': ');
+  return entry === '' ? { what } : { what, entry };
+}
+
+/** Words for a disputed kind of price, or for disputed lengths of prompts. */
+export function disputeLabel(field: string): string {
+  if (field === 'above') return 'Lengths of prompts with other prices';
+  return `Price of ${KINDS[field] ?? field}`;
 }
 
 export const SHUTDOWN = 'shutdown_date';
 
-/** A price in dollars per million tokens, a number of tokens, a day, or prices of a tier. */
+/** A price in dollars per million tokens, a number of tokens, a day, or prices that are lacking. */
 export function differenceValue(field: string, value: number | string | null): string {
   if (value === null) return 'None';
   if (typeof value === 'string') return field === SHUTDOWN ? formatUtcDay(value) : value;
