@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../../dashboard/contract/session.ts';
 import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
@@ -145,6 +146,18 @@ describe('signing in', () => {
       const failed = async () => (await auditOf(id)).find(({ action }) => action === 'user.sign_in_failed');
       await expect.poll(failed).toMatchObject({ actor: 'somebody', actor_user_id: null });
     }
+  });
+
+  it('answers before it writes the event, so that the time of a refusal tells nobody an account', async () => {
+    const { id, email } = await addUser();
+    const failed = async () => (await auditOf(id)).find(({ action }) => action === 'user.sign_in_failed');
+    const client = new pg.Client({ connectionString: dashboard.databaseUrl });
+    await client.connect();
+    await client.query('begin; lock table audit_log in exclusive mode');
+    // The lock ends with the connection, whatever happens.
+    const { status } = await signIn(dashboard.browser(), email, 'wrong').finally(() => client.end());
+    expect(status).toBe(403);
+    await expect.poll(failed).toMatchObject({ actor: 'somebody' });
   });
 
   it('keeps nothing of what was typed for an unknown user: it may be a password', async () => {
