@@ -274,6 +274,7 @@ describe('models list and check', () => {
       { model: 'low', field: 'usd_per_million_tokens.service_tiers.priority', ...missing },
       { model: 'low', field: 'cost_usd_per_million_tokens.input', configured: 1, catalogue: 2 },
       { model: 'low', field: 'cost_usd_per_million_tokens.service_tiers.priority', ...missing },
+      { model: 'low', field: 'shutdown_date', configured: null, catalogue: '2027-01-14' },
       { model: 'wide', field: 'context_window', configured: 500_001, catalogue: 500_000 },
       { model: 'wide', field: 'max_output_tokens', configured: 500_001, catalogue: 500_000 },
       { model: 'gone', field: 'shutdown_date', configured: null, catalogue: expect.stringMatching(/^2/) },

@@ -26,7 +26,7 @@ const model = (name: string, usd: string, window = 1000) =>
 it('finds nothing in models as the catalogue has them, or that it does not have', async () => {
   const tiers = 'service_tiers: {priority: {input: 3.5, cached_input: 0.875, output: 14}}';
   const models = `a: ${model('gpt-4.1', `{input: 2, cached_input: 0.5, output: 8, ${tiers}}`)}, b: ${model('mine', '{input: 0, output: 0}')}`;
-  expect(await found(models, '2026-11-23')).toEqual([
+  expect(await found(models, '2026-11-01')).toEqual([
     expect.stringMatching(/^ok models: no differences from the model catalogue of \d{4}-\d\d-\d\d$/),
   ]);
 });
@@ -40,12 +40,13 @@ it('warns of what models check reports, once for a model, and of its shutdown', 
   const coming = 'warning models: b will be shut down by its provider on 2026-12-11';
   expect(await found(models, '2026-10-12')).toEqual([drift, coming]);
   const past = 'warning models: b has been shut down by its provider on 2026-12-11';
-  expect(await found(models, '2026-12-11')).toEqual([drift, past]);
+  const alsoComing = 'warning models: a will be shut down by its provider on 2027-01-14';
+  expect(await found(models, '2026-12-11')).toEqual([alsoComing, drift, past]);
 });
 
 it('warns of a service tier without a price', async () => {
   const models = `a: ${model('gpt-4.1', '{input: 2, cached_input: 0.5, output: 8}')}`;
-  expect(await found(models, '2026-11-23')).toEqual([
+  expect(await found(models, '2026-11-01')).toEqual([
     'warning models: a: usd_per_million_tokens.service_tiers.priority is missing, the model catalogue has input 3.5, output 14',
   ]);
 });

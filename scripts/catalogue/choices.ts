@@ -60,13 +60,6 @@ export const CHOICES: readonly Choice[] = [
     on: '2026-11-24',
   },
   {
-    ids: ['mistral/mistral-large-4', 'mistral/mistral-large-4-0'],
-    differing: { input: [1.36, 0.7], cached_input: [0.14, 0.07], output: [4.18, 2.1] },
-    trusted: 'genai-prices',
-    why: 'It cites the pricing page: 1.36/4.18 from 20 October, and 0.7/2.1 since 29 October.',
-    on: '2026-11-24',
-  },
-  {
     ids: ['mistral/mistral-large-latest'],
     differing: { input: [0.5, 2], output: [1.5, 6] },
     trusted: 'litellm',

@@ -107,15 +107,15 @@ it('names prices and lengths that the sources dispute, and none that rounding ex
 });
 
 it('has the prices of the source that is trusted, as long as the other says what was looked at', () => {
-  const id = 'mistral/mistral-large-4';
-  const map = { input: 1.36, cached_input: 0.14, output: 4.18 };
-  expect(seen(map, mtok(0.7, 2.1, 0.07), id)).toEqual({
-    table: { input: 0.7, cached_input: 0.07, output: 2.1 },
-    disputed: map,
+  const id = 'mistral/open-mistral-nemo';
+  const map = { input: 0.3, cached_input: 0.03, output: 0.3 };
+  expect(seen(map, mtok(0.15, 0.15), id)).toEqual({
+    table: { input: 0.15, cached_input: 0.015, output: 0.15 },
+    disputed: { input: 0.3, output: 0.3 },
     notes: [],
   });
-  expect(seen(map, mtok(0.5, 2.1, 0.07), id)).toMatchObject({
-    ...{ table: map, disputed: { input: 0.5, cached_input: 0.07, output: 2.1 } },
+  expect(seen(map, mtok(0.1, 0.15), id)).toMatchObject({
+    ...{ table: map, disputed: { input: 0.1, output: 0.15 } },
     notes: [expect.stringContaining('nobody has looked at')],
   });
 });

@@ -4,6 +4,7 @@ import type { ProviderBlock } from '../../../scripts/catalogue/provider-blocks.t
 import { variablesOf } from '../../fixtures/variables-of.ts';
 import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import type { GatewayOptions } from '../../harness/with-gateway.ts';
+import { timelessModel } from './timeless-model.ts';
 
 /** A model of a block with one of its targets, as a model of its own. */
 export interface BlockTarget {
@@ -58,7 +59,7 @@ export function gatewayOfBlocks(targets: readonly BlockTarget[], origin: string)
     const { base_url = '', ...provider } = ofBlock[name] ?? {};
     providers[name] = { ...withKey(provider), base_url: `${origin}/${name}${new URL(base_url).pathname}` };
     const target = modelsOfBlock[model]?.targets?.find((one) => one.provider === name && one.model === providerModel);
-    models[id] = { ...modelsOfBlock[model], targets: target ? [target] : [] };
+    models[id] = { ...timelessModel(modelsOfBlock[model] ?? {}), targets: target ? [target] : [] };
   }
   const env = Object.assign({}, ...targets.map(({ block }) => variablesOf(block.yaml))) as Record<string, string>;
   return { config: { providers, models, extra_request_fields: extra, retries: { per_target: 0 } }, env };

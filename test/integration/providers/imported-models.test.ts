@@ -6,6 +6,7 @@ import { balanceOf, jsonOf, untilNothingHeld } from '../../harness/gateway-clien
 import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { rawAnswer } from '../../provider/acts.ts';
+import { timelessModel } from './timeless-model.ts';
 
 /**
  * Charges in dollars of 1,000 prompt tokens, 200 of them cached, and 100 tokens of output. Where
@@ -24,8 +25,8 @@ const USD = {
   'google/gemini-3.8-flash': 0.00099,
   // 800 x 1.25 + 200 x 0.125 + 100 x 10
   'google/gemini-2.5-pro': 0.002025,
-  // 800 x 1.36 + 200 x 0.14 + 100 x 4.18
-  'mistral/mistral-large-4': 0.001534,
+  // 800 x 0.7 + 200 x 0.07 + 100 x 2.1
+  'mistral/mistral-large-4': 0.000784,
   // 800 x 0.3 + 200 x 0.03 + 100 x 0.9
   'mistral/codestral-2508': 0.000336,
   // 800 x 1.32 + 200 x 0.044 + 100 x 3.96
@@ -42,7 +43,8 @@ const gateway = withGateway(async ({ port }) => {
     const { pathname } = new URL(provider.base_url);
     return [name, { ...provider, base_url: `http://127.0.0.1:${port}/${name}${pathname}`, api_key: 'key' }] as const;
   });
-  return { config: { providers: Object.fromEntries(entries), models, retries: { per_target: 0 } } };
+  const timeless = Object.fromEntries(Object.entries(models).map(([id, model]) => [id, timelessModel(model)]));
+  return { config: { providers: Object.fromEntries(entries), models: timeless, retries: { per_target: 0 } } };
 });
 
 interface Imported {

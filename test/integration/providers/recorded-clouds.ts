@@ -132,8 +132,8 @@ const MISTRAL: RecordedProvider = {
     message: { tool_calls: [{ id: 'D681PevKs', function: { name: 'get_weather', arguments: '{"city": "Paris"}' } }] },
     finishReason: 'tool_calls',
     usage: { prompt_tokens: 50, completion_tokens: 10, total_tokens: 60 },
-    // 50 x 1.36 + 10 x 4.18 = 109.8 micro-dollars
-    costUsd: { 'mistral-large-4': 0.0001098 },
+    // 50 x 0.7 + 10 x 2.1 = 56 micro-dollars
+    costUsd: { 'mistral-large-4': 0.000056 },
     error: ['400 invalid_request', /temperature: Input should be less than or equal to 1\.5/],
   },
 };
