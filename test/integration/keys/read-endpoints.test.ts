@@ -54,7 +54,7 @@ test('models: the enabled ones with what they can do and cost, in the order of t
     supported_parameters: expect.arrayContaining(['max_tokens', 'tools', 'response_format', 'reasoning_effort']),
     pricing: {
       ...{ input: 0.25, cached_input: 0.025, cache_write: 0.25, cache_write_1h: 0.25, output: 2 },
-      ...{ above: [], service_tiers: {} },
+      ...{ above: [], service_tiers: {}, changes: [], hours: [] },
       ...{ prompt: '0.00000025', completion: '0.000002' },
       ...{ input_cache_read: '0.000000025', input_cache_write: '0.00000025' },
     },
