@@ -110,9 +110,10 @@ requirement(NO_CHROMIUM, () => {
 
   test('10 USD that she pays at Stripe move the balance on each open page', async () => {
     await page.getByRole('link', { name: 'Add credit' }).click();
-    await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     const amounts = page.getByRole('dialog', { name: 'Add credit' });
     await amounts.getByRole('button', { name: 'Cancel' }).click();
+    // While the dialog is open, the page behind it is hidden from roles.
+    await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await page.getByText('No payments yet').waitFor();
     await expectGoodLooks(page, '07-credits');
     await page.getByRole('button', { name: 'Add credit' }).click();
