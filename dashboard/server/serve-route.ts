@@ -3,7 +3,7 @@ import { type IdPrefix, isIdOf } from '../../core/id-form.ts';
 import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
 import { afterResponse } from './http/after-response.ts';
-import { type BodyBounds, readBody } from './http/bodies.ts';
+import { type BodyBounds, freeBody, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
 import { sessionCookie } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
@@ -35,6 +35,8 @@ export async function serveRoute(
   log: Log,
 ): Promise<Response> {
   const outcome = await decide(context, route, bodies, deps, log);
+  // What is relayed works with its body until the response has ended.
+  if (route.kind !== 'relay' || isProblem(outcome)) freeBody(context);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
   if (route.kind === 'relay') return relay(context, outcome as Relay, log);

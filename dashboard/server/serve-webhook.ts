@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log/log.ts';
-import { type BodyBounds, readBody, refuseBody } from './http/bodies.ts';
+import { type BodyBounds, freeBody, readBody, refuseBody } from './http/bodies.ts';
 import { isProblem, notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
 import type { Deps } from './http/route.ts';
@@ -23,7 +23,11 @@ export async function serveStripeWebhook(
   const body = await readBody(context, bodies);
   if (isProblem(body)) return sendProblem(context, body);
   const { database } = storesInTurn(deps, { userId: 'stripe' });
-  return respond(context, await takeStripeEvent(stripe, { database, nowMs: deps.nowMs, log }, body, signature));
+  try {
+    return respond(context, await takeStripeEvent(stripe, { database, nowMs: deps.nowMs, log }, body, signature));
+  } finally {
+    freeBody(context);
+  }
 }
 
 function respond(context: AppContext, answer: WebhookAnswer): Response {

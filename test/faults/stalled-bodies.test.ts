@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { FRUGAL } from '../../supervisor/children/node-child.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -14,6 +15,7 @@ import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-str
 
 /** Somebody without any right sends bodies to the dashboard that never end. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-stalled-'));
+const DIST = join(import.meta.dirname, '../../dashboard/dist');
 const MIB = 1024 * 1024;
 /** The dashboard allows 2,000 connections. */
 const CONNECTIONS = 1_990;
@@ -74,6 +76,18 @@ async function flood(path: string, bytes: number, headers: Readonly<Record<strin
   );
 }
 
+/** Whole requests in one packet, behind responses that are not read. */
+async function pipeline(request: string, times: number): Promise<void> {
+  const asset = readdirSync(join(DIST, 'assets')).find((name) => /^libraries.*\.js$/.test(name)) ?? '';
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  sockets.push(socket);
+  await once(socket, 'connect');
+  socket.pause();
+  // More than both ends of a connection buffer.
+  socket.write(`GET /assets/${asset} HTTP/1.1\r\nhost: dashboard\r\n\r\n`.repeat(60) + request.repeat(times));
+  await sleep(500);
+}
+
 const deliver = () => stripe.deliver({ id: 'evt_1', type: 'payment_intent.succeeded', object: { id: 'pi_none' } });
 
 describe('1,990 bodies of events that never end', () => {
@@ -98,6 +112,14 @@ describe('1,990 bodies of events that never end', () => {
     for (let sent = 0; sent < 20; sent++) expect(await deliver()).toBe(200);
   });
 });
+
+test('bodies that are whole have no places behind responses that nobody reads', async () => {
+  const head = Object.entries({ host: 'dashboard', 'content-length': '2', ...FAKE_SIGNATURE });
+  const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  for (let connections = 0; connections < 3; connections++)
+    await pipeline(`POST /webhooks/stripe HTTP/1.1\r\n${lines}\r\n{}`, 40);
+  for (let sent = 0; sent < 5; sent++) expect(await deliver()).toBe(200);
+}, 20_000);
 
 test('1,990 bodies of forms that never end take the memory that all bodies share, and keep nobody waiting', async () => {
   const before = resident();

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Problem, problem, unavailable } from './problem.ts';
 import type { AppContext } from './responses.ts';
 
@@ -32,7 +32,12 @@ export class Bound {
     this.#unfinished.add(upload);
     while (this.#taken + amount > this.#limit) {
       const [first] = this.#unfinished;
-      if (first === undefined || first === upload) return false;
+      if (first === undefined || first === upload) {
+        this.#unfinished.delete(upload);
+        return false;
+      }
+      // Nobody is asked twice, whatever it does.
+      this.#unfinished.delete(first);
       first.giveWay();
     }
     this.#taken += amount;
@@ -49,17 +54,28 @@ export class Bound {
   }
 }
 
+const uploads = new WeakMap<ServerResponse, Upload>();
+
 /**
- * The body, whole. Its memory and its place are free when the response has ended. Rejects where the
- * client leaves.
+ * The body, whole. Its memory and its place are free when `freeBody` is called, or when the response
+ * has ended. Rejects where the client leaves.
  */
 export async function readBody(context: AppContext, bounds: BodyBounds): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
   if (declaresMore(incoming, bounds)) return refuseBody(context, bounds, tooLarge());
   const upload = new Upload(incoming, bounds);
+  uploads.set(outgoing, upload);
   outgoing.once('close', () => upload.release());
   const read = await upload.read();
   return Buffer.isBuffer(read) ? read : refuseBody(context, bounds, read);
+}
+
+/**
+ * Called when nobody works with the body any more. The end of the response may be far: behind
+ * others of its connection that the client does not read.
+ */
+export function freeBody({ env: { outgoing } }: AppContext): void {
+  uploads.get(outgoing)?.release();
 }
 
 /** Refuses it unread. The connection is closed, so that nothing more of it is taken. */
