@@ -14,8 +14,13 @@ const HEARTBEAT = ': heartbeat\n\n';
  */
 const GRAIN_SHARE = 1 / 64;
 
-/** Longest time for which a client may read nothing, while bytes wait for it. */
-const UNREAD_MS = 120_000;
+/**
+ * Longest time for which the provider waits for a client, and the bytes that earn the client such
+ * time again. Servers give up on a connection that nobody reads, nginx after 60 s, and the usage is
+ * lost then. Envoy reads the provider again when 512 KiB of its buffer have been taken.
+ */
+const UNREAD_MS = 20_000;
+const SLOWEST_BYTES_PER_SECOND = 16_384;
 
 /**
  * Time before the deadline in which the provider can be read to its end without the client: its
@@ -44,6 +49,8 @@ export class ClientStream implements HasDeadline {
   /** Time before the deadline that is not the client's, and what it may still have of that. */
   readonly #reservedMs: number;
   #lateMs: number;
+  /** Time for which the provider may wait for this client. */
+  #allowedMs = UNREAD_MS;
 
   constructor(delivery: StreamedDelivery, heartbeats: DeadlineTimer) {
     const { chat, config } = delivery.admitted;
@@ -109,6 +116,7 @@ export class ClientStream implements HasDeadline {
   /** Writes events. False: wait for `drained`. */
   write(events: string): boolean {
     if (this.#everyMs > 0) this.#nextMs = performance.now() + this.#everyMs;
+    this.#allowedMs = Math.min(UNREAD_MS, this.#allowedMs + (1_000 * events.length) / SLOWEST_BYTES_PER_SECOND);
     return this.#stream?.write(events) ?? false;
   }
 
@@ -119,8 +127,10 @@ export class ClientStream implements HasDeadline {
   async drained(signal: AbortSignal): Promise<boolean> {
     if (this.#stream === undefined) return true;
     const freeMs = remainingMs(this.#delivery) - this.#reservedMs;
-    const patienceMs = Math.min(UNREAD_MS, Math.max(0, freeMs) + this.#lateMs);
+    const patienceMs = Math.min(this.#allowedMs, Math.max(0, freeMs) + this.#lateMs);
+    const beganMs = this.#delivery.clock.monotonicMs();
     const inTime = await settlesWithin(this.#stream.drained(), patienceMs, signal);
+    this.#allowedMs = Math.max(0, this.#allowedMs - (this.#delivery.clock.monotonicMs() - beganMs));
     const lateMs = Math.min(0, freeMs) - (remainingMs(this.#delivery) - this.#reservedMs);
     if (lateMs > 0) this.#lateMs = Math.max(0, this.#lateMs - lateMs);
     return inTime;
