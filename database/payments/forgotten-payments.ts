@@ -12,12 +12,15 @@ const UNSETTLED: Statement = {
     join organizations o on o.id = p.organization_id
     where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`,
 };
-/** Reversals of payments that the database does not have come with their payment. */
+/**
+ * Refunds and disputes that are booked otherwise than Stripe has them now: not at all, or taken and
+ * given back since. Those of payments that the database does not have come with their payment.
+ */
 const UNBOOKED: Statement = {
   name: 'unbooked_reversals',
-  text: `select p.payment_intent_id as id from unnest($1::text[], $2::text[]) p (id, payment_intent_id)
+  text: `select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
     join top_ups t on t.payment_intent_id = p.payment_intent_id
-    where not exists (select from top_up_reversals r where r.id = p.id)`,
+    where not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`,
 };
 
 interface Named {
@@ -41,11 +44,15 @@ export async function unsettledPayments(
   return payments.length === 0 ? [] : (await run<Named>(pool, UNSETTLED, values)).map(({ id }) => id);
 }
 
-/** Known payments of refunds and disputes that are not booked. */
+/** Known payments of refunds and disputes that are not booked as they are. */
 export async function unbookedReversals(
   pool: pg.Pool,
-  reversals: readonly { readonly id: string; readonly paymentIntentId: string }[],
+  reversals: readonly { readonly id: string; readonly paymentIntentId: string; readonly isTaken: boolean }[],
 ): Promise<readonly string[]> {
-  const values = [reversals.map(({ id }) => id), reversals.map(({ paymentIntentId }) => paymentIntentId)];
+  const values = [
+    reversals.map(({ id }) => id),
+    reversals.map(({ paymentIntentId }) => paymentIntentId),
+    reversals.map(({ isTaken }) => isTaken),
+  ];
   return reversals.length === 0 ? [] : (await run<Named>(pool, UNBOOKED, values)).map(({ id }) => id);
 }

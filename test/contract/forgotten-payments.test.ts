@@ -216,6 +216,39 @@ describe('another ledger epoch', () => {
     expect([stripe.world.charges, await balance(), await states()]).toEqual([1, 20, ['paid']]);
   });
 
+  test.each<[what: string, take: (id: string) => void, taken: number, giveBack: (id: string) => void]>([
+    [
+      'a dispute that was won',
+      (id) => void stripe.world.dispute(id, 2000),
+      0,
+      (id) => {
+        for (const [dispute, { payment_intent: of }] of stripe.world.disputes)
+          if (of === id) stripe.world.decide(dispute, 'won');
+      },
+    ],
+    [
+      'a refund that failed',
+      (id) => void stripe.world.refund(id, 500),
+      15,
+      (id) => {
+        for (const [refund, { payment_intent: of }] of stripe.world.refunds)
+          if (of === id) stripe.world.failRefund(refund);
+      },
+    ],
+  ])('gives back the money of %s in the lost time', async (_, take, taken, giveBack) => {
+    const text = `select payment_intent_id as id from top_ups where organization_id = '${organizationId}'`;
+    const [{ id } = { id: '' }] = await sql<{ id: string }>(database.url, text);
+    take(id);
+    await settle(id);
+    expect(await balance()).toBe(taken);
+    giveBack(id);
+    // The balance is below the threshold by now.
+    await sql(database.url, 'update payment_accounts set automatic = false');
+    await sql(database.url, 'update ledger_state set epoch = gen_random_uuid()');
+    await round();
+    expect(await balance()).toBe(20);
+  });
+
   test('begins no automatic top-up before Stripe has answered', async () => {
     await restore();
     stripe.away = true;

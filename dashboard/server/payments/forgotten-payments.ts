@@ -3,6 +3,7 @@ import type { Log } from '../../../core/log/log.ts';
 import { currentEpoch, unbookedReversals, unsettledPayments } from '../../../database/payments/forgotten-payments.ts';
 import type { Database } from '../turns/stores.ts';
 import { idOf } from './follow-session.ts';
+import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
 import { settleFromStripe } from './settle.ts';
 import type { StripeClient } from './stripe-client.ts';
 
@@ -15,6 +16,8 @@ interface ForgottenDeps {
 
 /** A restored backup is younger, and Stripe keeps events for as long. */
 const LOOKS_BACK_SECONDS = 30 * 86_400;
+/** A dispute may be decided as long after it began. */
+const DISPUTES_LAST_SECONDS = 90 * 86_400;
 const PAGE = 100;
 /** Bound for each kind: the newest are read. */
 const MOST_OBJECTS = 100_000;
@@ -42,13 +45,21 @@ export async function settleForgottenPayments(deps: ForgottenDeps): Promise<stri
     const named = ours.map(({ id, metadata }) => ({ id, organizationId: metadata.gateway_organization ?? '' }));
     await settle(await unsettledPayments(database, named));
   });
-  for (const list of [stripe.refunds.list(since), stripe.disputes.list(since)])
-    await inPages<Stripe.Refund | Stripe.Dispute>(list, log, async (reversals) => {
-      const named = reversals.map(({ id, payment_intent: of }) => ({ id, paymentIntentId: idOf(of) ?? '' }));
-      await settle(await unbookedReversals(database, named));
-    });
+  const settleReversals = async (named: Parameters<typeof unbookedReversals>[1]) =>
+    settle(await unbookedReversals(database, named));
+  await inPages(stripe.refunds.list(since), log, (refunds) =>
+    settleReversals(refunds.map((refund) => ({ ...reversed(refund), isTaken: isRefundTaken(refund) }))),
+  );
+  const sinceDisputes = { ...since, created: { gte: since.created.gte - DISPUTES_LAST_SECONDS } };
+  await inPages(stripe.disputes.list(sinceDisputes), log, (disputes) =>
+    settleReversals(disputes.map((dispute) => ({ ...reversed(dispute), isTaken: isDisputeTaken(dispute) }))),
+  );
   lookedIn.set(database, epoch);
   return epoch;
+}
+
+function reversed({ id, payment_intent: of }: Stripe.Refund | Stripe.Dispute) {
+  return { id, paymentIntentId: idOf(of) ?? '' };
 }
 
 async function inPages<T>(list: AsyncIterable<T>, log: Log, work: (page: readonly T[]) => Promise<void>) {

@@ -68,9 +68,12 @@ export function refusalText(message: string | undefined): string {
 }
 
 /** The money has left with the request for it, unless the refund fails. */
-function reversalOfRefund({ id, amount, status }: Stripe.Refund): Reversal {
-  const isBack = status === 'failed' || status === 'canceled';
-  return { id, kind: 'refund', amountCents: isBack ? 0n : BigInt(amount) };
+export function isRefundTaken({ status }: Stripe.Refund): boolean {
+  return status !== 'failed' && status !== 'canceled';
+}
+
+function reversalOfRefund(refund: Stripe.Refund): Reversal {
+  return { id: refund.id, kind: 'refund', amountCents: isRefundTaken(refund) ? BigInt(refund.amount) : 0n };
 }
 
 /**
@@ -79,8 +82,13 @@ function reversalOfRefund({ id, amount, status }: Stripe.Refund): Reversal {
  */
 const NOT_TAKEN = /^(won|prevented|warning_.*)$/;
 
-function reversalOfDispute({ id, amount, currency, status }: Stripe.Dispute, payment: Stripe.PaymentIntent): Reversal {
+export function isDisputeTaken({ status }: Stripe.Dispute): boolean {
+  return !NOT_TAKEN.test(status);
+}
+
+function reversalOfDispute(dispute: Stripe.Dispute, payment: Stripe.PaymentIntent): Reversal {
+  const { id, amount, currency } = dispute;
   // A bank may dispute in its own currency, which no rate of ours converts.
   const disputed = currency === payment.currency ? amount : payment.amount_received;
-  return { id, kind: 'dispute', amountCents: NOT_TAKEN.test(status) ? 0n : BigInt(disputed) };
+  return { id, kind: 'dispute', amountCents: isDisputeTaken(dispute) ? BigInt(disputed) : 0n };
 }
