@@ -35,7 +35,7 @@ export async function serveRoute(
   log: Log,
 ): Promise<Response> {
   const outcome = await decide(context, route, bodies, deps, log);
-  // What is relayed works with its body until the response has ended.
+  // A relay works with its body until the response has ended.
   if (route.kind !== 'relay' || isProblem(outcome)) freeBody(context);
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);

@@ -36,7 +36,7 @@ export class Bound {
         this.#unfinished.delete(upload);
         return false;
       }
-      // Nobody is asked twice, whatever it does.
+      // An upload is asked once, whatever it does.
       this.#unfinished.delete(first);
       first.giveWay();
     }
@@ -57,8 +57,8 @@ export class Bound {
 const uploads = new WeakMap<ServerResponse, Upload>();
 
 /**
- * The body, whole. Its memory and its place are free when `freeBody` is called, or when the response
- * has ended. Rejects where the client leaves.
+ * The body, whole. Its memory and its place are free when `freeBody` is called, or when the
+ * response has ended. Rejects where the client leaves.
  */
 export async function readBody(context: AppContext, bounds: BodyBounds): Promise<Buffer | Problem> {
   const { incoming, outgoing } = context.env;
