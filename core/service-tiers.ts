@@ -10,7 +10,7 @@ export const DEFAULT_TIER = 'default';
 const ORDINARY: ReadonlySet<string> = new Set([DEFAULT_TIER, 'auto', 'standard', 'standard_only', 'on_demand']);
 
 /** Two names of one service: price lists and responses have one or the other. */
-const TWINS: ReadonlyMap<string, string> = new Map([
+export const TWIN_TIERS: ReadonlyMap<string, string> = new Map([
   ['priority', 'fast'],
   ['fast', 'priority'],
 ]);
@@ -31,7 +31,7 @@ export interface TableTier<Prices> {
  */
 export function tierIn<Prices>(table: Tiered<Prices>, name: string | undefined): TableTier<Prices> | undefined {
   if (name === undefined) return { prices: table };
-  for (const known of [name, TWINS.get(name)]) {
+  for (const known of [name, TWIN_TIERS.get(name)]) {
     const prices = known === undefined ? undefined : table.serviceTiers.get(known);
     if (known !== undefined && prices !== undefined) return { name: known, prices };
   }

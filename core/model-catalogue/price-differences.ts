@@ -1,3 +1,4 @@
+import { TWIN_TIERS } from '../service-tiers.ts';
 import type { CataloguePrices, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
 
 /** A price that differs, by its place in the table. */
@@ -78,11 +79,8 @@ export function pricesInWords({ input, output }: CataloguePrices): string {
   return `input ${input}, output ${output}`;
 }
 
-/** Two names of one tier: OpenAI's, which has had both. */
-const TWINS: Readonly<Record<string, string>> = { priority: 'fast', fast: 'priority' };
-
 function tierNamed(name: string, { service_tiers: tiers }: CatalogueTable): CatalogueTier | undefined {
-  return tiers?.[name] ?? tiers?.[TWINS[name] ?? name];
+  return tiers?.[name] ?? tiers?.[TWIN_TIERS.get(name) ?? name];
 }
 
 /** The entry that applies to a prompt with more tokens than `step`. */
