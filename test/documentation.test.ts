@@ -9,6 +9,7 @@ const PAGES = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'test/README.md',
+  'test/bench/NOTES.md',
   'dashboard/web/README.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
