@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE, type ErrorCode, type ErrorType } from '../core/errors/catalogue.ts';
-import { EXPRESSIONS, MANUAL } from './fixtures/observability-files.ts';
+import { ALERTS, EXPRESSIONS } from './fixtures/observability-files.ts';
 
 /**
  * Requests that the gateway or a provider owed and did not serve count as failed; a refusal is the
@@ -39,8 +39,8 @@ describe('the error codes of rules and panels', () => {
   });
 
   it('each have their advice in the recipe of the alert about failed completions', () => {
-    const [recipe = ''] = MANUAL.slice(MANUAL.indexOf('\n### CompletionsFailing\n') + 1).split(/\n(?=#)/);
-    const named = [...recipe.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name);
+    const { look = '' } = ALERTS.find(({ alert }) => alert === 'CompletionsFailing')?.annotations ?? {};
+    const named = [...look.matchAll(/[a-z_]+/g)].map(([name]) => name);
     expect(named.filter((name) => name in CATALOGUE).toSorted()).toEqual(failed);
   });
 });

@@ -53,23 +53,39 @@ function processFindings(process: ReportedProcess): Finding[] {
   const { notReady, spool, eventLoopLagMs, requests } = report;
   const findings: Finding[] = [];
   if (notReady !== null) {
-    findings.push(problem(check, `not ready: ${notReady}`, 'See docs/observability.md#gatewaynotready.'));
+    findings.push(
+      problem(check, `not ready: ${notReady}`, 'See the alert GatewayNotReady in deploy/observability/alerts.yaml.'),
+    );
   }
   if (spool.charges > 0) {
     const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool; completions are refused meanwhile`;
     findings.push(
-      problem(check, found, 'Find out why PostgreSQL does not take them: docs/observability.md#chargesspooled.'),
+      problem(
+        check,
+        found,
+        'Find out why PostgreSQL does not take them: the alert ChargesSpooled in deploy/observability/alerts.yaml.',
+      ),
     );
   }
   if (eventLoopLagMs.p99 > LAGGING_MS) {
     const found = `has an event loop that is late by ${Math.round(eventLoopLagMs.p99)} ms, one time in a hundred`;
     findings.push(
-      warning(check, found, 'It has too much work or too little CPU: docs/observability.md#eventloopslow.'),
+      warning(
+        check,
+        found,
+        'It has too much work or too little CPU: the alert EventLoopSlow in deploy/observability/alerts.yaml.',
+      ),
     );
   }
   if (report.requestLog !== null && report.requestLog.dropped > 0) {
     const found = `${countOf(report.requestLog.dropped, 'row of the request log was', 'rows of the request log were')} dropped since its start`;
-    findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped. Charges are not affected.'));
+    findings.push(
+      warning(
+        check,
+        found,
+        'See the alert RequestLogDropped in deploy/observability/alerts.yaml. Charges are not affected.',
+      ),
+    );
   }
   return findings.length > 0
     ? findings
@@ -134,7 +150,7 @@ function envoyFindings({ host, report }: ReportedProcess): Finding[] {
       warning(
         `provider ${name}`,
         `Envoy on ${short(host)} has ejected it`,
-        'See docs/observability.md#providerejected.',
+        'See the alert ProviderEjected in deploy/observability/alerts.yaml.',
       ),
     );
   if (!envoy.reachable) {

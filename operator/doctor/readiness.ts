@@ -14,7 +14,9 @@ export async function lookAtReadiness(metrics: Address): Promise<readonly Findin
     return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
   }
   if (answer.status === 200) return [ok('readiness', `${where} reports that a request through Envoy is served`)];
-  return [problem('readiness', answer.text.trim(), 'See docs/observability.md#gatewaynotready.')];
+  return [
+    problem('readiness', answer.text.trim(), 'See the alert GatewayNotReady in deploy/observability/alerts.yaml.'),
+  ];
 }
 
 type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent'; reason: string };

@@ -141,6 +141,6 @@ test('the doctor finds nothing wrong with what works, and says what it is when s
   await expect.poll(() => read('gateway_ready'), SOON).toBe(0);
   const text = await examine();
   expect(text).toMatch(/^problem {2}readiness .*a request through Envoy failed: /m);
-  expect(text).toContain('docs/observability.md#gatewaynotready');
+  expect(text).toContain('the alert GatewayNotReady');
   await expect.poll(examine, SOON).toMatch(/^problem {2}envoy on .* does not answer/m);
 });
