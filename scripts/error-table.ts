@@ -10,13 +10,11 @@ const END = '<!-- errors:end -->';
 export function errorTable(): string {
   const rows = Object.entries<CatalogueEntry>(CATALOGUE).map(
     ([code, entry]) =>
-      `| \`${code}\` | ${entry.status} | \`${entry.type}\` | ${retryAfter(entry)} | ${billed(entry)} | ${entry.message} | ${entry.advice} |`,
+      `| \`${code}\` | ${entry.status} | \`${entry.type}\` | ${retryAfter(entry)} | ${billed(entry)} | ${entry.advice} |`,
   );
-  return [
-    '| Code | HTTP | Type | `retry-after` | Billed | Message | What to do |',
-    '|---|---|---|---|---|---|---|',
-    ...rows.map((row) => row.replace(/\| \{problem\} \|/, '| (says what is wrong) |')),
-  ].join('\n');
+  return ['| Code | HTTP | Type | `retry-after` | Billed | What to do |', '|---|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 /** The text between the markers of `page`. */
