@@ -5,7 +5,7 @@ import type { Key, Principal } from '../../core/principal.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
 
 /**
- * docs/interface.md, "Decisions on open points": the scheme in any case, one or more spaces. The
+ * docs/interface.md, "HTTP API": the scheme in any case, one or more spaces. The
  * key is visible ASCII and at most 256 characters, checked before anything is hashed or asked, so
  * that a header of 64 KiB costs no more than a wrong key.
  */

@@ -30,7 +30,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
   // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it
-  // is part of them (docs/interface.md, "Decisions on open points").
+  // is part of them (docs/interface.md, "Usage").
   const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
   const usage = {
     promptTokens,
