@@ -50,6 +50,12 @@ export interface AttemptTerms extends PricingTerms {
   readonly sentTier?: string | undefined;
 }
 
+/** Terms of a request whose price may be that of a price list. */
+export interface ListedTerms extends PricingTerms {
+  /** The model's own table. Absent: `priceTable` is it. */
+  readonly ownTable?: PriceTable;
+}
+
 /** Entry of a price table that applies to a request. */
 export interface AppliedPrices {
   readonly prices: Prices;
@@ -168,6 +174,19 @@ export function priced({ priceTable, askedTier, sentTier }: AttemptTerms, served
   const atServed = pricedAt(tier, served.usage);
   const tierLossNanoUsd = atServed.costNanoUsd - atAsked.costNanoUsd;
   return tierLossNanoUsd > 0n ? { ...atAsked, tierLossNanoUsd } : atServed;
+}
+
+/**
+ * List price: the price at the model's own table, where the organization has a price list.
+ * `undefined`: it is the customer's price.
+ */
+export function listNanoUsd(
+  { ownTable, askedTier }: ListedTerms,
+  sentTier: string | undefined,
+  served: ServedUsage,
+): NanoUsd | undefined {
+  if (ownTable === undefined) return undefined;
+  return priced({ priceTable: ownTable, askedTier, sentTier }, served).costNanoUsd;
 }
 
 /**

@@ -37,6 +37,8 @@ export interface Organization {
   /** Output cap per completion. Absent: only the model's own. */
   readonly maxTokens?: number;
   readonly concurrency: number;
+  /** Name of its price list. Absent: it pays the models' own prices. */
+  readonly priceList?: string;
   readonly limits: RateLimits;
 }
 

@@ -12,8 +12,8 @@ import type {
 import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
-import { costsOf, everyTable, pricesOf } from './price-schedule.ts';
-import { pricesCacheWrites, pricesLongCacheWrites } from './price-table.ts';
+import { buildPriceLists } from './price-lists.ts';
+import { costsOf, pricedModel } from './price-schedule.ts';
 import { authOf } from './provider-auth.ts';
 import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -78,7 +78,15 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
   const extra = Object.entries(file.extra_request_fields);
   const extraRequestFields = extra.length === 0 ? {} : { extraRequestFields: new Map(extra) };
-  const config = { ...sharedSettings(input), stores: stores(file), providers, models, ...extraRequestFields };
+  const priceLists = buildPriceLists(file.price_lists);
+  const config = {
+    ...sharedSettings(input),
+    stores: stores(file),
+    providers,
+    models,
+    priceLists,
+    ...extraRequestFields,
+  };
   const traced = input.secrets === 'gateway' ? file.tracing : undefined;
   return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
 }
@@ -276,9 +284,7 @@ function model(
     ...(entry.longest_prompt === undefined ? {} : { longestPrompt: entry.longest_prompt }),
     maxOutputTokens: entry.max_output_tokens,
     defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
-    ...pricesOf(entry.usd_per_million_tokens),
-    ...(everyTable(entry.usd_per_million_tokens, pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
-    ...(everyTable(entry.usd_per_million_tokens, pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
+    ...pricedModel(entry.usd_per_million_tokens),
     tokenizer: entry.tokenizer,
     timeouts,
     targets,

@@ -1,3 +1,4 @@
+import type { ModelPrices, PriceList } from '../price-list.ts';
 import type { PriceSchedule } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
@@ -40,6 +41,8 @@ export interface CheckedConfig extends SharedConfig {
   readonly stores: StoresConfig;
   readonly providers: ReadonlyMap<string, KeylessProvider>;
   readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
+  /** By name. */
+  readonly priceLists: ReadonlyMap<string, PriceList<PricedModel>>;
 }
 
 export type ExtraFieldType = 'integer' | 'number' | 'boolean' | 'string' | 'object' | 'array';
@@ -203,7 +206,16 @@ export interface Provider extends KeylessProvider {
   readonly credentials?: ProviderCredentials;
 }
 
-export interface Model<OfProvider extends KeylessProvider = Provider> {
+/** Members of a model that depend on its prices, or on those of a price list. */
+export interface PricedModel extends ModelPrices {
+  /** True if writes to the prompt cache have a price of their own. */
+  readonly pricesCacheWrites?: true;
+  /** True if those that last longer than five minutes have one. */
+  readonly pricesLongCacheWrites?: true;
+}
+
+/** `configAt` chooses the prices in force for each request. */
+export interface Model<OfProvider extends KeylessProvider = Provider> extends PricedModel {
   readonly id: string;
   readonly capabilities: ReadonlySet<Capability>;
   readonly reasoningEfforts: readonly string[];
@@ -212,14 +224,8 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly longestPrompt?: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
-  /** In force: `configAt` chooses it for each request. */
-  readonly priceTable: PriceTable;
-  /** Present: the table in force depends on the arrival. */
-  readonly schedule?: PriceSchedule;
-  /** True if writes to the prompt cache have a price of their own. */
-  readonly pricesCacheWrites?: true;
-  /** True if those that last longer than five minutes have one. */
-  readonly pricesLongCacheWrites?: true;
+  /** The model's own prices. Present: the others are those of a price list. */
+  readonly own?: ModelPrices;
   /**
    * Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is
    * unknown.

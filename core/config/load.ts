@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import type { z } from 'zod';
 import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
@@ -19,15 +18,16 @@ import {
   references,
 } from './references.ts';
 import { fixesServiceTier } from './request-shaping.ts';
-import { problemsOfEntry, rightParts } from './right-parts.ts';
+import { rightParts } from './right-parts.ts';
 import { checkRules } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile } from './schema.ts';
+import { nameOf, placed, schemaProblems } from './schema-problems.ts';
 import { DASHBOARD_SECTIONS, isOfDashboard, isOnlyChecked, isUnread, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { overrideStores } from './stores-override.ts';
 import { findTrustedCa } from './trusted-ca.ts';
-import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
+import type { Path, SourceProblem } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -224,51 +224,6 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
     const needed = elsewhere && isOfDashboard(path) ? '; the dashboard needs it' : '';
     return { line, column, message: `${nameOf(path)}: ${reason}${needed}` };
   });
-}
-
-/** Skips places with an unresolved reference, which is reported already. */
-function schemaProblems(
-  issues: readonly z.core.$ZodIssue[],
-  tree: YamlTree,
-  missing: readonly Missing[],
-): SourceProblem[] {
-  const told = new Set(missing.map(({ path }) => nameOf(path)));
-  return issues.flatMap((issue) => {
-    const path = issue.path.filter((part) => typeof part !== 'symbol');
-    if (told.has(nameOf(path))) return [];
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
-    }
-    if (issue.code !== 'invalid_key') return [placed(tree, path, issue.message)];
-    return [placedName(tree, path, issue.message), ...problemsBelow(path, tree, missing)];
-  });
-}
-
-/** Zod checks nothing below an invalid name. */
-function problemsBelow(path: Path, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
-  const issues = problemsOfEntry(path, tree.value).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
-  return schemaProblems(issues, tree, missing);
-}
-
-function placed(tree: YamlTree, path: Path, message: string): SourceProblem {
-  return at(tree.positionOf(path), path, message);
-}
-
-function placedName(tree: YamlTree, path: Path, message: string): SourceProblem {
-  return at(tree.positionOfName(path), path, message);
-}
-
-function at(position: Position, path: Path, message: string): SourceProblem {
-  return { line: position.line, column: position.column, message: `${nameOf(path)}: ${message}` };
-}
-
-/** `models.gpt-6-luna.targets[0]` */
-function nameOf(path: Path): string {
-  if (path.length === 0) return 'the file';
-  return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
-    .join('')
-    .replace(/^\./, '');
 }
 
 /**

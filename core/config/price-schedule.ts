@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ModelPrices } from '../price-list.ts';
 import {
   isTimeless,
   type PricePeriod,
@@ -7,8 +8,15 @@ import {
   type WindowHours,
 } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
-import type { Model, Target } from './gateway-config.ts';
-import { buildPriceTable, checkPriceTable, TABLE, type TableEntry } from './price-table.ts';
+import type { PricedModel, Target } from './gateway-config.ts';
+import {
+  buildPriceTable,
+  checkPriceTable,
+  pricesCacheWrites,
+  pricesLongCacheWrites,
+  TABLE,
+  type TableEntry,
+} from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import { list, matching, named, oneOf, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
@@ -87,13 +95,21 @@ function checkPeriod(path: Path, period: PeriodEntry): RuleProblem[] {
   ];
 }
 
-function buildPriceSchedule(entry: ScheduleEntry): PriceSchedule {
+export function buildPriceSchedule(entry: ScheduleEntry): PriceSchedule {
   const later = Object.entries(entry.from).map(([from, period]) => buildPeriod(instantOf(from) ?? Infinity, period));
   return { periods: [buildPeriod(Number.NEGATIVE_INFINITY, entry), ...later] };
 }
 
-/** Prices of a model. The schedule is there only if a table depends on the arrival. */
-export function pricesOf(entry: ScheduleEntry): Pick<Model, 'priceTable' | 'schedule'> {
+export function pricedModel(entry: ScheduleEntry): PricedModel {
+  return {
+    ...pricesOf(entry),
+    ...(everyTable(entry, pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
+    ...(everyTable(entry, pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
+  };
+}
+
+/** The schedule is there only if a table depends on the arrival. */
+function pricesOf(entry: ScheduleEntry): ModelPrices {
   const schedule = buildPriceSchedule(entry);
   return { priceTable: schedule.periods[0].table, ...(isTimeless(schedule) ? {} : { schedule }) };
 }
@@ -104,7 +120,7 @@ export function costsOf(entry: ScheduleEntry): Pick<Target, 'costTable' | 'costS
 }
 
 /** True if it holds for the tables of all dates and hours. */
-export function everyTable(entry: ScheduleEntry, holds: (table: TableEntry) => boolean): boolean {
+function everyTable(entry: ScheduleEntry, holds: (table: TableEntry) => boolean): boolean {
   return [entry, ...Object.values(entry.from)].every((period) => [period, ...period.hours].every(holds));
 }
 

@@ -4,9 +4,10 @@ import { configFolder, oneModel } from './load.fixture.ts';
 import { configAt } from './prices-in-force.ts';
 
 const folder = configFolder();
+const PROVIDER = '  p: {base_url: http://127.0.0.1:9/}';
 
 async function configOf(prices: string, cost = ''): Promise<GatewayConfig> {
-  const text = oneModel(`[{provider: p, model: x${cost}}]`, '  p: {base_url: http://127.0.0.1:9/}').replace(
+  const text = oneModel(`[{provider: p, model: x${cost}}]`, PROVIDER).replace(
     /usd_per_million_tokens: \{[^}]*\}/,
     `usd_per_million_tokens: ${prices}`,
   );
@@ -58,5 +59,62 @@ describe('prices and costs', () => {
     const { serviceTiers } = configAt(config, Date.parse('2026-11-24T02:00:00Z')).models.get('m')?.priceTable ?? {};
     expect(serviceTiers?.get('flex')?.prices.outputPicoUsd).toBe(2_000_000n);
     expect(serviceTiers?.get('fast')?.prices.outputPicoUsd).toBe(3_000_000n);
+  });
+});
+
+describe('price lists', () => {
+  const TIMED = '{input: 2, output: 10, hours: [{utc: "01:00-04:00", input: 1, output: 4}]}';
+
+  async function configWithLists(lists: string, prices = '{input: 2, output: 10}') {
+    const text = oneModel('[{provider: p, model: x, cost_usd_per_million_tokens: {input: 1, output: 3}}]', PROVIDER);
+    const replaced = text.replace(/usd_per_million_tokens: \{input: 0.25[^}]*\}/, `usd_per_million_tokens: ${prices}`);
+    return (await folder.loaded(`${replaced}price_lists:\n${lists}`)).config;
+  }
+  const modelAt = (config: GatewayConfig, list: string | undefined, instant: string) =>
+    configAt(config, Date.parse(instant), list).models.get('m');
+  const outputOf = (model: ReturnType<typeof modelAt>) => Number(model?.priceTable.prices.outputPicoUsd) / 1e6;
+
+  it('are of the organizations that have them; others, and an unknown list, pay the own prices', async () => {
+    const config = await configWithLists('  partner: {"*": {percent: -10}}\n  table: {m: {input: 1, output: 7}}\n');
+    expect(outputOf(modelAt(config, 'partner', '2026-11-24T12:00:00Z'))).toBe(9);
+    expect(outputOf(modelAt(config, 'table', '2026-11-24T12:00:00Z'))).toBe(7);
+    expect(outputOf(modelAt(config, undefined, '2026-11-24T12:00:00Z'))).toBe(10);
+    expect(configAt(config, 0, 'gone')).toBe(config);
+    // Lists change no costs, and remember the price without them.
+    const partner = modelAt(config, 'partner', '2026-11-24T12:00:00Z');
+    expect(partner?.targets).toEqual(config.models.get('m')?.targets);
+    expect(partner?.own?.priceTable).toBe(config.models.get('m')?.priceTable);
+  });
+
+  it('have dates and hours of their own; a percentage has those of the model', async () => {
+    const lists =
+      '  partner: {m: {percent: -50}}\n' +
+      '  table: {m: {input: 1, output: 7, from: {2026-12-01: {input: 1, output: 6}}, hours: [{utc: "03:00-05:00", input: 1, output: 5}]}}\n';
+    const config = await configWithLists(lists, TIMED);
+    const outputs = (list: string | undefined) =>
+      ['2026-11-24T02:00:00Z', '2026-11-24T03:30:00Z', '2026-11-24T04:30:00Z', '2026-12-02T02:00:00Z'].map((instant) =>
+        outputOf(modelAt(config, list, instant)),
+      );
+    expect(outputs(undefined)).toEqual([4, 4, 10, 4]);
+    expect(outputs('partner')).toEqual([2, 2, 5, 2]);
+    expect(outputs('table')).toEqual([7, 5, 5, 6]);
+    expect(Number(modelAt(config, 'table', '2026-11-24T02:00:00Z')?.own?.priceTable.prices.outputPicoUsd)).toBe(4e6);
+  });
+
+  it('keep their objects until a table changes, each its own', async () => {
+    const config = await configWithLists('  a: {"*": {percent: -10}}\n  b: {"*": {percent: -10}}\n', TIMED);
+    const at = (list: string, instant: string) => configAt(config, Date.parse(instant), list);
+    expect(at('a', '2026-11-24T02:00:00Z')).toBe(at('a', '2026-11-24T03:59:59.999Z'));
+    expect(at('a', '2026-11-24T02:00:00Z')).not.toBe(at('b', '2026-11-24T02:00:00Z'));
+    expect(at('a', '2026-11-24T02:00:00Z')).not.toBe(at('a', '2026-11-24T04:00:00Z'));
+    const tables = ['a', 'b'].map((list) => at(list, '2026-11-24T04:00:00Z').models.get('m')?.priceTable);
+    expect(at('a', '2026-11-24T05:00:00Z').models.get('m')?.priceTable).toBe(tables[0]);
+  });
+
+  it('decide about cache writes as a table of the model would', async () => {
+    const writes = '{input: 2, output: 10, cache_write: 3}';
+    const config = await configWithLists('  partner: {m: {percent: 1}}\n  table: {m: {input: 1, output: 7}}\n', writes);
+    const pricesWrites = (list: string | undefined) => modelAt(config, list, '2026-11-24T02:00:00Z')?.pricesCacheWrites;
+    expect([undefined, 'partner', 'table'].map(pricesWrites)).toEqual([true, true, undefined]);
   });
 });

@@ -1,29 +1,58 @@
+import { present } from '../present.ts';
+import { type ModelPrices, type PriceList, pricesOn } from '../price-list.ts';
 import { type Interval, intervalAt, type PriceSchedule, tableAt } from '../price-schedule.ts';
-import type { GatewayConfig, Model, Target } from './gateway-config.ts';
+import type { GatewayConfig, Model, PricedModel, Target } from './gateway-config.ts';
 
 /** A configuration whose tables hold between two instants. */
 interface ConfigInForce extends Interval {
   readonly config: GatewayConfig;
 }
 
+/** Models at the prices of one list, or at their own. */
+interface Listed {
+  readonly models: GatewayConfig['models'];
+  /** Made last. Requests arrive nearly in order, so it is nearly always right. */
+  newest?: ConfigInForce;
+}
+
 const ALWAYS: Interval = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
 
-/** The one that was made last. Requests arrive nearly in order, so it is nearly always right. */
-const newest = new WeakMap<GatewayConfig, ConfigInForce>();
+/** Made at the first request with a list: few of many lists may be in use. */
+const known = new WeakMap<GatewayConfig, Map<PriceList | undefined, Listed>>();
 
 /**
- * The configuration with the prices and costs that hold for a request which arrived at `atMs`. It
- * is the same object until a table changes, since texts of tables are cached by object.
+ * The configuration with the prices and costs that hold for a request which arrived at `atMs`, from
+ * an organization with this price list. A list that the configuration does not have means the
+ * models' own prices. It is the same object until a table changes, since texts of tables are cached
+ * by object.
  */
-export function configAt(config: GatewayConfig, atMs: number): GatewayConfig {
-  const known = newest.get(config);
-  if (known !== undefined && known.fromMs <= atMs && atMs < known.untilMs) return known.config;
-  const made = inForceAt(config, atMs);
-  if (known === undefined || made.fromMs >= known.untilMs) newest.set(config, made);
+export function configAt(config: GatewayConfig, atMs: number, priceList?: string): GatewayConfig {
+  const listed = listedIn(config, priceList === undefined ? undefined : config.priceLists.get(priceList));
+  const { newest } = listed;
+  if (newest !== undefined && newest.fromMs <= atMs && atMs < newest.untilMs) return newest.config;
+  const made = inForceAt(config, listed.models, atMs);
+  if (newest === undefined || made.fromMs >= newest.untilMs) listed.newest = made;
   return made.config;
 }
 
-function inForceAt(config: GatewayConfig, atMs: number): ConfigInForce {
+function listedIn(config: GatewayConfig, list: PriceList<PricedModel> | undefined): Listed {
+  const lists = known.get(config) ?? new Map<PriceList | undefined, Listed>();
+  const found = lists.get(list);
+  if (found !== undefined) return found;
+  const models = list && new Map([...config.models].map(([id, model]) => [id, onList(list, model)] as const));
+  const made: Listed = { models: models ?? config.models };
+  known.set(config, lists.set(list, made));
+  return made;
+}
+
+function onList(list: PriceList<PricedModel>, model: Model): Model {
+  const { priceTable, schedule, pricesCacheWrites, pricesLongCacheWrites, ...others } = model;
+  const own: PricedModel = { priceTable, ...present({ schedule, pricesCacheWrites, pricesLongCacheWrites }) };
+  const prices = pricesOn(list, model.id, own);
+  return prices === undefined ? model : { ...others, ...prices, own };
+}
+
+function inForceAt(config: GatewayConfig, listed: GatewayConfig['models'], atMs: number): ConfigInForce {
   let { fromMs, untilMs } = ALWAYS;
   const table = (schedule: PriceSchedule) => {
     const interval = intervalAt(schedule, atMs);
@@ -31,15 +60,21 @@ function inForceAt(config: GatewayConfig, atMs: number): ConfigInForce {
     untilMs = Math.min(untilMs, interval.untilMs);
     return tableAt(schedule, atMs);
   };
+  const prices = ({ schedule }: ModelPrices): Partial<ModelPrices> =>
+    schedule === undefined ? {} : { priceTable: table(schedule) };
   const target = (given: Target): Target =>
     given.costSchedule === undefined ? given : { ...given, costTable: table(given.costSchedule) };
   const model = (given: Model): Model => {
-    if (given.schedule === undefined && given.targets.every(({ costSchedule }) => costSchedule === undefined))
-      return given;
-    const prices = given.schedule === undefined ? {} : { priceTable: table(given.schedule) };
-    return { ...given, ...prices, targets: given.targets.map(target) };
+    const { schedule, own, targets } = given;
+    if (!schedule && !own?.schedule && targets.every(({ costSchedule }) => costSchedule === undefined)) return given;
+    return {
+      ...given,
+      ...prices(given),
+      ...(own === undefined ? {} : { own: { ...own, ...prices(own) } }),
+      targets: targets.map(target),
+    };
   };
-  const models = new Map([...config.models].map(([id, given]) => [id, model(given)] as const));
-  const isTimeless = fromMs === ALWAYS.fromMs && untilMs === ALWAYS.untilMs;
-  return { config: isTimeless ? config : { ...config, models }, fromMs, untilMs };
+  const models = new Map([...listed].map(([id, given]) => [id, model(given)] as const));
+  if (fromMs !== ALWAYS.fromMs || untilMs !== ALWAYS.untilMs) return { config: { ...config, models }, fromMs, untilMs };
+  return { config: listed === config.models ? config : { ...config, models: listed }, fromMs, untilMs };
 }

@@ -1,3 +1,5 @@
+import { PERCENT_PARTS } from '../price-schedule.ts';
+
 /** Readers of sizes, durations and prices. Each returns `undefined` for a malformed value. */
 
 const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
@@ -54,13 +56,25 @@ const PRICE = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
  * USD per million tokens. Six decimals are whole pico-dollars per token, so no price is ever
  * rounded.
  */
-const MAX_PRICE_PICO_USD = 1_000_000n * 1_000_000n;
+export const MAX_PRICE_PICO_USD = 1_000_000n * 1_000_000n;
 
 export function parsePrice(value: string | number): bigint | undefined {
   const match = PRICE.exec(String(value));
   if (!match) return undefined;
   const picoUsd = BigInt(match[1] ?? '0') * 1_000_000n + BigInt((match[2] ?? '').padEnd(6, '0'));
   return picoUsd > MAX_PRICE_PICO_USD ? undefined : picoUsd;
+}
+
+const PERCENT = /^(-?)(\d{1,4})(?:\.(\d{1,4}))?$/;
+const MAX_PERCENT = 1000;
+
+/** Above -100 and at most 1000, in parts of a percent (PERCENT_PARTS). */
+export function parsePercent(value: string | number): number | undefined {
+  const match = PERCENT.exec(String(value));
+  if (!match) return undefined;
+  const parts = Number(match[2]) * PERCENT_PARTS + Number((match[3] ?? '').padEnd(4, '0'));
+  const signed = match[1] === '-' && parts > 0 ? -parts : parts;
+  return signed > -100 * PERCENT_PARTS && signed <= MAX_PERCENT * PERCENT_PARTS ? signed : undefined;
 }
 
 const SHARE = /^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/;

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { present } from '../present.ts';
 import type { Missing } from './references.ts';
 import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
@@ -17,6 +18,7 @@ export interface RightParts {
   readonly extra_request_fields: ConfigFile['extra_request_fields'] | undefined;
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly models: Readonly<Record<string, ModelEntry>>;
+  readonly price_lists?: ConfigFile['price_lists'];
 }
 
 /**
@@ -29,7 +31,9 @@ export function rightParts(value: unknown, missing: readonly Missing[]): RightPa
   const incomplete = new Set(missing.map(({ path }) => path[0]));
   const part = <Part>(name: string, schema: z.ZodType<Part>): Part | undefined =>
     incomplete.has(name) ? undefined : schema.safeParse(file[name]).data;
-  const { listen, stores, workers, mail, sign_in, payments, extra_request_fields } = CONFIG_FILE.shape;
+  const { listen, stores, workers, mail, sign_in, payments, extra_request_fields, price_lists } = CONFIG_FILE.shape;
+  const models = rightEntries(file.models, MODEL);
+  const lists = part('price_lists', price_lists);
   return {
     listen: part('listen', listen),
     stores: part('stores', stores),
@@ -39,7 +43,9 @@ export function rightParts(value: unknown, missing: readonly Missing[]): RightPa
     payments: part('payments', payments),
     extra_request_fields: part('extra_request_fields', extra_request_fields),
     providers: rightEntries(file.providers, PROVIDER),
-    models: rightEntries(file.models, MODEL),
+    models,
+    // Lists refer to models, of which none may be missing here.
+    ...(Object.keys(models).length < Object.keys(mapping(file.models)).length ? {} : present({ price_lists: lists })),
   };
 }
 

@@ -2,6 +2,7 @@ import { checkExtraFields } from './extra-fields.ts';
 import { checkMail } from './mail.ts';
 import { formatAddress, overlap } from './network-names.ts';
 import { checkPayments } from './payments.ts';
+import { checkPriceLists } from './price-lists.ts';
 import { checkPriceSchedule } from './price-schedule.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS } from './provider-api.ts';
@@ -21,6 +22,7 @@ export function checkRules(file: RightParts): RuleProblem[] {
     ...checkMail(file.mail),
     ...checkSignIn(file.sign_in),
     ...checkPayments(file.payments),
+    ...checkPriceLists(file.price_lists, file.models),
     ...Object.entries(file.providers).flatMap(([name, provider]) => [
       ...checkProvider(['providers', name], provider),
       ...checkExtraFields(['providers', name], provider, declared),

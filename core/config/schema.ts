@@ -4,6 +4,7 @@ import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields
 import { mail, webhooks } from './mail.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { payments } from './payments.ts';
+import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
 import { auth, headers, query } from './provider-fields.ts';
@@ -213,6 +214,7 @@ export const CONFIG_FILE = section({
   extra_request_fields: extraRequestFields.prefault({}),
   providers: named(providerName, PROVIDER, PROVIDER_NAME).prefault({}),
   models: named(modelId, MODEL, MODEL_ID).prefault({}),
+  price_lists: priceLists.prefault({}),
 });
 
 export type ConfigFile = z.output<typeof CONFIG_FILE>;

@@ -59,7 +59,7 @@ export const chargeRecords = recordWriter(CHARGE_COLUMNS);
  * Facts that few charges have: an array beside the records, in their order, or a loss
  * (settlement-writer.ts).
  */
-type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'tierLossNanoUsd'>;
+type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoUsd' | 'tierLossNanoUsd'>;
 
 /** Bound of the database on amounts. */
 export const MOST_NANO_USD = 10n ** 18n;

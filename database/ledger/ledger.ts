@@ -83,6 +83,8 @@ export interface Settlement extends AppliedPrices {
   readonly tierLossNanoUsd?: NanoUsd;
   /** Cost at the provider. Absent: the target has no costs. Never shown to customers. */
   readonly providerCostNanoUsd?: NanoUsd;
+  /** Price at the model's own table. Absent: it is the price of the usage. Never shown either. */
+  readonly listNanoUsd?: NanoUsd;
   /** Time to the first event or byte of the response. */
   readonly latencyMs: number;
   /** Time from the first event to the last. */
@@ -115,7 +117,14 @@ export interface ClaimEnd {
 export interface Generation
   extends Omit<
     Settlement,
-    keyof AppliedPrices | 'organizationId' | 'day' | 'holdNanoUsd' | 'tierLossNanoUsd' | 'providerCostNanoUsd' | 'user'
+    | keyof AppliedPrices
+    | 'organizationId'
+    | 'day'
+    | 'holdNanoUsd'
+    | 'tierLossNanoUsd'
+    | 'providerCostNanoUsd'
+    | 'listNanoUsd'
+    | 'user'
   > {
   /** Charged amount. */
   readonly costNanoUsd: NanoUsd;

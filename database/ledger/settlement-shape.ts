@@ -87,6 +87,7 @@ const SETTLEMENT: Shape<Settlement> = {
   holdNanoUsd: ['amount'],
   tierLossNanoUsd: ['amount'],
   providerCostNanoUsd: ['amount'],
+  listNanoUsd: ['amount'],
   latencyMs: 'measured',
   generationTimeMs: 'measured',
 };

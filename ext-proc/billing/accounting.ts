@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { usdNumber } from '../../core/money.ts';
-import { priced } from '../../core/pricing.ts';
+import { listNanoUsd, priced } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { tierIn, tierWord } from '../../core/service-tiers.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
@@ -235,12 +235,14 @@ function settlementOf(
 ): Settlement | ClaimedSettlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, claim } = terms;
   const cost = providerCostNanoUsd(asked, produced);
+  const list = listNanoUsd(terms, asked.sentTier, produced);
   const settlement = {
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     ...(terms.user === undefined ? {} : { user: terms.user }),
     ...priced({ ...terms, sentTier: asked.sentTier }, produced),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
+    ...(list === undefined ? {} : { listNanoUsd: list }),
   };
   if (claim === undefined) return settlement;
   const { keyHash, bodyHash } = claim;

@@ -1,5 +1,5 @@
 import type { Log } from '../../core/log/log.ts';
-import { NO_USAGE, priced, type TokenUsage } from '../../core/pricing.ts';
+import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '../../core/pricing.ts';
 import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
@@ -101,6 +101,7 @@ function settlementOf(left: LeftIntent): Settlement {
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };
   const { usage, serviceTier } = used;
   const cost = providerCostNanoUsd(asked, used);
+  const list = listNanoUsd(left, asked.sentTier, used);
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
     provider: asked.provider,
@@ -113,6 +114,7 @@ function settlementOf(left: LeftIntent): Settlement {
     ...(serviceTier === undefined ? {} : { serviceTier }),
     ...priced({ ...left, sentTier: asked.sentTier }, used),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
+    ...(list === undefined ? {} : { listNanoUsd: list }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };

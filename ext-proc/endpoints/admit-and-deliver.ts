@@ -95,6 +95,7 @@ export async function admitAndDeliver(
       model: choice.model.id,
       ...(chat.user === undefined ? {} : { user: chat.user }),
       priceTable: choice.model.priceTable,
+      ...(choice.model.own === undefined ? {} : { ownTable: choice.model.own.priceTable }),
       ...(chat.serviceTier === undefined ? {} : { askedTier: chat.serviceTier }),
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,

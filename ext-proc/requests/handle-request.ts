@@ -139,7 +139,7 @@ async function authorize(
   const takeOneRead = () => takeRead(deps, principal, config);
   const { notes, trace } = outcome;
   if (beyond) return beyond;
-  const inForce = configAt(config, arrivedAtMs);
+  const inForce = configAt(config, arrivedAtMs, organization.priceList);
   return { exchange, route, principal, config: inForce, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 

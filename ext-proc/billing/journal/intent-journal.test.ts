@@ -88,7 +88,7 @@ describe('the journal of intents', () => {
     const above = [{ inputTokens: 100, prices: { ...PRICES, cacheWritePicoUsd: 9n } }];
     const flex = { prices: { ...PRICES, inputPicoUsd: 7n }, above };
     const priceTable: PriceTable = { prices: PRICES, above, serviceTiers: new Map([['flex', flex]]) };
-    for (const changes of [{ priceTable }, { priceTable, askedTier: 'flex' }]) {
+    for (const changes of [{ priceTable }, { priceTable, askedTier: 'flex' }, { ownTable: priceTable }]) {
       const request = journal.open(intent('gen-1', changes));
       request.asked(TARGET);
       await expect

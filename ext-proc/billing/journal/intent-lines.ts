@@ -33,10 +33,11 @@ export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   const table = isFlat
     ? ''
     : `${SEPARATOR}Q${slot.toString(36)} [${JSON.stringify(askedTier ?? null)},${tableText(priceTable)}]`;
+  const own = intent.ownTable === undefined ? '' : `${SEPARATOR}L${slot.toString(36)} ${tableText(intent.ownTable)}`;
   const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
     `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${pricesText(prices)},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${user}${more(slot, intent, asked)}`
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${own}${user}${more(slot, intent, asked)}`
   );
 }
 
@@ -182,6 +183,8 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
         asked: { ...known.asked, ...tiers },
       };
     }
+    case 'L':
+      return { ...known, ownTable: tableIn(JSON.parse(rest) as TableJson) };
     case 'K':
       return { ...known, asked: { ...known.asked, costTable: tableIn(JSON.parse(rest) as TableJson) } };
     case 'S': {

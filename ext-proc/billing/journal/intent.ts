@@ -1,12 +1,12 @@
 import type { UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import type { PriceTable, PricingTerms, TokenUsage } from '../../../core/pricing.ts';
+import type { ListedTerms, PriceTable, TokenUsage } from '../../../core/pricing.ts';
 
 /**
  * Admitted request in the journal, with all that the next process needs to settle it and no text of
  * the prompt (docs/design.md, "Invariants", 9).
  */
-export interface Intent extends PricingTerms {
+export interface Intent extends ListedTerms {
   readonly generationId: string;
   readonly organizationId: string;
   readonly keyId: string;

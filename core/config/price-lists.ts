@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import type { PercentChange, PriceList } from '../price-list.ts';
+import { changedByPercent, tablesOf } from '../price-schedule.ts';
+import type { PriceTable } from '../pricing.ts';
+import type { PricedModel } from './gateway-config.ts';
+import {
+  buildPriceSchedule,
+  checkPriceSchedule,
+  pricedModel,
+  priceSchedule,
+  type ScheduleEntry,
+} from './price-schedule.ts';
+import type { RuleProblem } from './problem.ts';
+import { MAX_PRICE_PICO_USD, parsePercent } from './quantities.ts';
+import { matching, named, read, section } from './schema-fields.ts';
+import type { Path } from './yaml-tree.ts';
+
+/** Prices of organizations that have a list (`price_lists`). */
+
+const MAX_LISTS = 100;
+/** Name of the models that a list does not name. */
+const OTHERS = '*';
+
+const LIST_NAME = 'the name of a price list: 1 to 64 letters, digits, ".", "_" and "-", and not none';
+const listName = matching(/^(?!none$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, LIST_NAME);
+
+const percentage = section({
+  percent: read('a percentage above -100 and at most 1000 with at most 4 decimals, such as -10', parsePercent),
+});
+const listed = z.union([percentage, priceSchedule], {
+  error: 'must be a change such as {percent: -10}, or a table such as {input: 1, output: 5}',
+});
+
+export const priceLists = named(
+  listName,
+  named(z.string(), listed, 'the id of a model, or "*" for the others'),
+  LIST_NAME,
+);
+
+type ListsEntry = z.output<typeof priceLists>;
+type ListedEntry = z.output<typeof listed>;
+
+type ModelEntries = Readonly<Record<string, { readonly usd_per_million_tokens: ScheduleEntry }>>;
+
+/** `models`: every model of the file. A name of none of them is a mistake. */
+export function checkPriceLists(lists: ListsEntry = {}, models: ModelEntries): RuleProblem[] {
+  const problems = Object.entries(lists).flatMap(([list, entries]) =>
+    Object.entries(entries).flatMap(([id, entry]) =>
+      checkListed(['price_lists', list, id], id, entry, entries, models),
+    ),
+  );
+  if (Object.keys(lists).length > MAX_LISTS)
+    problems.push({ path: ['price_lists'], message: `must have at most ${MAX_LISTS} lists` });
+  return problems;
+}
+
+function checkListed(
+  path: Path,
+  id: string,
+  entry: ListedEntry,
+  entries: ListsEntry[string],
+  models: ModelEntries,
+): RuleProblem[] {
+  const isOthers = id === OTHERS;
+  if (!isOthers && !Object.hasOwn(models, id)) return [{ path, message: 'is not a model of this file' }];
+  if (!('percent' in entry))
+    return isOthers
+      ? [{ path, message: 'must be a change such as {percent: -10}; a table is for one model' }]
+      : checkPriceSchedule(path, entry);
+  if (entry.percent <= 0) return [];
+  const changed = isOthers ? Object.keys(models).filter((model) => !Object.hasOwn(entries, model)) : [id];
+  const beyond = changed.find((model) => {
+    const prices = models[model]?.usd_per_million_tokens;
+    const tables = prices === undefined ? [] : tablesOf(buildPriceSchedule(prices));
+    return tables.some((table) => highest(changedByPercent(table, entry.percent)) > MAX_PRICE_PICO_USD);
+  });
+  if (beyond === undefined) return [];
+  return [{ path: [...path, 'percent'], message: `raises a price of ${beyond} above 1000000 USD per million tokens` }];
+}
+
+function highest({ serviceTiers, ...table }: PriceTable): bigint {
+  const all = [table, ...serviceTiers.values()].flatMap(({ prices, above }) => [
+    prices,
+    ...above.map((entry) => entry.prices),
+  ]);
+  return all
+    .flatMap((prices): readonly bigint[] => Object.values({ ...prices }))
+    .reduce((most, price) => (price > most ? price : most), 0n);
+}
+
+export function buildPriceLists(lists: ListsEntry): ReadonlyMap<string, PriceList<PricedModel>> {
+  return new Map(Object.entries(lists).map(([name, entries]) => [name, priceListOf(entries)]));
+}
+
+function priceListOf({ [OTHERS]: others, ...models }: ListsEntry[string]): PriceList<PricedModel> {
+  const listedOf = (entry: ListedEntry) => ('percent' in entry ? changeOf(entry) : pricedModel(entry));
+  return {
+    ...(others !== undefined && 'percent' in others ? { others: changeOf(others) } : {}),
+    models: new Map(Object.entries(models).map(([id, entry]) => [id, listedOf(entry)])),
+  };
+}
+
+function changeOf({ percent }: z.output<typeof percentage>): PercentChange {
+  return { percentParts: percent };
+}

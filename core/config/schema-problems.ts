@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import type { Missing } from './references.ts';
+import { problemsOfEntry } from './right-parts.ts';
+import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
+
+/** Skips places with an unresolved reference, which is reported already. */
+export function schemaProblems(
+  issues: readonly z.core.$ZodIssue[],
+  tree: YamlTree,
+  missing: readonly Missing[],
+): SourceProblem[] {
+  const told = new Set(missing.map(({ path }) => nameOf(path)));
+  return issues.flatMap((issue) => {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    if (told.has(nameOf(path))) return [];
+    const form = issue.code === 'invalid_union' ? closestForm(issue) : undefined;
+    if (form !== undefined) return schemaProblems(below(path, form), tree, missing);
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
+    }
+    if (issue.code !== 'invalid_key') return [placed(tree, path, issue.message)];
+    return [placedName(tree, path, issue.message), ...problemsBelow(path, tree, missing)];
+  });
+}
+
+/** Zod checks nothing below an invalid name. */
+function problemsBelow(path: Path, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
+  return schemaProblems(below(path, problemsOfEntry(path, tree.value)), tree, missing);
+}
+
+function below(path: Path, issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  return issues.map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+}
+
+/**
+ * Problems of that form of a mapping whose names the value has: the one with the fewest unknown
+ * ones. `undefined`: it is no mapping.
+ */
+function closestForm({ errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] | undefined {
+  const forms = errors.filter((issues) =>
+    issues.some(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
+  );
+  const unknown = (issues: readonly z.core.$ZodIssue[]) =>
+    issues.reduce((count, issue) => count + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
+  return forms.toSorted((one, other) => unknown(one) - unknown(other))[0];
+}
+
+export function placed(tree: YamlTree, path: Path, message: string): SourceProblem {
+  return at(tree.positionOf(path), path, message);
+}
+
+function placedName(tree: YamlTree, path: Path, message: string): SourceProblem {
+  return at(tree.positionOfName(path), path, message);
+}
+
+function at(position: Position, path: Path, message: string): SourceProblem {
+  return { line: position.line, column: position.column, message: `${nameOf(path)}: ${message}` };
+}
+
+/** `models.gpt-6-luna.targets[0]` */
+export function nameOf(path: Path): string {
+  if (path.length === 0) return 'the file';
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
+}

@@ -1,0 +1,36 @@
+import { changedByPercent, mapTables, type PriceSchedule } from './price-schedule.ts';
+import type { PriceTable } from './pricing.ts';
+
+/** Prices of a model. */
+export interface ModelPrices {
+  /** In force. Where a schedule decides that, the first one until it has. */
+  readonly priceTable: PriceTable;
+  /** Present: the table in force depends on the arrival. */
+  readonly schedule?: PriceSchedule;
+}
+
+/** Parts of a percent (PERCENT_PARTS) by which each price is changed. */
+export interface PercentChange {
+  readonly percentParts: number;
+}
+
+/** Prices for the organizations that have this list. */
+export interface PriceList<Listed extends ModelPrices = ModelPrices> {
+  /** Change of the models that the list does not name. Absent: they keep their own prices. */
+  readonly others?: PercentChange;
+  readonly models: ReadonlyMap<string, PercentChange | Listed>;
+}
+
+/** Prices of a model on a list. `undefined`: its own. */
+export function pricesOn<Listed extends ModelPrices>(
+  list: PriceList<Listed>,
+  modelId: string,
+  own: Listed,
+): Listed | undefined {
+  const listed = list.models.get(modelId) ?? list.others;
+  if (listed === undefined || !('percentParts' in listed)) return listed;
+  const change = (table: PriceTable) => changedByPercent(table, listed.percentParts);
+  if (own.schedule === undefined) return { ...own, priceTable: change(own.priceTable) };
+  const schedule = mapTables(own.schedule, change);
+  return { ...own, priceTable: schedule.periods[0].table, schedule };
+}
