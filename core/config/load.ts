@@ -55,6 +55,8 @@ export interface DeclaredModels {
   readonly baseUrls: ReadonlyMap<string, URL>;
   /** Names of providers that are never sent the `service_tier` that a client asks for. */
   readonly untiered: ReadonlySet<string>;
+  /** Names of price lists. */
+  readonly priceLists: readonly string[];
 }
 
 export interface RefusedConfig {
@@ -153,7 +155,12 @@ export async function loadConfig(
 
   const file = { ...parsed.data, stores: overridden.stores };
   const others = {
-    declared: { models: file.models, baseUrls: baseUrlsOf(file), untiered: untieredOf(file) },
+    declared: {
+      models: file.models,
+      baseUrls: baseUrlsOf(file),
+      untiered: untieredOf(file),
+      priceLists: Object.keys(file.price_lists),
+    },
     source: withTls,
     storesChanged: overridden.changed,
     variables: refs.variables(),

@@ -7,6 +7,8 @@ export interface OrganizationSettings {
   readonly concurrency: number;
   /** Absent: no cap of the organization's own. */
   readonly maxTokens?: number;
+  /** Name of its price list. Absent: it pays the models' own prices. */
+  readonly priceList?: string;
   readonly limits: RateLimits;
 }
 
@@ -20,6 +22,8 @@ export interface OrganizationChange {
   readonly allowMultipleCompletions?: boolean;
   readonly concurrency?: number;
   readonly maxTokens?: number | null;
+  /** `null`: none. */
+  readonly priceList?: string | null;
   readonly requestsPerMinute?: number | null;
   readonly tokensPerMinute?: number | null;
   readonly dailyBudgetNanoUsd?: NanoUsd | null;

@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../core/money.ts';
+import type { PercentChange } from '../../core/price-list.ts';
 import type { ScheduleJson } from '../../core/price-schedule-json.ts';
 import type { PricesJson, TableJson } from '../../core/price-table-text.ts';
 
@@ -129,11 +130,13 @@ export interface ProviderHealth {
 
 /** The configuration in force in that process, without secrets. */
 export interface ReportedConfiguration {
-  /** Over models and providers. */
+  /** Over models, price lists and providers. */
   readonly fingerprint: string;
   readonly path: string;
   readonly loadedAtMs: number;
   readonly models: readonly ReportedModel[];
+  /** By name. Absent: a process of the former release. */
+  readonly priceLists?: Readonly<Record<string, ReportedPriceList>>;
   readonly providers: readonly ReportedProvider[];
   /** Well formed, but it cannot work. */
   readonly warnings: readonly ReportedProblem[];
@@ -153,13 +156,7 @@ export interface ReportedProblem {
   readonly message: string;
 }
 
-export interface ReportedModel {
-  readonly id: string;
-  readonly capabilities: readonly string[];
-  readonly reasoningEfforts: readonly string[];
-  readonly contextWindow: number;
-  readonly maxOutputTokens: number;
-  readonly defaultOutputTokens: number;
+export interface ReportedPrices {
   /** Pico-dollars per token (USD per million tokens x 1e6), decimal text of integers. */
   readonly prices: PricesJson;
   /** Absent: a process of the former release. */
@@ -167,6 +164,20 @@ export interface ReportedModel {
   readonly serviceTiers?: TableJson['serviceTiers'];
   /** Present: the table in force depends on the time, and the one above is the first. */
   readonly schedule?: ScheduleJson;
+}
+
+export interface ReportedPriceList {
+  readonly others?: PercentChange;
+  readonly models: Readonly<Record<string, PercentChange | ReportedPrices>>;
+}
+
+export interface ReportedModel extends ReportedPrices {
+  readonly id: string;
+  readonly capabilities: readonly string[];
+  readonly reasoningEfforts: readonly string[];
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly defaultOutputTokens: number;
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { flatTable, NO_PRICES } from '../../core/pricing.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { createConfigurationReport } from './process-report-configuration.ts';
 
@@ -12,7 +13,7 @@ function reportOf(config: GatewayConfig) {
   const clock = { nowMs: () => now.ms, monotonicMs: () => now.ms };
   const report = createConfigurationReport(PATH, clock, {
     ok: true,
-    declared: { models: {}, baseUrls: new Map(), untiered: new Set() },
+    declared: { models: {}, baseUrls: new Map(), untiered: new Set(), priceLists: [] },
     storesChanged: false,
     variables: { ofDashboard: [], ofDashboardAlone: [] },
     config,
@@ -52,6 +53,33 @@ it('shows models, prices and providers, and no secret', () => {
     },
   ]);
   expect(JSON.stringify(shown)).not.toContain('provider-secret');
+});
+
+it('shows price lists, which belong to the mapping', () => {
+  const table = flatTable({ ...NO_PRICES, outputPicoUsd: 3n });
+  const window = { startMinute: 0, endMinute: 60, weekdays: new Set([1]), exceptDays: new Set<number>(), table };
+  const schedule = { periods: [{ fromMs: Number.NEGATIVE_INFINITY, table, windows: [window] }] } as const;
+  const models = new Map([['model-1', { priceTable: table, schedule }]]);
+  const priceLists = new Map([['partner', { others: { percentParts: -100_000 }, models }]]);
+  const config = { ...configWith(modelWith()), priceLists };
+  const { report } = reportOf(config);
+  const before = report.current();
+  const prices = { ...before.models[0]?.prices, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '3' };
+  expect(before.priceLists).toEqual({
+    partner: {
+      others: { percentParts: -100_000 },
+      models: {
+        'model-1': {
+          prices,
+          above: [],
+          serviceTiers: {},
+          schedule: { periods: [expect.objectContaining({ fromMs: null })] },
+        },
+      },
+    },
+  });
+  report.inForce({ ...config, priceLists: new Map() }, { warnings: [] });
+  expect(report.current().fingerprint).not.toBe(before.fingerprint);
 });
 
 it('says why the file as it is now is not in force, until one is', () => {

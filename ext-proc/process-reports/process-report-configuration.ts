@@ -2,10 +2,13 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import type { LoadedConfig } from '../../core/config/load.ts';
+import type { ModelPrices, PriceList } from '../../core/price-list.ts';
 import { scheduleJson, tableJson } from '../../core/price-schedule-json.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
+  ReportedPriceList,
+  ReportedPrices,
   ReportedProblem,
   ReportedProvider,
 } from '../../database/process-reports/report.ts';
@@ -44,13 +47,15 @@ export function createConfigurationReport(path: string, clock: Clock, initial: L
   return report;
 }
 
-type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'providers'>;
+type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'priceLists' | 'providers'>;
 
 /** Names every field that is reported, so that no secret is. */
 function describeMapping(config: GatewayConfig): Mapping {
   const models = [...config.models.values()].map(describeModel);
   const providers = [...config.providers.values()].map(describeProvider);
-  return { fingerprint: fingerprintOf({ models, providers }), models, providers };
+  const lists = [...config.priceLists].map(([name, list]) => [name, describeList(list)] as const);
+  const mapping = { models, priceLists: Object.fromEntries(lists), providers };
+  return { fingerprint: fingerprintOf(mapping), ...mapping };
 }
 
 /** Enough digits that two mappings of one gateway never share one by chance. */
@@ -61,7 +66,6 @@ function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
 }
 
 function describeModel(model: Model): ReportedModel {
-  const { prices, above, serviceTiers } = tableJson(model.priceTable);
   return {
     id: model.id,
     capabilities: [...model.capabilities],
@@ -69,14 +73,21 @@ function describeModel(model: Model): ReportedModel {
     contextWindow: model.contextWindow,
     maxOutputTokens: model.maxOutputTokens,
     defaultOutputTokens: model.defaultOutputTokens,
-    prices,
-    above,
-    serviceTiers,
-    ...(model.schedule === undefined ? {} : { schedule: scheduleJson(model.schedule) }),
+    ...describePrices(model),
     disabled: model.disabled,
     problem: model.problem ?? null,
     targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),
   };
+}
+
+function describePrices({ priceTable, schedule }: ModelPrices): ReportedPrices {
+  const { prices, above, serviceTiers } = tableJson(priceTable);
+  return { prices, above, serviceTiers, ...(schedule === undefined ? {} : { schedule: scheduleJson(schedule) }) };
+}
+
+function describeList({ others, models }: PriceList): ReportedPriceList {
+  const listed = [...models].map(([id, one]) => [id, 'percentParts' in one ? one : describePrices(one)] as const);
+  return { ...(others === undefined ? {} : { others }), models: Object.fromEntries(listed) };
 }
 
 function describeProvider({ name, baseUrl, apiKey, auth, onDisconnect }: Provider): ReportedProvider {

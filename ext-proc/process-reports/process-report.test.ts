@@ -15,7 +15,7 @@ function sources(changes: Partial<ReportSources> = {}): ReportSources {
   const source = { files: [], secretFiles: [], fingerprint: 'unused' };
   const configuration = createConfigurationReport('gateway.yaml', clock, {
     ok: true,
-    declared: { models: {}, baseUrls: new Map(), untiered: new Set() },
+    declared: { models: {}, baseUrls: new Map(), untiered: new Set(), priceLists: [] },
     storesChanged: false,
     variables: { ofDashboard: [], ofDashboardAlone: [] },
     config,

@@ -3,6 +3,7 @@ import type { ProcessReport, ReportedModel, ReportedProcess } from '../../../dat
 import { configurationWith, holdsOf, reportWith } from '../../../test/fixtures/process-report.ts';
 import { mappingView, processView } from './operations-view.ts';
 import { modelView } from './overview-routes.ts';
+import { NO_LIST } from './price-table-view.ts';
 
 const MODEL: ReportedModel = {
   id: 'small',
@@ -115,7 +116,7 @@ describe('the mapping', () => {
   it('tells customers that a model cannot work, and not why', () => {
     const broken = { ...MODEL, problem: 'the provider openai has no key', targets: [] };
     expect(mappingView(configurationWith({ models: [broken] }), [], 0).models[0]?.problem).toBe(broken.problem);
-    expect(modelView(broken, 0)).toEqual({
+    expect(modelView(broken, NO_LIST, 0)).toEqual({
       id: 'small',
       capabilities: ['tools'],
       reasoningEfforts: ['low'],
@@ -127,8 +128,8 @@ describe('the mapping', () => {
       priceWindows: [],
       state: 'misconfigured',
     });
-    expect(modelView(MODEL, 0).state).toBe('available');
-    expect(modelView({ ...MODEL, disabled: true }, 0).state).toBe('disabled');
+    expect(modelView(MODEL, NO_LIST, 0).state).toBe('available');
+    expect(modelView({ ...MODEL, disabled: true }, NO_LIST, 0).state).toBe('disabled');
   });
 
   it('shows the table in force, its windows and the changes that come', () => {
@@ -147,7 +148,7 @@ describe('the mapping', () => {
         { fromMs: aprilMs, table: table('5'), windows: [] },
       ],
     };
-    const viewAt = (instant: string) => modelView({ ...MODEL, schedule }, Date.parse(instant));
+    const viewAt = (instant: string) => modelView({ ...MODEL, schedule }, NO_LIST, Date.parse(instant));
     const hours = { utc: '01:00-04:00', days: ['mon'], except: ['2026-10-01'], priceTable: table('3') };
     // A Tuesday, then a Monday.
     expect(viewAt('2026-11-24T02:00:00Z')).toMatchObject({
@@ -167,9 +168,13 @@ describe('the mapping', () => {
     const above = [{ inputTokens: 1_000, prices: MODEL.prices }];
     const serviceTiers = { flex: { prices: MODEL.prices, above } };
     const { prices } = MODEL;
-    expect(modelView({ ...MODEL, above, serviceTiers }, 0).priceTable).toEqual({ prices, above, serviceTiers });
+    expect(modelView({ ...MODEL, above, serviceTiers }, NO_LIST, 0).priceTable).toEqual({
+      prices,
+      above,
+      serviceTiers,
+    });
     const { cacheWritePicoUsd, cacheWrite1hPicoUsd, ...known } = prices;
-    expect(modelView({ ...MODEL, prices: known as ReportedModel['prices'] }, 0).priceTable.prices).toEqual({
+    expect(modelView({ ...MODEL, prices: known as ReportedModel['prices'] }, NO_LIST, 0).priceTable.prices).toEqual({
       ...known,
       cacheWritePicoUsd: '250000',
       cacheWrite1hPicoUsd: '250000',

@@ -7,7 +7,7 @@ import {
   type ReportedProvider,
 } from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
-import { pricesView } from './price-table-view.ts';
+import { NO_LIST, pricesView } from './price-table-view.ts';
 
 /** Mapping as gateway processes report it. */
 type ReportedMapping = Omit<MappingView, 'catalogue'>;
@@ -44,7 +44,7 @@ function mappedModel({ problem, ...model }: ReportedModel, nowMs: number): Mappe
     capabilities,
     contextWindow,
     maxOutputTokens,
-    ...pricesView(model, nowMs),
+    ...pricesView(model, NO_LIST, nowMs),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PriceList } from '../../../core/price-list.ts';
 import { readOverview } from '../../../database/process-reports/overview-reads.ts';
 import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import type { ReportedModel } from '../../../database/process-reports/report.ts';
@@ -7,7 +8,7 @@ import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { organizationView } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
-import { pricesView } from './price-table-view.ts';
+import { priceListOf, pricesView } from './price-table-view.ts';
 
 /** Routes of the first page of an organization. */
 export const OVERVIEW_ROUTES: readonly Route[] = [
@@ -27,15 +28,19 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/models', {
     access: 'member',
     input: nothing,
-    async handle({ deps }) {
-      const configuration = await currentConfiguration(deps.database);
-      return { models: configuration?.models.map((model) => modelView(model, deps.nowMs())) ?? [] };
+    async handle({ deps, organizationId }) {
+      const [configuration, organization] = await Promise.all([
+        currentConfiguration(deps.database),
+        deps.administration.organization(organizationId),
+      ]);
+      const list = priceListOf(configuration ?? {}, organization?.priceList);
+      return { models: configuration?.models.map((model) => modelView(model, list, deps.nowMs())) ?? [] };
     },
   }),
 ];
 
 /** A model as customers see it. A mapping problem is shown as a state, without its cause. */
-export function modelView({ disabled, problem, ...model }: ReportedModel, nowMs: number): ModelView {
+export function modelView({ disabled, problem, ...model }: ReportedModel, list: PriceList, nowMs: number): ModelView {
   const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
   return {
     id,
@@ -44,7 +49,7 @@ export function modelView({ disabled, problem, ...model }: ReportedModel, nowMs:
     contextWindow,
     maxOutputTokens,
     defaultOutputTokens,
-    ...pricesView(model, nowMs),
+    ...pricesView(model, list, nowMs),
     state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
   };
 }

@@ -1,18 +1,44 @@
 import { windowHours } from '../../../core/config/price-schedule.ts';
+import { type ModelPrices, type PriceList, pricesOn } from '../../../core/price-list.ts';
 import { CHANGES_SHOWN_MS, changesBetween, type PriceWindow, periodAt, tableAt } from '../../../core/price-schedule.ts';
 import { scheduleIn, tableJson } from '../../../core/price-schedule-json.ts';
-import type { ReportedModel } from '../../../database/process-reports/report.ts';
+import { tableIn } from '../../../core/price-table-text.ts';
+import type {
+  ReportedConfiguration,
+  ReportedModel,
+  ReportedPriceList,
+  ReportedPrices,
+} from '../../../database/process-reports/report.ts';
 import type { PricesInTimeView, PriceTableView, PriceWindowView } from '../../contract/money.ts';
 
-type ReportedPrices = Pick<ReportedModel, 'prices' | 'above' | 'serviceTiers' | 'schedule'>;
+type PricesView = PricesInTimeView & { readonly priceTable: PriceTableView };
 
-/** Prices of a model that are in force, and those that come. */
-export function pricesView(
-  reported: ReportedPrices,
-  nowMs: number,
-): PricesInTimeView & { readonly priceTable: PriceTableView } {
-  const schedule = reported.schedule && scheduleIn(reported.schedule);
-  if (schedule === undefined) return { priceTable: firstTable(reported), priceChanges: [], priceWindows: [] };
+/** Prices of a model on a list that are in force, and those that come. */
+export function pricesView(reported: ReportedPrices & Pick<ReportedModel, 'id'>, list: PriceList, nowMs: number) {
+  const own = pricesOf(reported);
+  return viewOf(pricesOn(list, reported.id, own) ?? own, nowMs);
+}
+
+/** The models' own prices. */
+export const NO_LIST: PriceList = { models: new Map() };
+
+/** The list of an organization; `NO_LIST` if it has none, or none that is in force. */
+export function priceListOf(
+  configuration: Pick<ReportedConfiguration, 'priceLists'>,
+  name: string | undefined,
+): PriceList {
+  const lists = new Map(Object.entries(configuration.priceLists ?? {}));
+  const list = name === undefined ? undefined : lists.get(name);
+  return list === undefined ? NO_LIST : listOf(list);
+}
+
+function listOf({ others, models }: ReportedPriceList): PriceList {
+  const listed = Object.entries(models).map(([id, one]) => [id, 'percentParts' in one ? one : pricesOf(one)] as const);
+  return { ...(others === undefined ? {} : { others }), models: new Map(listed) };
+}
+
+function viewOf({ priceTable, schedule }: ModelPrices, nowMs: number): PricesView {
+  if (schedule === undefined) return { priceTable: tableJson(priceTable), priceChanges: [], priceWindows: [] };
   return {
     priceTable: tableJson(tableAt(schedule, nowMs)),
     priceChanges: changesBetween(schedule, nowMs, nowMs + CHANGES_SHOWN_MS).map(({ fromMs, table, windows }) => ({
@@ -29,8 +55,10 @@ function windowView(window: PriceWindow): PriceWindowView {
 }
 
 /** The former release charges cache writes at the price for input, and has one entry. */
-function firstTable({ prices, above = [], serviceTiers = {} }: ReportedPrices): PriceTableView {
+function pricesOf({ prices, above = [], serviceTiers = {}, schedule: reported }: ReportedPrices): ModelPrices {
   const { inputPicoUsd } = prices;
   const writes = { cacheWritePicoUsd: inputPicoUsd, cacheWrite1hPicoUsd: inputPicoUsd };
-  return { prices: { ...writes, ...prices }, above, serviceTiers };
+  const schedule = reported && scheduleIn(reported);
+  const priceTable = tableIn({ prices: { ...writes, ...prices }, above, serviceTiers });
+  return { priceTable, ...(schedule === undefined ? {} : { schedule }) };
 }
