@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { cpuMsOf } from '../test/fixtures/cpu-time.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { csvLine } from './csv.ts';
 
 /** Cells of one line, as a reader of RFC 4180 sees them. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { propertyRuns } from '../test/fixtures/property-runs.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { parseJson } from './parse-json.ts';
 
 /** Texts that V8 misreads after another one, which has the raw beginning of a key as a key. */

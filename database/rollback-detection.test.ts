@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { AccountSnapshot, Principal } from '../core/principal.ts';
-import { settlement } from '../ext-proc/billing/settlement.fixture.ts';
-import { principalWith } from '../test/fixtures/principal.ts';
+import type { AccountSnapshot, Principal } from '#core/principal.ts';
+import { settlement } from '#ext-proc/billing/settlement.fixture.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
 import { detectRollbacks } from './rollback-detection.ts';
 
 const HASH = Buffer.alloc(32);

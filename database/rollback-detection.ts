@@ -1,5 +1,5 @@
-import type { AccountSnapshot } from '../core/principal.ts';
-import { StoreUnavailable } from '../core/store-unavailable.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import type { Ledger } from './ledger/ledger.ts';
 

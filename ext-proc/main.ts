@@ -1,15 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { readDrainTimeoutMs } from '../core/config/drain-timeout.ts';
-import { loadConfig } from '../core/config/load.ts';
-import { formatProblem } from '../core/config/problem.ts';
-import { runtimePaths } from '../core/config/runtime-paths.ts';
-import { socketFolderProblem } from '../core/config/socket-folder.ts';
-import { createLog, type Log } from '../core/log/log.ts';
-import { collectStartGarbage } from '../core/start-garbage.ts';
-import { StoreUnavailable } from '../core/store-unavailable.ts';
-import { TransactionPooler } from '../database/connection/transaction-pooler.ts';
-import { SchemaMismatch } from '../database/schema/migrate.ts';
+import { readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
+import { loadConfig } from '#core/config/load.ts';
+import { formatProblem } from '#core/config/problem.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { socketFolderProblem } from '#core/config/socket-folder.ts';
+import { createLog, type Log } from '#core/log/log.ts';
+import { collectStartGarbage } from '#core/start-garbage.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
+import { SchemaMismatch } from '#database/schema/migrate.ts';
 import { type OpenGateway, openGateway } from './startup/open-gateway.ts';
 
 /**

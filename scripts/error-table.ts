@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry } from '#core/errors/catalogue.ts';
 
 /**
  * The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these

@@ -1,5 +1,5 @@
 import { Document, isScalar, visit } from 'yaml';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../core/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
 
 /**
  * The error schemas and error responses of docs/openapi.yaml, made from the catalogue.

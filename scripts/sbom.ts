@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import envoyRelease from '../envoy/release.json' with { type: 'json' };
+import envoyRelease from '#envoy/release.json' with { type: 'json' };
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 
 /**

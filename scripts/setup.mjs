@@ -8,7 +8,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lockFile } from '../core/lock/file-lock.mjs';
+import { lockFile } from '#core/lock/file-lock.mjs';
 import { CLIENT_STEPS } from './setup/clients.mjs';
 import { findNodeProblem, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
@@ -24,7 +24,7 @@ const withSchemathesis = process.argv.includes('--openapi') || (forTests && proc
 const withStripeMock = process.argv.includes('--stripe-mock') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders that the page may import from (test/architecture/import-order.ts). */
-const PAGE_SOURCES = ['package-lock.json', 'core', 'dashboard/contract', 'dashboard/web'];
+const PAGE_SOURCES = ['package-lock.json', 'core', 'contract', 'dashboard/web'];
 
 /**
  * In their order. A step is done when its folder was made from its sources as they are now. `make`

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configFolder } from '../core/config/load.fixture.ts';
-import { loadConfig } from '../core/config/load.ts';
+import { configFolder } from '#core/config/load.fixture.ts';
+import { loadConfig } from '#core/config/load.ts';
 import { dashboardEnvironment, gatewayEnvironment } from './dashboard-child.ts';
 
 const folder = configFolder();

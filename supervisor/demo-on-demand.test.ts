@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { isStartFailure } from './children/supervised-process.ts';
 import { type DemoProvider, listenForDemo } from './demo-on-demand.ts';
 import { findListenProblem } from './listen-check.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readIngressLoad } from '../ext-proc/envoy-config/envoy-admin.ts';
+import { readIngressLoad } from '#ext-proc/envoy-config/envoy-admin.ts';
 
 const ANSWER_TIMEOUT_MS = 2_000;
 /** Time for clients that are slow to read their responses. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configWith } from '../test/fixtures/gateway-config.ts';
+import { configWith } from '#test/fixtures/gateway-config.ts';
 import { envoyEnvironment, envoyThreads } from './envoy-child.ts';
 
 const TLS = { certificatePath: 'a', privateKeyPath: 'b' };

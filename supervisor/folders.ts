@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { RuntimePaths } from '../core/config/runtime-paths.ts';
-import { socketFolderProblem } from '../core/config/socket-folder.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { socketFolderProblem } from '#core/config/socket-folder.ts';
 
 /**
  * Creates the data folder and the socket folder. The latter may be in the shared temporary folder,

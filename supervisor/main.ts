@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { lockFile } from '../core/lock/file-lock.mjs';
-import { collectStartGarbage } from '../core/start-garbage.ts';
+import { lockFile } from '#core/lock/file-lock.mjs';
+import { collectStartGarbage } from '#core/start-garbage.ts';
 import { isStartFailure } from './children/supervised-process.ts';
 import { prepareFolders } from './folders.ts';
 import { findListenProblem } from './listen-check.ts';

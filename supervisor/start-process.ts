@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { exitOf, exitText } from './children/child-process.ts';
 import { FRUGAL, spawnNode } from './children/node-child.ts';
 import type { CheckedSettings, Settings } from './settings.ts';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { ENDING_MS } from '../core/config/drain-timeout.ts';
+import { ENDING_MS } from '#core/config/drain-timeout.ts';
 import { startNodeChild } from './children/node-child.ts';
 import {
   isStartFailure,

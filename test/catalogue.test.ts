@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../core/errors/catalogue.ts';
-import { envelopeOf, type Refusal, refuse, renderRefusal } from '../core/errors/refusal.ts';
-import { errorTable, tableIn, withTable } from '../scripts/error-table.ts';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { errorTable, tableIn, withTable } from '#scripts/error-table.ts';
 import { sourceFiles } from './fixtures/source-files.ts';
 
 /** The table of the specification, word for word: code, status, type. */

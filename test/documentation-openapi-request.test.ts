@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../core/errors/refusal.ts';
-import { CHAT_FIELDS } from '../ext-proc/chat/chat-fields.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
 import { compileSchema } from './fixtures/api-document.ts';
 import { readChatRequest } from './fixtures/chat-request.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Refusal, refuse, renderRefusal } from '../core/errors/refusal.ts';
+import { type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import { checkDocumented } from './harness/documented-response.ts';
 import type { Received } from './harness/http-client.ts';
 import { chunkBody, completionBody } from './provider/chat-format.ts';

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
-import { ROUTES } from '../ext-proc/access/route.ts';
-import { rateLimitHeaders } from '../ext-proc/admission/rate-limit-headers.ts';
-import { CHAT_FIELDS } from '../ext-proc/chat/chat-fields.ts';
-import { DETAILS, OF_DETAILS, OF_USAGE } from '../ext-proc/delivery/response/shown-members.ts';
-import { ON_EVERY_RESPONSE } from '../ext-proc/transport/ext-proc/replies.ts';
-import { withErrors } from '../scripts/openapi-errors.ts';
+import { CATALOGUE, type CatalogueEntry } from '#core/errors/catalogue.ts';
+import { ROUTES } from '#ext-proc/access/route.ts';
+import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
+import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/delivery/response/shown-members.ts';
+import { rateLimitHeaders } from '#ext-proc/requests/rate-limit-headers.ts';
+import { ON_EVERY_RESPONSE } from '#ext-proc/transport/ext-proc/replies.ts';
+import { withErrors } from '#scripts/openapi-errors.ts';
 import { API_DOCUMENT, apiDocument, compileSchema, responseAt } from './fixtures/api-document.ts';
 
 /** docs/openapi.yaml against the lists of the code. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type ErrorCode, type ErrorType } from '../core/errors/catalogue.ts';
+import { CATALOGUE, type ErrorCode, type ErrorType } from '#core/errors/catalogue.ts';
 import { ALERTS, EXPRESSIONS } from './fixtures/observability-files.ts';
 
 /**

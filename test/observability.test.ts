@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { createMetrics } from '../ext-proc/telemetry/metrics.ts';
+import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import {
   ALERTS,
   DASHBOARD,

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { configFolder } from '../core/config/load.fixture.ts';
-import { providerBlocks } from '../scripts/catalogue/provider-blocks.ts';
+import { configFolder } from '#core/config/load.fixture.ts';
+import { providerBlocks } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 
 const folder = configFolder();

@@ -2,11 +2,11 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { configFolder } from '../core/config/load.fixture.ts';
-import { shippedCatalogue } from '../core/model-catalogue/catalogue.ts';
-import type { CatalogueModel, CatalogueTable } from '../core/model-catalogue/catalogue-model.ts';
-import { runCommandLine } from '../operator/command-line.ts';
-import { providerBlocks } from '../scripts/catalogue/provider-blocks.ts';
+import { configFolder } from '#core/config/load.fixture.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import type { CatalogueModel, CatalogueTable } from '#core/model-catalogue/catalogue-model.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import { providerBlocks } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 
 /** Every configuration that somebody may copy: files of the repository, blocks of its documents. */

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { sbom } from '#scripts/sbom.ts';
+import { PAGE_PACKAGES, readLock, shippedPackages } from '#scripts/shipped-packages.ts';
 import packageFile from '../package.json' with { type: 'json' };
-import { sbom } from '../scripts/sbom.ts';
-import { PAGE_PACKAGES, readLock, shippedPackages } from '../scripts/shipped-packages.ts';
 import { PACKAGES } from './architecture/import-order.ts';
 
 /** Licences of packages that we distribute. */

@@ -1,3 +1,4 @@
+import { clusterName } from '#ext-proc/envoy-config/provider-cluster.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type {
   GatewayConfig,
@@ -15,7 +16,6 @@ import { stripeOf } from './payments.ts';
 import { buildPriceLists } from './price-lists.ts';
 import { costsOf, pricedModel } from './price-schedule.ts';
 import { authOf } from './provider-auth.ts';
-import { clusterName } from './provider-cluster.ts';
 import { compileShaping } from './request-shaping.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';

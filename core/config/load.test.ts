@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { makeCertificate } from '../../test/provider/certificate.ts';
+import { makeCertificate } from '#test/provider/certificate.ts';
 import { flatTable } from '../pricing.ts';
 import { configFolder, oneModel } from './load.fixture.ts';
 import { loadConfig } from './load.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeCertificate } from '../../test/provider/certificate.ts';
+import { makeCertificate } from '#test/provider/certificate.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { loadConfig } from './load.ts';
 import { type ConfigWatch, type ReloadNotes, type WatchOptions, watchConfig } from './reload.ts';

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requirement } from '../../test/harness/requirement.ts';
+import { requirement } from '#test/harness/requirement.ts';
 import { isLocked, lockFile } from './file-lock.mjs';
 
 const PROGRAMS = ['flock', 'perl'].map((name) => ({ name, path: installed(name) }));

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { propertyRuns } from '../../test/fixtures/property-runs.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { inRanges, isIpRange, normalizeAddress, normalizeIpRange, parseIpAddress } from './ip-ranges.ts';
 
 const TEXT_PIECES = [

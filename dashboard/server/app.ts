@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { Log } from '../../core/log/log.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { NoTurn } from '../../core/turns/turns.ts';
+import { NoTurn } from '#core/fairness/turns.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { Bound } from './http/bodies.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';

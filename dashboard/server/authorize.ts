@@ -1,5 +1,5 @@
-import type { SignedIn } from '../../database/sign-in/sessions.ts';
-import type { Role } from '../contract/session.ts';
+import type { Role } from '#contract/session.ts';
+import type { SignedIn } from '#database/sign-in/sessions.ts';
 import { notFound, type Problem, problem } from './http/problem.ts';
 import type { Access, Deps } from './http/route.ts';
 import { roleIn } from './sign-in/session.ts';

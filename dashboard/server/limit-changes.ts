@@ -1,4 +1,4 @@
-import { type Changer, countChange } from '../../database/audit/change-counts.ts';
+import { type Changer, countChange } from '#database/audit/change-counts.ts';
 import type { Granted } from './authorize.ts';
 import { type Problem, problem } from './http/problem.ts';
 import type { Deps, Route } from './http/route.ts';

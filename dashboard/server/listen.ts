@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
-import type { Address } from '../../core/config/gateway-config.ts';
-import { boundConnections } from '../../core/net/bounded-connections.ts';
+import type { Address } from '#core/config/gateway-config.ts';
+import { boundConnections } from '#core/net/bounded-connections.ts';
 import type { App } from './app.ts';
 
 export interface Listener {

@@ -1,22 +1,24 @@
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
-import { type LoadedConfig, loadConfig } from '../../core/config/load.ts';
-import { formatProblem } from '../../core/config/problem.ts';
-import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
-import { createLog, type Log } from '../../core/log/log.ts';
-import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { compareModels } from '../../core/model-catalogue/model-differences.ts';
-import { collectStartGarbage } from '../../core/start-garbage.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
-import { CHANGE_LIMITS } from '../../database/audit/change-counts.ts';
-import { TransactionPooler } from '../../database/connection/transaction-pooler.ts';
-import { invitePendingUsers } from '../../database/members/invitations.ts';
-import { recordProxy } from '../../database/process-reports/seen-proxies.ts';
-import { SchemaMismatch } from '../../database/schema/migrate.ts';
+import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
+import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
+import { formatProblem } from '#core/config/problem.ts';
+import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
+import { createLog, type Log } from '#core/log/log.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import { compareModels } from '#core/model-catalogue/model-differences.ts';
+import { collectStartGarbage } from '#core/start-garbage.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
+import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
+import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
+import { invitePendingUsers } from '#database/members/invitations.ts';
+import { recordProxy } from '#database/process-reports/seen-proxies.ts';
+import { SchemaMismatch } from '#database/schema/migrate.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
+import { DashboardTurns } from './fairness/dashboard-turns.ts';
+import { openBackground, openDatabase, openEntry } from './fairness/stores.ts';
 import { responsesDone } from './http/after-response.ts';
 import { risksOf, settingsOf } from './http/settings.ts';
 import { loadStaticFiles } from './http/static-files.ts';
@@ -26,8 +28,6 @@ import { createIssuers } from './oidc/issuers.ts';
 import { watchPayments } from './payments/watch-payments.ts';
 import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
-import { DashboardTurns } from './turns/dashboard-turns.ts';
-import { openBackground, openDatabase, openEntry } from './turns/stores.ts';
 
 /**
  * The dashboard process: configuration, database, page, listener, in this order; then `{type:

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type IdPrefix, isIdOf } from '../../core/id-form.ts';
-import type { Log } from '../../core/log/log.ts';
+import { type IdPrefix, isIdOf } from '#core/id-form.ts';
+import type { Log } from '#core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
+import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { afterResponse } from './http/after-response.ts';
 import { type BodyBounds, freeBody, readBody } from './http/bodies.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
@@ -12,7 +13,6 @@ import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
 import type { Deps, Relay, Route } from './http/route.ts';
 import { limitChanges } from './limit-changes.ts';
 import { findSignedIn } from './sign-in/session.ts';
-import { storesInTurn } from './turns/stores-in-turn.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   organization: 'org',

@@ -1,10 +1,10 @@
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
+import { storesInTurn } from './fairness/stores-in-turn.ts';
 import { type BodyBounds, freeBody, readBody, refuseBody } from './http/bodies.ts';
 import { isProblem, notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
 import type { Deps } from './http/route.ts';
 import { takeStripeEvent, type WebhookAnswer } from './payments/webhook.ts';
-import { storesInTurn } from './turns/stores-in-turn.ts';
 
 /**
  * Takes events of Stripe. They have no session: their signature is the proof. They take turns at

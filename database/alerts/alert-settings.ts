@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { type AlertSettings, findAlertSettings } from './alert-settings.ts';
 import { messagesTo } from './crossings.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { MINUTE_MS } from '../../core/clock.ts';
-import { backOffMs } from '../../core/retry/back-off.ts';
+import { MINUTE_MS } from '#core/clock.ts';
+import { backOffMs } from '#core/retry/back-off.ts';
 import { countChange } from '../audit/change-counts.ts';
 import { OUTBOX_LOCK } from '../connection/advisory-locks.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';

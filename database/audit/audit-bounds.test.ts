@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { propertyRuns } from '../../test/fixtures/property-runs.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import type { AuditChanges, AuditEvent } from './audit.ts';
 import { boundedEvent, MOST_CHANGES_BYTES } from './audit-bounds.ts';
 import { changesBetween } from './audit-changes.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { newId } from '../../core/ids.ts';
+import { newId } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { Actor, AuditEvent } from './audit.ts';
 import { boundedEvent } from './audit-bounds.ts';

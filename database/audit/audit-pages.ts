@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { MINUTE_MS } from '../../core/clock.ts';
-import { idFloor, idMoment } from '../../core/ids.ts';
-import type { AuditEventView, AuditFilter, AuditPage } from '../../dashboard/contract/people.ts';
+import type { AuditEventView, AuditFilter, AuditPage } from '#contract/people.ts';
+import { MINUTE_MS } from '#core/clock.ts';
+import { idFloor, idMoment } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { STRIPE, THE_OPERATOR } from './audit.ts';

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 
 /**
  * State of an organization's ledger after an entry, with a hash of all entries before. Detects a

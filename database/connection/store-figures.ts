@@ -1,4 +1,4 @@
-import type { BatchFigures as FiguresOfOne } from '../../core/batching/joined-calls.ts';
+import type { BatchFigures as FiguresOfOne } from '#core/batching/joined-calls.ts';
 
 /** Figures about the database's work, for metrics. No decision depends on them. */
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { tlsProblem } from '../../core/net/tls-problem.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { tlsProblem } from '#core/net/tls-problem.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 
 /**
  * SQLSTATE classes about the server, not the statement: connection, authorization, unknown

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { idFloor } from '../../core/ids.ts';
+import { idFloor } from '#core/ids.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
 import type { CostGroup, CostQuery, CostRow, CostSums } from './costs.ts';
 import { readWhole } from './read-whole.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { DAY_MS, type UtcDay, utcDayText } from '../../core/clock.ts';
-import { idFloor } from '../../core/ids.ts';
-import { present } from '../../core/present.ts';
-import type { CostGroupName, CostRowView } from '../../dashboard/contract/costs.ts';
+import type { CostGroupName, CostRowView } from '#contract/costs.ts';
+import { DAY_MS, type UtcDay, utcDayText } from '#core/clock.ts';
+import { idFloor } from '#core/ids.ts';
+import { present } from '#core/present.ts';
 import { run } from '../connection/connection-pool.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
 import type { CostGroup } from './costs.ts';

@@ -1,5 +1,5 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
 
 export type CostGroup = 'model' | 'provider' | 'organization';

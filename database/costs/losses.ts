@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 
 /**
  * Reason of a loss. `over_hold`: the price of the usage is above the hold; `balance`: a late charge

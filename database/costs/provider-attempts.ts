@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { LoggedUsage } from '../../core/pricing.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { LoggedUsage } from '#core/pricing.ts';
 import type { Loss } from './losses.ts';
 
 /** Reasons of an uncharged attempt. A bounded set: metrics have it as a label. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { DAY_MS } from '../../core/clock.ts';
-import { idFloor } from '../../core/ids.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { idFloor } from '#core/ids.ts';
 import type { ProviderUsageQuery, ProviderUsageRow } from './costs.ts';
 import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
 import { readWhole } from './read-whole.ts';

@@ -1,5 +1,5 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { KeyAccount } from '../../core/principal.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { KeyAccount } from '#core/principal.ts';
 
 /** Spend of a key. Amounts are text, because JSON's numbers are not exact. */
 export function keyAccountOf(

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { createJoinedCalls, type Outcome } from '../../core/batching/joined-calls.ts';
-import type { UtcDay } from '../../core/clock.ts';
-import type { Principal, Scope } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { Principal, Scope } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';

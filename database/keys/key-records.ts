@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { KeyLimits, RateLimits, Scope } from '../../core/principal.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { KeyLimits, RateLimits, Scope } from '#core/principal.ts';
 
 export interface KeySettings {
   readonly organizationId: string;

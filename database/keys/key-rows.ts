@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RateLimits, Scope } from '../../core/principal.ts';
+import type { RateLimits, Scope } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';

@@ -1,5 +1,5 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { Principal } from '../../core/principal.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { Principal } from '#core/principal.ts';
 
 /**
  * Reads callers from PostgreSQL for every request, without a cache (docs/design.md, "Invariants",

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { utcDay } from '../../core/clock.ts';
-import type { Columns } from '../../core/csv.ts';
-import { type KeyState, keyStateAt } from '../../core/key-state.ts';
-import { formatUsd, type NanoUsd } from '../../core/money.ts';
+import { utcDay } from '#core/clock.ts';
+import type { Columns } from '#core/csv.ts';
+import { type KeyState, keyStateAt } from '#core/key-state.ts';
+import { formatUsd, type NanoUsd } from '#core/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { type KeyDetails, keyDetails } from './key-details.ts';
 import type { KeyRecord } from './key-records.ts';

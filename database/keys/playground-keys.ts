@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RateLimits } from '../../core/principal.ts';
+import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';

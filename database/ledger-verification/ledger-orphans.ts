@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { idFloor } from '../../core/ids.ts';
+import { idFloor } from '#core/ids.ts';
 import type { PatientSession } from '../connection/patient-session.ts';
 import type { LedgerFindings } from './ledger-findings.ts';
 

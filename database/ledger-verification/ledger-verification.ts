@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { idFloor } from '../../core/ids.ts';
+import { idFloor } from '#core/ids.ts';
 import { CHECKPOINT_COLUMNS, type CheckpointRow, checkpointOf } from '../checkpoints/checkpoint-rows.ts';
 import { type Checkpoint, FIRST_HASH } from '../checkpoints/checkpoints.ts';
 import { patiently } from '../connection/patient-session.ts';

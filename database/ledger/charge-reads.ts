@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { present } from '../../core/present.ts';
-import type { ChargeView } from '../../dashboard/contract/request-log.ts';
+import type { ChargeView } from '#contract/request-log.ts';
+import { present } from '#core/present.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { PRICE_LIST, type PriceRow, pricesOf, type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 

@@ -1,4 +1,4 @@
-import { utcDayText } from '../../core/clock.ts';
+import { utcDayText } from '#core/clock.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 

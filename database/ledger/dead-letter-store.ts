@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 
 /** Dead letter that waits for an operator's decision. */
 export interface DeadLetter {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';

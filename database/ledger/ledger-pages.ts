@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { MINUTE_MS } from '../../core/clock.ts';
-import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
+import { MINUTE_MS } from '#core/clock.ts';
 import { STRIPE, THE_OPERATOR } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';

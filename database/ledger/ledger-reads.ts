@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { Credits, Generation } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';

@@ -1,8 +1,8 @@
-import type { OnSent } from '../../core/batching/joined-calls.ts';
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { AppliedPrices, TokenUsage } from '../../core/pricing.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
+import type { OnSent } from '#core/batching/joined-calls.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { AppliedPrices, TokenUsage } from '#core/pricing.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
 import type { Loss } from '../costs/losses.ts';
 
 /**

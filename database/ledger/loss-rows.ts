@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { NanoUsd } from '../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { Loss, LossReason, LossRecord, OnLoss } from '../costs/losses.ts';
 

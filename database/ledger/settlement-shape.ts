@@ -1,4 +1,4 @@
-import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '../../core/pricing.ts';
+import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**

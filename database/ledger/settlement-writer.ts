@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { createJoinedCalls, type OnSent, type Outcome } from '../../core/batching/joined-calls.ts';
-import type { UtcDay } from '../../core/clock.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
+import { createJoinedCalls, type OnSent, type Outcome } from '#core/batching/joined-calls.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';

@@ -1,4 +1,4 @@
-import { PRICED_TOKENS, type Prices, type TokenUsage } from '../../core/pricing.ts';
+import { PRICED_TOKENS, type Prices, type TokenUsage } from '#core/pricing.ts';
 
 /** The column of each kind of tokens, in `generations`, `daily_usage` and `user_usage`. */
 const TOKEN_COLUMNS = {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';

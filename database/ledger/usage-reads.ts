@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { type UtcDay, utcDayText } from '../../core/clock.ts';
-import type { UsageGroupName, UsageRowView } from '../../dashboard/contract/money.ts';
+import type { UsageGroupName, UsageRowView } from '#contract/money.ts';
+import { type UtcDay, utcDayText } from '#core/clock.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
 import { abandon, connect, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from '../connection/lock-connection.ts';
 import { type OwnerRow, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { heldNow } from '../process-reports/process-reports.ts';
 

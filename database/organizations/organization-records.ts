@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { RateLimits } from '../../core/principal.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { RateLimits } from '#core/principal.ts';
 
 export interface OrganizationSettings {
   readonly name: string;

@@ -1,5 +1,5 @@
-import { present } from '../../core/present.ts';
-import type { KeyLimits, RateLimits } from '../../core/principal.ts';
+import { present } from '#core/present.ts';
+import type { KeyLimits, RateLimits } from '#core/principal.ts';
 
 type Change<Limits> = { readonly [L in keyof Limits]?: Limits[L] | null };
 

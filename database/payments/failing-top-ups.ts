@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { nanoUsdOfCents } from '../../core/money.ts';
+import { nanoUsdOfCents } from '#core/money.ts';
 import { reportFailedTopUp } from '../alerts/organization-messages.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type NanoUsd, nanoUsdOfCents } from '../../core/money.ts';
+import { type NanoUsd, nanoUsdOfCents } from '#core/money.ts';
 import { type Actor, STRIPE } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { idMoment } from '../../core/ids.ts';
+import { idMoment } from '#core/ids.ts';
 import { nameForMembers } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';

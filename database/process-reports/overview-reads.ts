@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { OverviewGroup } from '../../dashboard/contract/organization.ts';
+import type { OverviewGroup } from '#contract/organization.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { loggedHours, loggedSums, moment } from '../request-log/logged-sums.ts';
 

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS } from '#core/clock.ts';
 import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
 import {
   type HeldNow,

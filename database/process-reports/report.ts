@@ -1,7 +1,7 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { PercentChange } from '../../core/price-list.ts';
-import type { ScheduleJson } from '../../core/price-schedule-json.ts';
-import type { PricesJson, TableJson } from '../../core/price-table-text.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { PercentChange } from '#core/price-list.ts';
+import type { ScheduleJson } from '#core/price-schedule-json.ts';
+import type { PricesJson, TableJson } from '#core/price-table-text.ts';
 
 /**
  * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored

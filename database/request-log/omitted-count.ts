@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { MINUTE_MS } from '../../core/clock.ts';
-import { idMoment } from '../../core/ids.ts';
-import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
+import type { RequestFilter } from '#contract/request-log.ts';
+import { MINUTE_MS } from '#core/clock.ts';
+import { idMoment } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { type FilterConditions, filterSql, filterValues } from './row-filter.ts';
 

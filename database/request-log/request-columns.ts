@@ -1,6 +1,6 @@
-import { idMoment } from '../../core/ids.ts';
-import { present } from '../../core/present.ts';
-import type { ChargeView, RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
+import type { ChargeView, RequestDetail, RequestView } from '#contract/request-log.ts';
+import { idMoment } from '#core/ids.ts';
+import { present } from '#core/present.ts';
 
 /**
  * The columns of `request_log` that a page shows. A field of the row without a column does not

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /**

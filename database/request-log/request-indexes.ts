@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
-import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
+import type { RequestFilter } from '#contract/request-log.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */

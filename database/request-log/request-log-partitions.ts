@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../core/clock.ts';
-import type { IdPrefix } from '../../core/id-form.ts';
-import { idFloor } from '../../core/ids.ts';
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
+import type { IdPrefix } from '#core/id-form.ts';
+import { idFloor } from '#core/ids.ts';
 import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import { run, type Statement, type StoreLog } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';

@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { LoggedUsage } from '../../core/pricing.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { LoggedUsage } from '#core/pricing.ts';
 
 /**
  * The request log, for people to read. No charge depends on it, and it may lose rows
@@ -17,7 +17,7 @@ export interface RequestLogStore {
   close(): Promise<void>;
 }
 
-/** Counts of refused requests that have no row (ext-proc/request-log/refused-quota.ts). */
+/** Counts of refused requests that have no row (ext-proc/requests/log/refused-quota.ts). */
 export interface OmittedRequestsStore {
   /** Replaces the stored counts, which only increase. Rejects if the result is unknown. */
   write(counts: readonly OmittedRequests[]): Promise<void>;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isGenerationId } from '../../core/id-form.ts';
+import { isGenerationId } from '#core/id-form.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 

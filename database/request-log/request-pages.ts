@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { DAY_MS } from '../../core/clock.ts';
-import { idFloor, idMoment } from '../../core/ids.ts';
-import type { RequestPageInput } from '../../dashboard/contract/request-log.ts';
+import type { RequestPageInput } from '#contract/request-log.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { idFloor, idMoment } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseIndex, type IndexScan, type RequestIndex, scanEnd } from './request-indexes.ts';

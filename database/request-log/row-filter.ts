@@ -1,4 +1,4 @@
-import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
+import type { RequestFilter } from '#contract/request-log.ts';
 
 /** The fields of a filter that a row matches or not. Times and ids choose the range instead. */
 export type RowFilter = Omit<RequestFilter, 'search' | 'fromMs' | 'toMs'>;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { MIGRATION_LOCK } from '../connection/advisory-locks.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 import { createRoles, grantRights } from './roles.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type IpAddress, parseIpAddress } from '../../core/net/ip-ranges.ts';
+import { type IpAddress, parseIpAddress } from '#core/net/ip-ranges.ts';
 
 /** Origin of an attempt. */
 export interface AttemptOrigin {

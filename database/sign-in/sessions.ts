@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { present } from '../../core/present.ts';
+import { present } from '#core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { END_STREAM, FRAME, frame } from '../../test/harness/raw-http2.ts';
+import { END_STREAM, FRAME, frame } from '#test/harness/raw-http2.ts';
 import { countsOf, module, PREFACE, type SharedData, startThread } from './envoy-host.fixture.ts';
 
 const MOST_TINY = 100_000;

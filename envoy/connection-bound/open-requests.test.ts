@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { END_HEADERS, END_STREAM, FRAME, frame } from '../../test/harness/raw-http2.ts';
+import { END_HEADERS, END_STREAM, FRAME, frame } from '#test/harness/raw-http2.ts';
 import { countsOf, PREFACE, type SharedData, startThread } from './envoy-host.fixture.ts';
 
 /** Open HTTP/2 requests of one address, on all of its connections together. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import type { Principal } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { KeyStore } from '../../database/keys/key-store.ts';
-import { principalWith } from '../../test/fixtures/principal.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import type { Principal } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { KeyStore } from '#database/keys/key-store.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
 import { authenticate, checkKey } from './authenticate.ts';
 
 const KEY = 'sk-gw-0123456789abcdefghijABCDEFGHIJ0123456789abc';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import type { UtcDay } from '../../core/clock.ts';
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Key, Principal } from '../../core/principal.ts';
-import type { KeyStore } from '../../database/keys/key-store.ts';
+import type { UtcDay } from '#core/clock.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { Key, Principal } from '#core/principal.ts';
+import type { KeyStore } from '#database/keys/key-store.ts';
 
 /**
  * docs/interface.md, "HTTP API": the scheme in any case, one or more spaces. The

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { envelopeOf } from '../../core/errors/refusal.ts';
-import { principalWith } from '../../test/fixtures/principal.ts';
+import { envelopeOf } from '#core/errors/refusal.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
 import { authorizeCaller } from './authorize.ts';
 import type { Route } from './route.ts';
 

@@ -1,6 +1,6 @@
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
-import { inRanges } from '../../core/net/ip-ranges.ts';
-import type { Principal } from '../../core/principal.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import { inRanges } from '#core/net/ip-ranges.ts';
+import type { Principal } from '#core/principal.ts';
 import type { Route } from './route.ts';
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { envelopeOf, isRefusal } from '../../core/errors/refusal.ts';
+import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
 import { findRoute } from './route.ts';
 
 describe('findRoute', () => {

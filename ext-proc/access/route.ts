@@ -1,5 +1,5 @@
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Scope } from '../../core/principal.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { Scope } from '#core/principal.ts';
 
 export type RouteName = 'chat' | 'models' | 'credits' | 'generation' | 'usage';
 

@@ -1,9 +1,9 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { ListedTerms } from '../../core/pricing.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { DeliveryHold } from '../delivery-contract/delivery-hold.ts';
-import type { IdempotencyClaim } from '../idempotency/claims.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { ListedTerms } from '#core/pricing.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import type { DeliveryHold } from '../hold/delivery-hold.ts';
+import type { IdempotencyClaim } from './idempotency/claims.ts';
 
 /** Facts of an admitted request that its charge needs. */
 export interface HoldTerms extends ListedTerms {

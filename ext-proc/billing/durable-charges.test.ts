@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
-import type { Log } from '../../core/log/log.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
-import { ChargeRefused } from '../../database/ledger/ledger.ts';
-import { noRecentCharges } from '../../test/fixtures/no-journal.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
+import { ChargeRefused } from '#database/ledger/ledger.ts';
+import { noRecentCharges } from '#test/fixtures/no-journal.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDurableCharges, type DurableCharges } from './durable-charges.ts';
 import { settlement } from './settlement.fixture.ts';

@@ -1,22 +1,22 @@
-import type { OnSent } from '../../core/batching/joined-calls.ts';
-import type { Log } from '../../core/log/log.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { OnSent } from '#core/batching/joined-calls.ts';
+import type { Log } from '#core/log/log.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import {
   ChargeRefused,
   type ClaimedSettlement,
   dueNanoUsd,
   type Ledger,
   type Settlement,
-} from '../../database/ledger/ledger.ts';
-import { isClaimed } from '../../database/ledger/settlement-json.ts';
-import type { IdempotencyClaim } from '../idempotency/claims.ts';
+} from '#database/ledger/ledger.ts';
+import { isClaimed } from '#database/ledger/settlement-json.ts';
 import type { Hold } from '../limits/limit-store.ts';
+import type { SpoolMirror } from '../limits/spool-mirror.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { IdempotencyClaim } from './idempotency/claims.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 import { createMirroredCharges } from './spool/mirrored-charges.ts';
 import type { Spool } from './spool/spool.ts';
-import type { SpoolMirror } from './spool/spool-mirror.ts';
 import { createSpoolReplay } from './spool/spool-replay.ts';
 import type { SpoolRoom } from './spool/spool-room.ts';
 

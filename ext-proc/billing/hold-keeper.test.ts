@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '#core/clock.ts';
 import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './hold-keeper.ts';

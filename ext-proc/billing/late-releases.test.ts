@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Clock } from '../../core/clock.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Clock } from '#core/clock.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { HoldRelease } from '../limits/limit-store.ts';
 import { createLateReleases, type LateReleases } from './late-releases.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Clock } from '#core/clock.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 
 /**

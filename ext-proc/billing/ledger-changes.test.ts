@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
-import type { Log } from '../../core/log/log.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createLedgerChanges, type LedgerChanges } from './ledger-changes.ts';
 

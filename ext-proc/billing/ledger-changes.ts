@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../core/log/log.ts';
-import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
+import type { Log } from '#core/log/log.ts';
+import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 

@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../../core/money.ts';
-import { billedNanoUsd, type PriceTable, type ServedUsage } from '../../core/pricing.ts';
+import type { NanoUsd } from '#core/money.ts';
+import { billedNanoUsd, type PriceTable, type ServedUsage } from '#core/pricing.ts';
 
 /** Facts of the asked target on which its bill depends. */
 interface AskedForCost {

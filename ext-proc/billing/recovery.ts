@@ -1,8 +1,8 @@
-import type { Log } from '../../core/log/log.ts';
-import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '../../core/pricing.ts';
-import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/provider-attempts.ts';
-import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
-import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
+import type { Log } from '#core/log/log.ts';
+import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '#core/pricing.ts';
+import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider-attempts.ts';
+import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import type { Delivered, LeftIntent } from './journal/intent.ts';

@@ -1,4 +1,4 @@
-import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 
 /** With numbers that a careless encoding would change. */
 export const settlement: Settlement = {

@@ -1,8 +1,8 @@
-import { priced } from '../../core/pricing.ts';
-import type { LossReason } from '../../database/costs/losses.ts';
-import type { ProviderAttempt, UnchargedReason } from '../../database/costs/provider-attempts.ts';
-import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
-import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
+import { priced } from '#core/pricing.ts';
+import type { LossReason } from '#database/costs/losses.ts';
+import type { ProviderAttempt, UnchargedReason } from '#database/costs/provider-attempts.ts';
+import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
 import type { HoldTerms } from './billable-hold.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 

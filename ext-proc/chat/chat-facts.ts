@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
 import { ToolLoop } from './tool-loop.ts';

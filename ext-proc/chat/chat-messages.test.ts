@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { isRefusal, type Refusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import type { ChatRequest } from './chat-request.ts';
 
 const PIXEL =

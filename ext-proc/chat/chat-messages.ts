@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/errors/refusal.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';

@@ -1,5 +1,5 @@
-import type { RequestShaping } from '../../core/config/gateway-config.ts';
-import type { Steps } from '../turns/steps.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import type { Steps } from '../fairness/steps.ts';
 import type { CacheWrites } from './chat-facts.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 import type { CalledMessage } from './tool-loop.ts';

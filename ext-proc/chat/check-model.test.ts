@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../core/config/gateway-config.ts';
-import { envelopeOf, isRefusal } from '../../core/errors/refusal.ts';
-import type { Key, Organization } from '../../core/principal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
-import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
-import { principalWith } from '../../test/fixtures/principal.ts';
+import type { Model } from '#core/config/gateway-config.ts';
+import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
+import type { Key, Organization } from '#core/principal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { checkModel } from './check-model.ts';
 

@@ -1,8 +1,8 @@
-import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
-import { LEAST_OUTPUT_TOKENS } from '../../core/config/provider-api.ts';
-import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Organization, Principal } from '../../core/principal.ts';
-import { DEFAULT_TIER, mayAskFor } from '../../core/service-tiers.ts';
+import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
+import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
+import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { Organization, Principal } from '#core/principal.ts';
+import { DEFAULT_TIER, mayAskFor } from '#core/service-tiers.ts';
 import type { CacheWrites } from './chat-facts.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { withTargetsFor } from './extra-fields.ts';

@@ -1,8 +1,8 @@
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
-import type { Principal } from '../../core/principal.ts';
-import type { BoundTokens } from '../../core/tokenizer.ts';
-import type { Steps } from '../turns/steps.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { isRefusal, type Refusal } from '#core/errors/refusal.ts';
+import type { Principal } from '#core/principal.ts';
+import type { BoundTokens } from '#core/tokenizer.ts';
+import type { Steps } from '../fairness/steps.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../core/errors/refusal.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json/json-cursor.ts';
 

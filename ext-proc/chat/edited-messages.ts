@@ -1,4 +1,4 @@
-import type { RequestShaping } from '../../core/config/gateway-config.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { Span } from './json/json-cursor.ts';
 import { changesRoles, shapedRole } from './request-shaping.ts';
 

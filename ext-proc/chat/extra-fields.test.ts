@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { OFFICIAL_FIELDS } from '../../core/config/extra-fields.ts';
-import type { Model } from '../../core/config/gateway-config.ts';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { OFFICIAL_FIELDS } from '#core/config/extra-fields.ts';
+import type { Model } from '#core/config/gateway-config.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import { admittedRequest, provider } from '../delivery/admitted-request.fixture.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
 import { type ExtraFields, withTargetsFor } from './extra-fields.ts';

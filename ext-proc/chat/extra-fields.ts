@@ -1,5 +1,5 @@
-import type { ExtraFieldType, Model } from '../../core/config/gateway-config.ts';
-import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { ExtraFieldType, Model } from '#core/config/gateway-config.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { type FieldRule, invalidField } from './chat-facts.ts';
 
 /** Fields beside the official ones (`extra_request_fields`), with their types. */

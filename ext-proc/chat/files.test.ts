@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Model } from '../../core/config/gateway-config.ts';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { flatTable, NO_PRICES, NO_USAGE, priced } from '../../core/pricing.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
-import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
-import { principalWith } from '../../test/fixtures/principal.ts';
-import { holdNanoUsdOf } from '../admission/affordable-output.ts';
+import type { Model } from '#core/config/gateway-config.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { flatTable, NO_PRICES, NO_USAGE, priced } from '#core/pricing.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
+import { holdNanoUsdOf } from '../requests/affordable-output.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ChatWithModel, chooseModel } from './choose-model.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 

@@ -1,5 +1,5 @@
-import { freeMemory } from '../shared-budget/growing-bytes.ts';
-import type { Steps } from '../turns/steps.ts';
+import { freeMemory } from '../fairness/growing-bytes.ts';
+import type { Steps } from '../fairness/steps.ts';
 import type { ProviderFields } from './chat-request.ts';
 import { promptHead, promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 
 const IMAGE = 'data:image/png;base64,QUJD';
 const INSIDE = 'http://169.254.169.254/';

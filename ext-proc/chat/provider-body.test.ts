@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { parseJson } from '../../core/parse-json.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 
 const identify = (field: string, value: string) => `${field} of ${value.length}`;
 const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify };

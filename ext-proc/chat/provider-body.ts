@@ -1,4 +1,4 @@
-import type { RequestShaping } from '../../core/config/gateway-config.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { ChatFacts } from './chat-facts.ts';
 import type { ProviderFields } from './chat-request.ts';
 import { editedPieces, imageEdits, roleEdits } from './edited-messages.ts';

@@ -1,5 +1,5 @@
-import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
-import type { Steps } from '../turns/steps.ts';
+import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { Steps } from '../fairness/steps.ts';
 import { noteCacheMarkers } from './cache-writes.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';

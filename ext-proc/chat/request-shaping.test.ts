@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RequestShaping } from '../../core/config/gateway-config.ts';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { parseJson } from '../../core/parse-json.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import { shapeObject } from './request-shaping.ts';
 
 interface Written {

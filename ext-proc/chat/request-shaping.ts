@@ -1,6 +1,6 @@
-import { exactNumber } from '../../core/config/exact-number.ts';
-import type { RequestShaping } from '../../core/config/gateway-config.ts';
-import { parseJson } from '../../core/parse-json.ts';
+import { exactNumber } from '#core/config/exact-number.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import { parseJson } from '#core/parse-json.ts';
 
 /**
  * Applies `request` of a provider and of a target to the members of a body: drop, rename, set, and

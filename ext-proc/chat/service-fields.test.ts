@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { envelopeOf, isRefusal, type Refusal } from '../../core/errors/refusal.ts';
-import { flatTable, NO_PRICES } from '../../core/pricing.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
-import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
-import { principalWith } from '../../test/fixtures/principal.ts';
+import { envelopeOf, isRefusal, type Refusal } from '#core/errors/refusal.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { checkModel } from './check-model.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
-import { cpuMsOf } from '../../test/fixtures/cpu-time.ts';
-import { slowBodies } from '../../test/fixtures/slow-bodies.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
+import { slowBodies } from '#test/fixtures/slow-bodies.ts';
 
 /** As large as the bodies of test/integration/chat/validation-cpu.test.ts. */
 const SHARE = 0.2;

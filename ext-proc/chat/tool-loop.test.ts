@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 
 const calls = (id: string) => [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }];
 const called = (id: string, more: object = {}) => ({ role: 'assistant', tool_calls: calls(id), ...more });

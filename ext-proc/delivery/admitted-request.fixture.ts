@@ -1,7 +1,7 @@
-import { systemClock } from '../../core/clock.ts';
-import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
-import { flatTable, NO_PRICES } from '../../core/pricing.ts';
-import { doneWith } from '../../test/fixtures/chat-request.ts';
+import { systemClock } from '#core/clock.ts';
+import type { GatewayConfig, Model, Provider } from '#core/config/gateway-config.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
+import { doneWith } from '#test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import { systemClock } from '../../core/clock.ts';
-import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
-import type { DeliveryHold, DeliveryOutcome, ProviderOutput } from '../delivery-contract/delivery-hold.ts';
-import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
-import { SharedBudget } from '../shared-budget/shared-budget.ts';
+import { systemClock } from '#core/clock.ts';
+import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
+import { SharedBudget } from '../fairness/shared-budget.ts';
+import type { DeliveryHold, DeliveryOutcome, ProviderOutput } from '../hold/delivery-hold.ts';
+import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
 import type { Exchange, ResponseHead, ResponseStream, WholeResponse } from '../transport/exchange.ts';
 import { type AdmittedRequestOptions, admittedRequest } from './admitted-request.fixture.ts';
 import { createDeliveryService, type DeliveryService, type DeliveryServiceOptions } from './delivery-service.ts';

@@ -1,10 +1,11 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Provider } from '../../core/config/gateway-config.ts';
-import { CLIENT_GONE_STATUS } from '../../core/errors/catalogue.ts';
-import type { Refusal } from '../../core/errors/refusal.ts';
-import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
-import type { DeliveryHold, DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
-import { type BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { Clock } from '#core/clock.ts';
+import type { Provider } from '#core/config/gateway-config.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
+import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
+import { DeadlineTimer } from '../fairness/deadline-timer.ts';
+import { type BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
+import type { DeliveryHold, DeliveryOutcome } from '../hold/delivery-hold.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { ActiveDelivery } from './attempts/active-delivery.ts';
 import { openFirst } from './attempts/attempts.ts';
@@ -26,7 +27,6 @@ import type { ProviderTokens } from './provider/provider-tokens.ts';
 import { ResponseReader } from './response/response-reader.ts';
 import { ClientStream } from './stream/client-stream.ts';
 import { deliverStream, endAfterBug, endWithoutEvent } from './stream/deliver-stream.ts';
-import { DeadlineTimer } from './waits/deadline-timer.ts';
 
 /** Delivers admitted requests: calls providers, sends the response, charges. */
 export interface DeliveryService {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { SCENARIOS as MESSAGES } from '../dialects/anthropic/scenarios.fixture.ts';
 import { scripted as scriptedMessage } from '../dialects/anthropic/scripted-stream.fixture.ts';
 import { SCENARIOS as RESPONSES } from '../dialects/responses/scenarios.fixture.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { compileShaping } from '../../core/config/request-shaping.ts';
+import { compileShaping } from '#core/config/request-shaping.ts';
 import { gather } from '../dialects/responses/gathered-stream.fixture.ts';
-import { SharedBudget } from '../shared-budget/shared-budget.ts';
+import { SharedBudget } from '../fairness/shared-budget.ts';
 import { provider } from './admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
 import { COMPLETION, sendJson, sendStream } from './egress.fixture.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BudgetRefusal } from '../shared-budget/shared-budget.ts';
+import type { BudgetRefusal } from '../fairness/shared-budget.ts';
 import { admittedRequest } from './admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver } from './client.fixture.ts';
 import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { TokenUsage } from '../../core/pricing.ts';
-import { propertyRuns } from '../../test/fixtures/property-runs.ts';
+import type { TokenUsage } from '#core/pricing.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { type AdmittedRequestOptions, provider } from './admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
 import { chunk, DONE, type ProviderHandler, STOP, usageChunk } from './egress.fixture.ts';

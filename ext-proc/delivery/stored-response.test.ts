@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refuse } from '../../core/errors/refusal.ts';
+import { refuse } from '#core/errors/refusal.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from './admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery, UNWATCHED } from './client.fixture.ts';
 import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isObject, parseObject } from '../../core/json-object.ts';
-import { propertyRuns } from '../../test/fixtures/property-runs.ts';
+import { isObject, parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { DeltaTemplate } from './delta-template.ts';
 
 const EVENT = { type: 'text.delta', sequence_number: 4, delta: 'one', item: 'msg_1', logprobs: [], obfuscation: 'aB' };

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 
 /**
  * Translation between chat completions and another API that a provider speaks. Limits, holds,

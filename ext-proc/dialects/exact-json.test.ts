@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../core/parse-json.ts';
-import { propertyRuns } from '../../test/fixtures/property-runs.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { parseExactly } from './exact-json.ts';
 
 describe('a body that is parsed and written again', () => {

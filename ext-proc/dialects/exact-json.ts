@@ -1,6 +1,6 @@
-import '../../core/config/exact-number.ts';
-import type { JsonObject } from '../../core/json-object.ts';
-import { parseJson } from '../../core/parse-json.ts';
+import '#core/config/exact-number.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import { parseJson } from '#core/parse-json.ts';
 
 /** A run of digits that may be too many for a double. Texts have it too, which costs time only. */
 const MANY_DIGITS = /\d{16}|\d[eE]\+?\d{2}/;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { GatewayConfig, ListenConfig } from '../../core/config/gateway-config.ts';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import type { GatewayConfig, ListenConfig } from '#core/config/gateway-config.ts';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { bootstrapPath, clustersPath, renderBootstrap, writeBootstrap } from './bootstrap.ts';
 import { localReplyMappers } from './local-replies.ts';
 

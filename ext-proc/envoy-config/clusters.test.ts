@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { loadConfig } from '../../core/config/load.ts';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { loadConfig } from '#core/config/load.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { clusterFile, clustersOf } from './clusters.ts';
 import { ClusterPublisher } from './publish.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { GatewayConfig, Provider } from '../../core/config/gateway-config.ts';
-import { credentialsFile, credentialsPath } from '../../core/config/provider-auth-filters.ts';
-import { type Cluster, providerClusters } from '../../core/config/provider-cluster.ts';
+import type { GatewayConfig, Provider } from '#core/config/gateway-config.ts';
+import { credentialsFile, credentialsPath } from './provider-auth-filters.ts';
+import { type Cluster, providerClusters } from './provider-cluster.ts';
 
 /**
  * Envoy's clusters by name: one for each provider that some model can be served by, and one for its

@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { type Clusters, credentialFiles } from './clusters.ts';
 import { replaceFile } from './replace-file.ts';
 

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '#core/clock.ts';
 
 /** State of the cluster file in Envoy's admin. */
 export interface ClusterState {

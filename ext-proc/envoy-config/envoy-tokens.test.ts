@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Provider } from '../../core/config/gateway-config.ts';
+import type { Provider } from '#core/config/gateway-config.ts';
 import { EnvoyTokens } from './envoy-tokens.ts';
 
 /** Reasons why Envoy has no token, as its statistics count them. */

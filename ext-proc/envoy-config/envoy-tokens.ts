@@ -1,7 +1,7 @@
-import type { Provider } from '../../core/config/gateway-config.ts';
-import { tokenClusterName } from '../../core/config/provider-auth-filters.ts';
+import type { Provider } from '#core/config/gateway-config.ts';
 import type { ProviderTokens, WhyNoToken } from '../delivery/provider/provider-tokens.ts';
 import { adminGet } from './envoy-admin.ts';
+import { tokenClusterName } from './provider-auth-filters.ts';
 
 /** Requests for the tokens of a provider, since Envoy's start. */
 interface TokenCounts {

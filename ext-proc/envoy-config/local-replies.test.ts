@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CATALOGUE, type ErrorCode } from '../../core/errors/catalogue.ts';
+import { CATALOGUE, type ErrorCode } from '#core/errors/catalogue.ts';
 import { localReplyMappers } from './local-replies.ts';
 
 interface Body {

@@ -1,4 +1,4 @@
-import { envelopeOf, type Refusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import { STATUS_FAULT } from '../transport/ext-proc/ext-proc-server.ts';
 import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
 import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { GatewayConfig, ListenConfig } from '../../core/config/gateway-config.ts';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import type { GatewayConfig, ListenConfig } from '#core/config/gateway-config.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { renderBootstrap } from './bootstrap.ts';
 
 const address = { host: '127.0.0.1', port: 1 };

@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Document, isMap } from 'yaml';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { parseIpRange } from '../../core/net/ip-ranges.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { parseIpRange } from '#core/net/ip-ranges.ts';
 import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import type { Cluster } from '../../core/config/provider-cluster.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { clustersPath, credentialsFolder } from './bootstrap.ts';
 import { type ClusterFile, type Clusters, clusterFile, clustersOf, usedProviders } from './clusters.ts';
 import { deleteCredentialsExcept, writeCredentials } from './credential-files.ts';
 import { type ClusterState, readClusterState } from './envoy-admin.ts';
 import { EnvoyTokens } from './envoy-tokens.ts';
+import type { Cluster } from './provider-cluster.ts';
 import { replaceFile } from './replace-file.ts';
 
 export type PublishResult =

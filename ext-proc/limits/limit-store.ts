@@ -1,6 +1,6 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { AccountSnapshot, KeyLimits, RateLimits } from '../../core/principal.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts';
 
 /** Time for the charge of a request that ended at `timeouts.total`. */
 const CHARGED_WITHIN_MS = 60_000;

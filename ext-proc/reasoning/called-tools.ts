@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../core/json-object.ts';
-import { parseJson } from '../../core/parse-json.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { parseJson } from '#core/parse-json.ts';
 
 /** One call of a tool in an assistant message, of a function or a custom tool. */
 export interface CalledTool {

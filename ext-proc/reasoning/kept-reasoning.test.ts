@@ -1,11 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../core/clock.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { systemClock } from '#core/clock.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { createMemoryReasoningStore } from '../limits/reasoning/memory-reasoning-store.ts';
+import {
+  type KeptReasoningResult,
+  REASONING_BOUNDS,
+  type ReasoningStore,
+} from '../limits/reasoning/reasoning-store.ts';
 import { createKeptReasoning } from './kept-reasoning.ts';
 import { ProducedMessage, type ProducedReasoning } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
-import { createMemoryReasoningStore } from './store/memory-reasoning-store.ts';
-import { type KeptReasoningResult, REASONING_BOUNDS, type ReasoningStore } from './store/reasoning-store.ts';
 
 const ORIGIN = { provider: 'alpha', model: 'its-model' };
 const DETAIL = { type: 'reasoning.encrypted', id: 'rs_1', data: 'c2VjcmV0IHRob3VnaHQ=', format: 'f', index: 0 };

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { isObject, type JsonObject } from '../../core/json-object.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { CalledMessage } from '../chat/tool-loop.ts';
-import { settlesWithin } from '../delivery/waits/wait.ts';
+import { settlesWithin } from '../fairness/wait.ts';
+import type { KeptReasoningResult, ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
 import type { ProducedReasoning } from './produced-message.ts';
 import type { ReasoningSeal } from './reasoning-seal.ts';
-import type { KeptReasoningResult, ReasoningStore } from './store/reasoning-store.ts';
 
 /** The reasoning that belongs to a message of a request, and the target that it came from. */
 export interface FoundReasoning extends ReasoningOrigin {

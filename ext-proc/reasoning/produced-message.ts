@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
 import { type CalledTool, LONGEST_INPUT, MOST_CALLS } from './called-tools.ts';
-import { REASONING_BOUNDS } from './store/reasoning-store.ts';
 
 /** Bounds of the `reasoning_details` that are kept for one message. No store takes more. */
 const MOST_DETAILS = 256;

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../idempotency/sealed-segments.ts';
+import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../fairness/sealed-segments.ts';
 
 /**
  * Seals reasoning towards its store with keys that are derived from the request's API key, which

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../core/clock.ts';
-import type { Target } from '../../core/config/gateway-config.ts';
-import { isRefusal } from '../../core/errors/refusal.ts';
-import type { JsonObject } from '../../core/json-object.ts';
-import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { systemClock } from '#core/clock.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ModelChoice } from '../chat/check-model.ts';
 import { admittedRequest, provider } from '../delivery/admitted-request.fixture.ts';
-import { SharedBudget } from '../shared-budget/shared-budget.ts';
+import { SharedBudget } from '../fairness/shared-budget.ts';
+import { createMemoryReasoningStore } from '../limits/reasoning/memory-reasoning-store.ts';
+import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
 import { createKeptReasoning } from './kept-reasoning.ts';
 import { ProducedMessage } from './produced-message.ts';
 import { findReasoning } from './request-reasoning.ts';
-import { createMemoryReasoningStore } from './store/memory-reasoning-store.ts';
-import { REASONING_BOUNDS } from './store/reasoning-store.ts';
 
 const OPENAI: Target = { provider: provider('openai'), model: 'gpt', api: 'responses' };
 const AZURE: Target = { provider: provider('azure'), model: 'gpt', api: 'responses' };

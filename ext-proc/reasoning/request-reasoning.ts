@@ -1,11 +1,11 @@
-import type { Target } from '../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
 import { countTokens } from '../chat/held-body.ts';
 import type { InputTokens } from '../chat/tokens/input-tokens.ts';
 import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
-import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
-import { finish } from '../turns/steps.ts';
+import type { MemoryReservation } from '../fairness/shared-budget.ts';
+import { finish } from '../fairness/steps.ts';
 import type { FoundReasoning, KeptReasoning } from './kept-reasoning.ts';
 import type { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';

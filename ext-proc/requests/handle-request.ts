@@ -1,28 +1,23 @@
-import { utcDay } from '../../core/clock.ts';
-import type { GatewayConfig, TracingConfig } from '../../core/config/gateway-config.ts';
-import { configAt } from '../../core/config/prices-in-force.ts';
-import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '../../core/errors/refusal.ts';
-import type { Log } from '../../core/log/log.ts';
-import { clientAddress } from '../../core/net/client-address.ts';
-import { inRanges } from '../../core/net/ip-ranges.ts';
-import type { Principal } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { utcDay } from '#core/clock.ts';
+import type { GatewayConfig, TracingConfig } from '#core/config/gateway-config.ts';
+import { configAt } from '#core/config/prices-in-force.ts';
+import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '#core/errors/refusal.ts';
+import type { Log } from '#core/log/log.ts';
+import { clientAddress } from '#core/net/client-address.ts';
+import { inRanges } from '#core/net/ip-ranges.ts';
+import type { Principal } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
 import { findRoute } from '../access/route.ts';
-import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from '../admission/refused-requests.ts';
-import {
-  type AuthorizedRequest,
-  checkDeclaredSize,
-  type EndpointResult,
-  tooManyAtOnce,
-} from '../endpoints/authorized-request.ts';
-import { type ChatDeps, completeChat } from '../endpoints/chat.ts';
-import { showCredits } from '../endpoints/credits.ts';
-import { showGeneration } from '../endpoints/generation.ts';
-import { listModels } from '../endpoints/models.ts';
-import { showUsage } from '../endpoints/usage.ts';
-import type { GatewayRequestLog } from '../request-log/open-request-logs.ts';
+import type { LedgerReads } from '../fairness/reads-in-turns.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
+import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
+import { type AuthorizedRequest, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
+import { type ChatDeps, completeChat } from './chat.ts';
+import { showCredits } from './credits.ts';
+import { showGeneration } from './generation.ts';
+import type { GatewayRequestLog } from './log/open-request-logs.ts';
 import {
   accessLine,
   describeTrace,
@@ -30,10 +25,10 @@ import {
   isUnusable,
   type RequestOutcome,
   requestLogRow,
-} from '../request-log/request-outcome.ts';
-import type { Tracing } from '../tracing/tracing.ts';
-import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
-import type { LedgerReads } from '../turns/reads-in-turns.ts';
+} from './log/request-outcome.ts';
+import { listModels } from './models.ts';
+import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
+import { showUsage } from './usage.ts';
 
 export interface RequestHandlerDeps extends ChatDeps {
   readonly ledger: LedgerReads;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 
 /** Parts of the process that a successor waits for. */

@@ -1,5 +1,5 @@
-import { CUTTING_MS } from '../../core/config/drain-timeout.ts';
-import type { Log } from '../../core/log/log.ts';
+import { CUTTING_MS } from '#core/config/drain-timeout.ts';
+import type { Log } from '#core/log/log.ts';
 import type { Transport } from '../transport/start.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 import type { EnvoyDrain } from './open-envoy-drain.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import type { Log } from '../../core/log/log.ts';
+import type { Clock } from '#core/clock.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { Log } from '#core/log/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Environment of each part of a gateway process. */

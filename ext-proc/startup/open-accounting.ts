@@ -1,9 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../core/log/log.ts';
-import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
+import type { Log } from '#core/log/log.ts';
+import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import { type Accounting, createAccounting } from '../billing/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from '../billing/hold-keeper.ts';
+import { type Claims, createClaims } from '../billing/idempotency/claims.ts';
 import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
 import { intentsPath, readLeftIntents } from '../billing/journal/intent-lines.ts';
 import { openRecentCharges, type RecentCharges } from '../billing/journal/recent-charges.ts';
@@ -12,7 +13,6 @@ import { openWorkerSpool } from '../billing/spool/spool-files.ts';
 import { countDamagedFiles } from '../billing/spool/spool-lines.ts';
 import { freeBytesAt, watchSpoolRoom } from '../billing/spool/spool-room.ts';
 import { eachOrphan, lockWorker } from '../billing/spool/worker-lock.ts';
-import { type Claims, createClaims } from '../idempotency/claims.ts';
 import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
 import type { OpenStores } from './open-stores.ts';
 

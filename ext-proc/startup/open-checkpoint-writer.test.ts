@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CheckpointRun } from '../../database/checkpoints/checkpoints.ts';
+import type { CheckpointRun } from '#database/checkpoints/checkpoints.ts';
 import { openCheckpointWriter } from './open-checkpoint-writer.ts';
 
 test('looks again and again, with one key and for checkpoints an hour apart, also after a look that failed; and no more once stopped', async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MINUTE_MS } from '../../core/clock.ts';
-import type { Log } from '../../core/log/log.ts';
-import { openCheckpointKey } from '../../database/checkpoints/checkpoint-key.ts';
-import type { CheckpointStore } from '../../database/checkpoints/checkpoints.ts';
+import { MINUTE_MS } from '#core/clock.ts';
+import type { Log } from '#core/log/log.ts';
+import { openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
+import type { CheckpointStore } from '#database/checkpoints/checkpoints.ts';
 
 /** Processes that start together look at different times; the second one finds nothing to do. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;

@@ -1,16 +1,13 @@
 import { resolve } from 'node:path';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { type LoadedConfig, loadConfig } from '../../core/config/load.ts';
-import { formatProblem } from '../../core/config/problem.ts';
-import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
-import type { ReportedConfiguration } from '../../database/process-reports/report.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
+import { formatProblem } from '#core/config/problem.ts';
+import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
+import type { ReportedConfiguration } from '#database/process-reports/report.ts';
 import { writeBootstrap } from '../envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../envoy-config/publish.ts';
-import {
-  type ConfigurationReport,
-  createConfigurationReport,
-} from '../process-reports/process-report-configuration.ts';
 import type { GatewayContext } from './gateway-context.ts';
+import { type ConfigurationReport, createConfigurationReport } from './reports/process-report-configuration.ts';
 
 export interface OpenConfigurationOptions extends Omit<GatewayContext, 'config'> {
   readonly path: string;

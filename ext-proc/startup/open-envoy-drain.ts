@@ -1,7 +1,7 @@
 import { access, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
 
 /**

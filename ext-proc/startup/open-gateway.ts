@@ -1,26 +1,25 @@
-import { systemClock as clock } from '../../core/clock.ts';
-import type { LoadedConfig } from '../../core/config/load.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import type { Log } from '../../core/log/log.ts';
-import type { Postgres } from '../../database/open.ts';
+import { systemClock as clock } from '#core/clock.ts';
+import type { LoadedConfig } from '#core/config/load.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { Log } from '#core/log/log.ts';
+import type { Postgres } from '#database/open.ts';
 import packageFile from '../../package.json' with { type: 'json' };
+import { keepDeletingExpired } from '../billing/idempotency/expiry.ts';
 import { createTokenCounter, type TokenCounter } from '../chat/tokens/count-tokens.ts';
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
 import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
-import { keepDeletingExpired } from '../idempotency/expiry.ts';
-import { watchActivity } from '../process-reports/process-report-activity.ts';
+import { ledgerInTurns } from '../fairness/reads-in-turns.ts';
+import { ValidationTurns } from '../fairness/validation-turns.ts';
+import { REASONING_BOUNDS, type ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { createKeptReasoning } from '../reasoning/kept-reasoning.ts';
-import { REASONING_BOUNDS, type ReasoningStore } from '../reasoning/store/reasoning-store.ts';
-import { openRequestLogs } from '../request-log/open-request-logs.ts';
 import { createRequestHandler } from '../requests/handle-request.ts';
+import { openRequestLogs } from '../requests/log/open-request-logs.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
-import { openTracing } from '../tracing/tracing.ts';
+import { openTracing } from '../telemetry/tracing.ts';
 import type { ExchangeHandler } from '../transport/exchange.ts';
 import { startTransport, type Transport } from '../transport/start.ts';
-import { ledgerInTurns } from '../turns/reads-in-turns.ts';
-import { ValidationTurns } from '../turns/validation-turns.ts';
 import { closeForSuccessor } from './close-for-successor.ts';
 import { closeGateway } from './close-gateway.ts';
 import type { GatewayContext } from './gateway-context.ts';
@@ -31,6 +30,7 @@ import { NO_ENVOY_DRAIN, openEnvoyDrain } from './open-envoy-drain.ts';
 import { openHealthServer, openReadiness } from './open-health-server.ts';
 import { openProcessReporter } from './open-process-reporter.ts';
 import { type OpenStores, openStores, type StoreRefused } from './open-stores.ts';
+import { watchActivity } from './reports/process-report-activity.ts';
 
 /*
  * The composition of a gateway process. In this folder `open-….ts` opens the part of that name and

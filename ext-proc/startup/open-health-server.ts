@@ -1,6 +1,6 @@
-import type { LoadedConfig } from '../../core/config/load.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { certificateExpiryMs } from '../../core/config/server-certificate.ts';
+import type { LoadedConfig } from '#core/config/load.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { certificateExpiryMs } from '#core/config/server-certificate.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import { envoyStats } from '../envoy-config/envoy-stats.ts';
 import { type HealthServer, startHealthServer } from '../telemetry/health-server.ts';

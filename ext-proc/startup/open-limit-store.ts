@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoresConfig } from '../../core/config/gateway-config.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Postgres } from '../../database/open.ts';
-import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
+import type { StoresConfig } from '#core/config/gateway-config.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Postgres } from '#database/open.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../limits/reasoning/memory-reasoning-store.ts';
+import type { ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
 import { RedisRefused } from '../limits/redis/redis-errors.ts';
 import type { RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
-import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../reasoning/store/memory-reasoning-store.ts';
-import type { ReasoningStore } from '../reasoning/store/reasoning-store.ts';
+import type { SpoolMirror } from '../limits/spool-mirror.ts';
 
 export type OpenedLimitStore =
   | {

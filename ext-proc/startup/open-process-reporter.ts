@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import type { Log } from '../../core/log/log.ts';
-import { openProcessReports } from '../../database/process-reports/process-reports.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { Log } from '#core/log/log.ts';
+import { openProcessReports } from '#database/process-reports/process-reports.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import { createEnvoyStateReader } from '../envoy-config/envoy-admin.ts';
-import type { ReportSources } from '../process-reports/process-report.ts';
-import { createMachineMeter } from '../process-reports/process-report-machine.ts';
-import { type ProcessReporter, startProcessReports } from '../process-reports/process-reporter.ts';
+import type { ReportSources } from './reports/process-report.ts';
+import { createMachineMeter } from './reports/process-report-machine.ts';
+import { type ProcessReporter, startProcessReports } from './reports/process-reporter.ts';
 
 export interface OpenProcessReporterOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
   readonly databaseUrl: string;

@@ -1,10 +1,10 @@
-import { openPostgres, type Postgres } from '../../database/open.ts';
+import { openPostgres, type Postgres } from '#database/open.ts';
 import { sealMirror } from '../billing/spool/sealed-mirror.ts';
-import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
+import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../fairness/reads-in-turns.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
+import type { SpoolMirror } from '../limits/spool-mirror.ts';
 import { watchLimitStore } from '../telemetry/watch-limit-store.ts';
-import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../turns/reads-in-turns.ts';
 import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
 import { type OpenedLimitStore, openLimitStore } from './open-limit-store.ts';
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { type NanoUsd, usdNumber } from '../../core/money.ts';
-import type { LossReason } from '../../database/costs/losses.ts';
-import type { TotalMismatch } from '../delivery-contract/delivery-hold.ts';
+import { type NanoUsd, usdNumber } from '#core/money.ts';
+import type { LossReason } from '#database/costs/losses.ts';
+import type { TotalMismatch } from '../hold/delivery-hold.ts';
 import type { Hold } from '../limits/limit-store.ts';
 
 export interface ChargeMetrics {

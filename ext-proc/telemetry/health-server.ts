@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import type { Address } from '../../core/config/gateway-config.ts';
-import { boundConnections } from '../../core/net/bounded-connections.ts';
+import type { Address } from '#core/config/gateway-config.ts';
+import { boundConnections } from '#core/net/bounded-connections.ts';
 
 /** Far more than probes and scrapers need, far fewer than the process may open. */
 const MAX_CONNECTIONS = 256;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { AdmissionRequest } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMetrics } from './metrics.ts';

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
-import type { ReportedConfiguration } from '../../database/process-reports/report.ts';
-import type { BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { ReportedConfiguration } from '#database/process-reports/report.ts';
+import type { BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
 
 export interface ProcessMetrics {
   /** The configuration was read again: the file changed, or a reload was requested. */

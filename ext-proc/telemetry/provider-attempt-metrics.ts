@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { UNCHARGED_REASONS, type UnchargedReason } from '../../database/costs/provider-attempts.ts';
+import { UNCHARGED_REASONS, type UnchargedReason } from '#database/costs/provider-attempts.ts';
 
 export interface ProviderAttemptMetrics {
   /** Tokens that a provider may bill and no organization was charged for. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { ListenConfig } from '../../core/config/gateway-config.ts';
+import type { ListenConfig } from '#core/config/gateway-config.ts';
 import { createReadiness } from './readiness.ts';
 
 let status = 401;

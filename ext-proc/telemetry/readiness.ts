@@ -2,7 +2,7 @@ import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { ListenConfig } from '../../core/config/gateway-config.ts';
+import type { ListenConfig } from '#core/config/gateway-config.ts';
 
 /**
  * Ready means that a request through Envoy would be served, so readiness sends one: with a key that

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { KeptReasoningResult } from '../reasoning/store/reasoning-store.ts';
+import type { KeptReasoningResult } from '../limits/reasoning/reasoning-store.ts';
 
 /** Reasoning that is kept for clients that do not send it back. */
 export interface ReasoningMetrics {

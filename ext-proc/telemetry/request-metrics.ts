@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { CATALOGUE } from '../../core/errors/catalogue.ts';
+import { CATALOGUE } from '#core/errors/catalogue.ts';
 import type { RouteName } from '../access/route.ts';
-import type { AccountErrorKind, Attempt } from '../delivery-contract/provider-attempt.ts';
+import type { AccountErrorKind, Attempt } from '../hold/provider-attempt.ts';
 
 export interface RequestMetrics {
   /** `probe`: a readiness probe, which is counted in no metric. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { BatchFigures, PoolFigures } from '../../database/connection/store-figures.ts';
+import type { BatchFigures, PoolFigures } from '#database/connection/store-figures.ts';
 import type { Refused } from '../limits/limit-store.ts';
 
 export interface StoreMetrics {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '#core/clock.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { LimitStoreOperation, StoreMetrics } from './store-metrics.ts';
 

@@ -1,4 +1,4 @@
-import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../fairness/shared-budget.ts';
 
 /**
  * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy,

@@ -1,4 +1,4 @@
-import type { MemoryReservation } from '../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../fairness/shared-budget.ts';
 import type { BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream, WholeResponse } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc/ext-proc-server.ts';
 import {

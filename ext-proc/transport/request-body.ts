@@ -1,6 +1,6 @@
-import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
-import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
-import type { Evictable, MemoryReservation, SharedBudget } from '../shared-budget/shared-budget.ts';
+import type { BorrowedBytes } from '#packages/http2-server/borrowed-bytes.ts';
+import { GrowingBytes } from '../fairness/growing-bytes.ts';
+import type { Evictable, MemoryReservation, SharedBudget } from '../fairness/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 import type { Upload, UploadPlaces } from './upload-places.ts';
 

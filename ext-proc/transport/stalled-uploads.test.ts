@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { lend } from '../../packages/http2-server/borrowed-bytes.ts';
-import { SharedBudget } from '../shared-budget/shared-budget.ts';
+import { lend } from '#packages/http2-server/borrowed-bytes.ts';
+import { SharedBudget } from '../fairness/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
 import { UploadPlaces } from './upload-places.ts';

@@ -3,7 +3,7 @@ import { constants } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { waitFor } from '../../packages/http2-server/frames.fixture.ts';
+import { waitFor } from '#packages/http2-server/frames.fixture.ts';
 import type { BodyBounds, ExchangeHandler } from './exchange.ts';
 import {
   connectProcessor,

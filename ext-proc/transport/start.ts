@@ -1,6 +1,6 @@
-import { refuse, renderRefusal } from '../../core/errors/refusal.ts';
-import type { TcpAddress } from '../../core/net/unix-socket.ts';
-import { type BudgetRefusal, SharedBudget } from '../shared-budget/shared-budget.ts';
+import { refuse, renderRefusal } from '#core/errors/refusal.ts';
+import type { TcpAddress } from '#core/net/unix-socket.ts';
+import { type BudgetRefusal, SharedBudget } from '../fairness/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from './ext-proc/request-head.ts';

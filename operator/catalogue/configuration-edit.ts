@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isNode, type Pair, parseDocument, type YAMLMap } from 'yaml';
-import type { Entry } from '../../core/model-catalogue/catalogue.ts';
+import type { Entry } from '#core/model-catalogue/catalogue.ts';
 import { entriesYaml, INDENT, sectionYaml } from './entry-yaml.ts';
 import type { Entries } from './import-entries.ts';
 import { endOf, isEmpty, lineEnd, lineStart, pairOf, startOf } from './node-places.ts';

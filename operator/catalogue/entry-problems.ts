@@ -1,4 +1,4 @@
-import { CONFIG_FILE } from '../../core/config/schema.ts';
+import { CONFIG_FILE } from '#core/config/schema.ts';
 import type { Entries } from './import-entries.ts';
 
 /** Problems of entries that come from an operator's file and flags. */

@@ -1,5 +1,5 @@
 import { Document, isCollection, visit } from 'yaml';
-import type { Entry } from '../../core/model-catalogue/catalogue.ts';
+import type { Entry } from '#core/model-catalogue/catalogue.ts';
 
 /** Collections that are at most this long as JSON stand in one line. */
 const MAX_FLOW_CHARACTERS = 100;

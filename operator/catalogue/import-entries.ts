@@ -1,5 +1,5 @@
-import type { Entry } from '../../core/model-catalogue/catalogue.ts';
-import { type CatalogueModel, nameAtProvider, providerOf } from '../../core/model-catalogue/catalogue-model.ts';
+import type { Entry } from '#core/model-catalogue/catalogue.ts';
+import { type CatalogueModel, nameAtProvider, providerOf } from '#core/model-catalogue/catalogue-model.ts';
 import { type Markup, markedUp } from './markup.ts';
 
 /** Entries of the configuration, by name. */

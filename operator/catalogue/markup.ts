@@ -1,6 +1,6 @@
-import { parsePrice } from '../../core/config/quantities.ts';
-import type { CataloguePrices } from '../../core/model-catalogue/catalogue-model.ts';
-import { mapPrices, usdPerMillion } from '../../core/model-catalogue/map-prices.ts';
+import { parsePrice } from '#core/config/quantities.ts';
+import type { CataloguePrices } from '#core/model-catalogue/catalogue-model.ts';
+import { mapPrices, usdPerMillion } from '#core/model-catalogue/map-prices.ts';
 
 /** Surcharge in parts of a million, so that it is exact. */
 export type Markup = bigint;

@@ -1,4 +1,4 @@
-import { nameAtProvider } from '../../core/model-catalogue/catalogue-model.ts';
+import { nameAtProvider } from '#core/model-catalogue/catalogue-model.ts';
 
 const MAX_SHOWN = 5;
 /** A name beyond it is compared by its beginning: the work grows with its square. */

@@ -1,8 +1,8 @@
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Environment, loadConfig } from '../../core/config/load.ts';
-import { formatProblem } from '../../core/config/problem.ts';
-import { readTextFile } from '../../core/config/read-text-file.ts';
+import { type Environment, loadConfig } from '#core/config/load.ts';
+import { formatProblem } from '#core/config/problem.ts';
+import { readTextFile } from '#core/config/read-text-file.ts';
 import { type EditOptions, editConfiguration } from './configuration-edit.ts';
 import type { Entries } from './import-entries.ts';
 

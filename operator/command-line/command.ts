@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
-import { isIdOf } from '../../core/id-form.ts';
-import type { Actor } from '../../database/audit/audit.ts';
+import { isIdOf } from '#core/id-form.ts';
+import type { Actor } from '#database/audit/audit.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Database, type Environment, withDatabase } from './database.ts';
 import { createValueReader, type ValueReader } from './flag-values.ts';

@@ -1,10 +1,10 @@
 import { access } from 'node:fs/promises';
-import { embeddedDatabaseUrl, runtimePaths } from '../../core/config/runtime-paths.ts';
-import { socketFolderProblem } from '../../core/config/socket-folder.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { isForbidden } from '../../database/connection/unavailable.ts';
+import { embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
+import { socketFolderProblem } from '#core/config/socket-folder.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { isForbidden } from '#database/connection/unavailable.ts';
 import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -79,7 +79,7 @@ export interface DatabaseAddress {
 export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
   if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
   // Loading the configuration costs more than the rest of a command, so it is done only if needed.
-  const { loadConfig } = await import('../../core/config/load.ts');
+  const { loadConfig } = await import('#core/config/load.ts');
   const path = configPath(env);
   if (!(await access(path).then(yes, no))) return embedded(env);
   const loaded = await loadConfig(path, env, { secrets: 'none' });

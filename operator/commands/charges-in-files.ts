@@ -1,12 +1,12 @@
 import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import type { Administration } from '../../database/administration/administration.ts';
-import { intentsPath, readLeftIntents } from '../../ext-proc/billing/journal/intent-lines.ts';
-import { chargesOfOtherEpochs } from '../../ext-proc/billing/journal/recent-charges.ts';
-import { spoolPath } from '../../ext-proc/billing/spool/spool-files.ts';
-import { countDamagedLines, readWhole } from '../../ext-proc/billing/spool/spool-lines.ts';
-import { isWorkerAlive, workersIn } from '../../ext-proc/billing/spool/worker-lock.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import type { Administration } from '#database/administration/administration.ts';
+import { intentsPath, readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
+import { chargesOfOtherEpochs } from '#ext-proc/billing/journal/recent-charges.ts';
+import { spoolPath } from '#ext-proc/billing/spool/spool-files.ts';
+import { countDamagedLines, readWhole } from '#ext-proc/billing/spool/spool-lines.ts';
+import { isWorkerAlive, workersIn } from '#ext-proc/billing/spool/worker-lock.ts';
 
 /** Counts of what the files of a data folder have and the database lacks. */
 export interface ChargesInFiles {

@@ -1,6 +1,6 @@
-import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
-import type { DeclaredModels, LoadResult } from '../../core/config/load.ts';
-import type { Problem } from '../../core/config/problem.ts';
+import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
+import type { DeclaredModels, LoadResult } from '#core/config/load.ts';
+import type { Problem } from '#core/config/problem.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath } from '../command-line/database.ts';
 
@@ -10,8 +10,8 @@ export const CHECK_CONFIG: Command = {
   positionals: ['[FILE]'],
   flags: [],
   async run({ positionals, env }) {
-    const { loadConfig } = await import('../../core/config/load.ts');
-    const { formatProblem, inFileOrder } = await import('../../core/config/problem.ts');
+    const { loadConfig } = await import('#core/config/load.ts');
+    const { formatProblem, inFileOrder } = await import('#core/config/problem.ts');
     const path = positionals[0] ?? configPath(env);
     const loaded = await loadConfig(path, env, { secrets: 'checked' });
     if (!loaded.ok) {
@@ -33,10 +33,10 @@ export const CHECK_CONFIG: Command = {
 
 /** Models without a price for cache writes that the catalogue has, with their places. */
 async function unpricedWarnings(file: string, declared: DeclaredModels): Promise<readonly Problem[]> {
-  const { readYaml } = await import('../../core/config/read-yaml.ts');
-  const { readConfigText } = await import('../../core/config/source.ts');
-  const { shippedCatalogue } = await import('../../core/model-catalogue/catalogue.ts');
-  const { unpricedWrites } = await import('../../core/model-catalogue/unpriced-writes.ts');
+  const { readYaml } = await import('#core/config/read-yaml.ts');
+  const { readConfigText } = await import('#core/config/source.ts');
+  const { shippedCatalogue } = await import('#core/model-catalogue/catalogue.ts');
+  const { unpricedWrites } = await import('#core/model-catalogue/unpriced-writes.ts');
   const text = await readConfigText(file);
   // No reference is followed: only places are looked for.
   const yaml = readYaml(text.ok ? text.text : '', (written) => written);

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../database/checkpoints/checkpoints.ts';
+import type { Checkpoint } from '#database/checkpoints/checkpoints.ts';
 
 /**
  * JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for

@@ -1,6 +1,6 @@
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { checkpointKeyPath, openCheckpointKey } from '../../database/checkpoints/checkpoint-key.ts';
-import { rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { checkpointKeyPath, openCheckpointKey } from '#database/checkpoints/checkpoint-key.ts';
+import { rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { type Command, onDatabase } from '../command-line/command.ts';
 import { refused } from '../command-line/result.ts';
 import { checkpointJson } from './checkpoint-lines.ts';

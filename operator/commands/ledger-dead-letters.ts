@@ -1,5 +1,5 @@
-import { formatUsd, usdNumber } from '../../core/money.ts';
-import type { ResolvedLetter } from '../../database/ledger/dead-letter-store.ts';
+import { formatUsd, usdNumber } from '#core/money.ts';
+import type { ResolvedLetter } from '#database/ledger/dead-letter-store.ts';
 import { type Command, flaglessCommand, operatorHere } from '../command-line/command.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';

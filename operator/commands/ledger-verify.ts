@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import { countOf } from '../../core/count-of.ts';
-import { rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
+import { countOf } from '#core/count-of.ts';
+import { rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import {
   isVerified,
   type LedgerReport,
   type VerifiedBefore,
   type VerifyOptions,
-} from '../../database/ledger-verification/ledger-report.ts';
+} from '#database/ledger-verification/ledger-report.ts';
 import { type Command, type CommandCall, onDatabase } from '../command-line/command.ts';
 import { createValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';

@@ -1,4 +1,4 @@
-import { formatUsd, usdNumber } from '../../core/money.ts';
+import { formatUsd, usdNumber } from '#core/money.ts';
 import { type Command, flaglessCommand, onDatabase } from '../command-line/command.ts';
 import { table } from '../command-line/table.ts';
 

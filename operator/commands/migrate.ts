@@ -1,5 +1,5 @@
-import { refuseTransactionPooler, TransactionPooler } from '../../database/connection/transaction-pooler.ts';
-import { type Migrated, migrateWithRoles, SchemaMismatch } from '../../database/schema/migrate.ts';
+import { refuseTransactionPooler, TransactionPooler } from '#database/connection/transaction-pooler.ts';
+import { type Migrated, migrateWithRoles, SchemaMismatch } from '#database/schema/migrate.ts';
 import type { Command } from '../command-line/command.ts';
 import { withPool } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';

@@ -1,6 +1,6 @@
-import { catalogueFile, shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { type CatalogueModel, nameAtProvider, providerOf } from '../../core/model-catalogue/catalogue-model.ts';
-import { disputeInWords, disputesOf } from '../../core/model-catalogue/model-differences.ts';
+import { catalogueFile, shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import { type CatalogueModel, nameAtProvider, providerOf } from '#core/model-catalogue/catalogue-model.ts';
+import { disputeInWords, disputesOf } from '#core/model-catalogue/model-differences.ts';
 import { type Entries, type ImportOptions, importEntries } from '../catalogue/import-entries.ts';
 import { parseMarkup } from '../catalogue/markup.ts';
 import { nearestIds } from '../catalogue/nearest-ids.ts';

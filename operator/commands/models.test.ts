@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { loadConfig } from '../../core/config/load.ts';
-import { NO_USAGE, priced } from '../../core/pricing.ts';
+import { loadConfig } from '#core/config/load.ts';
+import { NO_USAGE, priced } from '#core/pricing.ts';
 import { runCommandLine } from '../command-line.ts';
 
 type Json = Record<string, unknown>;

@@ -1,12 +1,12 @@
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
-import type { LoadedConfig } from '../../core/config/load.ts';
-import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import type { CatalogueSchedule } from '../../core/model-catalogue/catalogue-model.ts';
-import { type ConfiguredModel, configuredModels, usdSchedule } from '../../core/model-catalogue/configured-model.ts';
-import { compareModels, disputeInWords } from '../../core/model-catalogue/model-differences.ts';
-import { pricesInWords } from '../../core/model-catalogue/price-differences.ts';
-import { periodInForce } from '../../core/model-catalogue/schedule-differences.ts';
-import { present } from '../../core/present.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import type { LoadedConfig } from '#core/config/load.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import type { CatalogueSchedule } from '#core/model-catalogue/catalogue-model.ts';
+import { type ConfiguredModel, configuredModels, usdSchedule } from '#core/model-catalogue/configured-model.ts';
+import { compareModels, disputeInWords } from '#core/model-catalogue/model-differences.ts';
+import { pricesInWords } from '#core/model-catalogue/price-differences.ts';
+import { periodInForce } from '#core/model-catalogue/schedule-differences.ts';
+import { present } from '#core/present.ts';
 import type { Command } from '../command-line/command.ts';
 import { configPath, type Environment } from '../command-line/database.ts';
 import { type Result, refused } from '../command-line/result.ts';
@@ -90,8 +90,8 @@ async function onConfiguration(
   env: Environment,
   use: (loaded: LoadedConfig<CheckedConfig>) => Promise<Result>,
 ): Promise<Result> {
-  const { loadConfig } = await import('../../core/config/load.ts');
-  const { formatProblem } = await import('../../core/config/problem.ts');
+  const { loadConfig } = await import('#core/config/load.ts');
+  const { formatProblem } = await import('#core/config/problem.ts');
   const loaded = await loadConfig(configPath(env), env, { secrets: 'checked' });
   if (!loaded.ok) return refused(loaded.problems.map(formatProblem).join('\n'));
   return use(loaded);

@@ -1,9 +1,9 @@
-import { MAX_NOTE_CHARACTERS } from '../../core/field-bounds.ts';
-import { newId } from '../../core/ids.ts';
-import { formatUsd, usdNumber } from '../../core/money.ts';
-import { present } from '../../core/present.ts';
-import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
-import type { OrganizationChange, OrganizationRecord } from '../../database/organizations/organization-records.ts';
+import { MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
+import { newId } from '#core/ids.ts';
+import { formatUsd, usdNumber } from '#core/money.ts';
+import { present } from '#core/present.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import type { OrganizationChange, OrganizationRecord } from '#database/organizations/organization-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { DAY_MS, type UtcDay } from '../../core/clock.ts';
+import { DAY_MS, type UtcDay } from '#core/clock.ts';
 
 /** A provider's count of one day and model. */
 export interface BilledUsage {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ProviderUsageRow } from '../../database/costs/costs.ts';
+import type { ProviderUsageRow } from '#database/costs/costs.ts';
 import type { BilledUsage } from './provider-bill.ts';
 import { reconcile } from './reconciliation.ts';
 

@@ -1,5 +1,5 @@
-import { type UtcDay, utcDayText } from '../../core/clock.ts';
-import type { ProviderUsageRow } from '../../database/costs/costs.ts';
+import { type UtcDay, utcDayText } from '#core/clock.ts';
+import type { ProviderUsageRow } from '#database/costs/costs.ts';
 import type { BilledUsage } from './provider-bill.ts';
 
 const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;

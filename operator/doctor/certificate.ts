@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
-import type { ListenConfig } from '../../core/config/gateway-config.ts';
-import { checkServerCertificate } from '../../core/config/server-certificate.ts';
-import { countOf } from '../../core/count-of.ts';
+import type { ListenConfig } from '#core/config/gateway-config.ts';
+import { checkServerCertificate } from '#core/config/server-certificate.ts';
+import { countOf } from '#core/count-of.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import { reachable } from './readiness.ts';
 

@@ -1,9 +1,4 @@
-import type {
-  DashboardProcessConfig,
-  MailConfig,
-  OidcConfig,
-  StripeConfig,
-} from '../../core/config/dashboard-config.ts';
+import type { DashboardProcessConfig, MailConfig, OidcConfig, StripeConfig } from '#core/config/dashboard-config.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
 /**
@@ -13,7 +8,7 @@ import { type Finding, ok, problem, warning } from './check.ts';
 
 /** Logs in to the mail server. */
 export async function lookAtMail({ server }: MailConfig): Promise<readonly Finding[]> {
-  const { checkMailServer } = await import('../../dashboard/server/alerts/mail-transport.ts');
+  const { checkMailServer } = await import('#dashboard/server/alerts/mail-transport.ts');
   const where = `${server.host}:${server.port}`;
   const wrong = await checkMailServer(server);
   if (wrong === undefined)
@@ -23,7 +18,7 @@ export async function lookAtMail({ server }: MailConfig): Promise<readonly Findi
 
 /** Reads the metadata of the issuer. */
 export async function lookAtIssuer(oidc: OidcConfig): Promise<readonly Finding[]> {
-  const { checkIssuer } = await import('../../dashboard/server/oidc/issuers.ts');
+  const { checkIssuer } = await import('#dashboard/server/oidc/issuers.ts');
   const wrong = await checkIssuer(oidc);
   if (wrong === undefined) return [ok('sign-in', `${oidc.issuer} describes itself as sign_in.oidc expects`)];
   const advice = 'sign_in.oidc.issuer must be as the issuer writes it, to the last slash, and be reachable from here.';
@@ -38,7 +33,7 @@ const MODES = {
 
 /** Asks Stripe for something with the key. */
 export async function lookAtStripe(stripe: StripeConfig): Promise<readonly Finding[]> {
-  const { checkStripe } = await import('../../dashboard/server/payments/account-check.ts');
+  const { checkStripe } = await import('#dashboard/server/payments/account-check.ts');
   const where = stripe.apiBase.host;
   const answer = await checkStripe(stripe);
   switch (answer.kind) {

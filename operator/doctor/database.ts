@@ -1,12 +1,7 @@
-import { countOf } from '../../core/count-of.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { hasTransactionPooler, TRANSACTION_POOLER } from '../../database/connection/transaction-pooler.ts';
-import {
-  type DatabaseDiagnosis,
-  openDiagnosis,
-  type SchemaFigures,
-  type ServerFigures,
-} from '../../database/diagnosis.ts';
+import { countOf } from '#core/count-of.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { hasTransactionPooler, TRANSACTION_POOLER } from '#database/connection/transaction-pooler.ts';
+import { type DatabaseDiagnosis, openDiagnosis, type SchemaFigures, type ServerFigures } from '#database/diagnosis.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 

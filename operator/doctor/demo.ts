@@ -1,4 +1,4 @@
-import { isForbidden } from '../../database/connection/unavailable.ts';
+import { isForbidden } from '#database/connection/unavailable.ts';
 import { DEMO_EMAIL } from '../records/users.ts';
 import { type Finding, ok, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';

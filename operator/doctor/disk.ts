@@ -1,6 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { countOf } from '../../core/count-of.ts';
+import { countOf } from '#core/count-of.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
 const GIB = 1024 ** 3;

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import type { DashboardProcessConfig } from '../../core/config/dashboard-config.ts';
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
-import type { LoadedConfig, LoadResult } from '../../core/config/load.ts';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { countOf } from '../../core/count-of.ts';
+import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import type { LoadedConfig, LoadResult } from '#core/config/load.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { countOf } from '#core/count-of.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { Command } from '../command-line/command.ts';
 import { configPath, type Environment, findDatabase } from '../command-line/database.ts';
@@ -35,7 +35,7 @@ export const DOCTOR: Command = {
 const WITHIN_MS = 15_000;
 
 async function examine(env: Environment): Promise<readonly Finding[]> {
-  const { loadConfig } = await import('../../core/config/load.ts');
+  const { loadConfig } = await import('#core/config/load.ts');
   const path = configPath(env);
   const loaded = await loadConfig(path, env, { secrets: 'checked' });
   const ofDashboard = await loadConfig(path, env, { secrets: 'dashboard' });

@@ -1,7 +1,7 @@
-import type { StoresConfig } from '../../core/config/gateway-config.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { diagnoseRedis, type RedisDiagnosis } from '../../ext-proc/limits/redis/diagnosis.ts';
-import { RedisRefused } from '../../ext-proc/limits/redis/redis-errors.ts';
+import type { StoresConfig } from '#core/config/gateway-config.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { diagnoseRedis, type RedisDiagnosis } from '#ext-proc/limits/redis/diagnosis.ts';
+import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 import { clockFinding, latencyFinding } from './clock.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
-import { makeCertificate } from '../../test/provider/certificate.ts';
+import { makeCertificate } from '#test/provider/certificate.ts';
 import { expiryFinding, lookAtCertificate } from './certificate.ts';
 import type { Finding } from './check.ts';
 import { lookAtDisk } from './disk.ts';

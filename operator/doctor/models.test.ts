@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { loadConfig } from '../../core/config/load.ts';
+import { loadConfig } from '#core/config/load.ts';
 import { lookAtModels } from './models.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-models-'));

@@ -1,9 +1,5 @@
-import { countOf } from '../../core/count-of.ts';
-import {
-  REPORT_FRESH_MS,
-  type ReportedConfiguration,
-  type ReportedProcess,
-} from '../../database/process-reports/report.ts';
+import { countOf } from '#core/count-of.ts';
+import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
-import type { Provider } from '../../core/config/gateway-config.ts';
-import { makeCertificate } from '../../test/provider/certificate.ts';
+import type { Provider } from '#core/config/gateway-config.ts';
+import { makeCertificate } from '#test/provider/certificate.ts';
 import { lookAtProvider } from './provider.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-provider-'));

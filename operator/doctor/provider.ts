@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
-import type { KeylessProvider } from '../../core/config/gateway-config.ts';
+import type { KeylessProvider } from '#core/config/gateway-config.ts';
 import { expiryFinding } from './certificate.ts';
 import { type Finding, ok, problem } from './check.ts';
 

@@ -1,5 +1,5 @@
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { inRanges } from '../../core/net/ip-ranges.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { inRanges } from '#core/net/ip-ranges.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 import type { LookedAt } from './database.ts';
 

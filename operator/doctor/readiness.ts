@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { Address } from '../../core/config/gateway-config.ts';
+import type { Address } from '#core/config/gateway-config.ts';
 import { type Finding, ok, problem } from './check.ts';
 
 const TIMEOUT_MS = 5_000;

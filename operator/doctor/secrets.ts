@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { countOf } from '../../core/count-of.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { countOf } from '#core/count-of.ts';
 import { type Finding, ok, problem, warning } from './check.ts';
 
 export interface SecretPlaces {

@@ -1,12 +1,12 @@
-import { csvLines } from '../../core/csv-lines.ts';
-import { newKeySecret } from '../../core/key-secret.ts';
-import { keyStateAt } from '../../core/key-state.ts';
-import { type NanoUsd, usdNumber } from '../../core/money.ts';
-import { present } from '../../core/present.ts';
-import type { Administration } from '../../database/administration/administration.ts';
-import type { Actor } from '../../database/audit/audit.ts';
-import type { CreateKeyResult, KeyRecord, KeySettings } from '../../database/keys/key-records.ts';
-import { KEY_CSV_COLUMNS, readKeyTable } from '../../database/keys/key-table.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import { keyStateAt } from '#core/key-state.ts';
+import { type NanoUsd, usdNumber } from '#core/money.ts';
+import { present } from '#core/present.ts';
+import type { Administration } from '#database/administration/administration.ts';
+import type { Actor } from '#database/audit/audit.ts';
+import type { CreateKeyResult, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
+import { KEY_CSV_COLUMNS, readKeyTable } from '#database/keys/key-table.ts';
 import type { Pool } from '../command-line/database.ts';
 import { budgetText, limitText } from './organizations.ts';
 

@@ -1,13 +1,13 @@
-import { newId } from '../../core/ids.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
-import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
-import type { Administration } from '../../database/administration/administration.ts';
-import type { Actor } from '../../database/audit/audit.ts';
+import { newId } from '#core/ids.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import type { Administration } from '#database/administration/administration.ts';
+import type { Actor } from '#database/audit/audit.ts';
 import type {
   CreateOrganizationResult,
   OrganizationRecord,
   OrganizationSettings,
-} from '../../database/organizations/organization-records.ts';
+} from '#database/organizations/organization-records.ts';
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;

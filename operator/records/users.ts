@@ -1,9 +1,9 @@
-import { newId } from '../../core/ids.ts';
-import { hashPassword } from '../../dashboard/server/sign-in/password.ts';
-import { randomPassword } from '../../dashboard/server/sign-in/password-rules.ts';
-import type { Actor } from '../../database/audit/audit.ts';
-import { findUserByEmail, type UserRecord } from '../../database/users/user-rows.ts';
-import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { randomPassword } from '#dashboard/server/sign-in/password-rules.ts';
+import type { Actor } from '#database/audit/audit.ts';
+import { findUserByEmail, type UserRecord } from '#database/users/user-rows.ts';
+import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '#database/users/users.ts';
 import type { Pool } from '../command-line/database.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import { providerOf } from '../../core/model-catalogue/catalogue-model.ts';
-import { entryProblems } from '../../operator/catalogue/entry-problems.ts';
-import { importEntries } from '../../operator/catalogue/import-entries.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import { providerOf } from '#core/model-catalogue/catalogue-model.ts';
+import { entryProblems } from '#operator/catalogue/entry-problems.ts';
+import { importEntries } from '#operator/catalogue/import-entries.ts';
 import { blockProviders } from './block-providers.ts';
 import { catalogueOf } from './catalogue-of.ts';
 

@@ -1,12 +1,12 @@
-import { parsePrice } from '../../core/config/quantities.ts';
+import { parsePrice } from '#core/config/quantities.ts';
 import type {
   CataloguePeriod,
   CataloguePrices,
   CataloguePricesAbove,
   CatalogueTier,
   CatalogueWindow,
-} from '../../core/model-catalogue/catalogue-model.ts';
-import { mapPrices, usdPerMillion } from '../../core/model-catalogue/map-prices.ts';
+} from '#core/model-catalogue/catalogue-model.ts';
+import { mapPrices, usdPerMillion } from '#core/model-catalogue/map-prices.ts';
 import type { SaidKinds, WitnessTable } from './witness-table.ts';
 
 export interface Changed {

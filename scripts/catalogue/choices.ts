@@ -1,4 +1,4 @@
-import type { Disputed } from '../../core/model-catalogue/catalogue-model.ts';
+import type { Disputed } from '#core/model-catalogue/catalogue-model.ts';
 
 /** By kind of price: what LiteLLM says, then what genai-prices says. */
 export type Differing = {

@@ -1,4 +1,4 @@
-import { isObject } from '../../core/json-object.ts';
+import { isObject } from '#core/json-object.ts';
 import type { MapEntry } from './litellm-map.ts';
 
 /** Hours in which the map has lower prices. */

@@ -4,8 +4,8 @@ import type {
   CataloguePricesAbove,
   CatalogueTier,
   CatalogueWindow,
-} from '../../core/model-catalogue/catalogue-model.ts';
-import { formatPico } from '../../core/money.ts';
+} from '#core/model-catalogue/catalogue-model.ts';
+import { formatPico } from '#core/money.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { offPeakOf } from './off-peak-hours.ts';
 import { otherKindsOf } from './other-kinds.ts';

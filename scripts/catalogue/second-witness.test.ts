@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { shippedCatalogue } from '../../core/model-catalogue/catalogue.ts';
-import type { CatalogueModel, CatalogueSchedule } from '../../core/model-catalogue/catalogue-model.ts';
+import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
+import type { CatalogueModel, CatalogueSchedule } from '#core/model-catalogue/catalogue-model.ts';
 import { CHOICES } from './choices.ts';
 import type { WitnessModel } from './genai-prices.ts';
 import { withWitness } from './second-witness.ts';

@@ -4,7 +4,7 @@ import {
   type CataloguePeriod,
   DISPUTABLE,
   type Disputed,
-} from '../../core/model-catalogue/catalogue-model.ts';
+} from '#core/model-catalogue/catalogue-model.ts';
 import { changedTable } from './changed-table.ts';
 import { CHOICES, type Differing } from './choices.ts';
 import { type Witness, witnessOf } from './genai-prices.ts';

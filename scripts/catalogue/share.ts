@@ -1,4 +1,4 @@
-import type { CatalogueTier } from '../../core/model-catalogue/catalogue-model.ts';
+import type { CatalogueTier } from '#core/model-catalogue/catalogue-model.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
 

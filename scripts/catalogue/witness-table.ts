@@ -1,4 +1,4 @@
-import { DISPUTABLE } from '../../core/model-catalogue/catalogue-model.ts';
+import { DISPUTABLE } from '#core/model-catalogue/catalogue-model.ts';
 import type { ConditionalPrice, TieredPrices, WitnessModel, WitnessPrices } from './genai-prices.ts';
 
 type Kind = (typeof DISPUTABLE)[number];

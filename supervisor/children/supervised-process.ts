@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backOffMs } from '../../core/retry/back-off.ts';
+import { backOffMs } from '#core/retry/back-off.ts';
 import { type Exit, exitText, type Running } from './child-process.ts';
 
 /** Delay before the second restart in a row. The first restart is immediate. */

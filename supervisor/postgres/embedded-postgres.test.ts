@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
 import { endingWithUs } from '../children/child-process.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { handOver } from './postgres-user.ts';

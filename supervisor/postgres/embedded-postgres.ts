@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { embeddedDatabaseUrl, type RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { embeddedDatabaseUrl, type RuntimePaths } from '#core/config/runtime-paths.ts';
 import { endingWithUs, endProcess, exitOf, exitText, type Running, type StopStep } from '../children/child-process.ts';
 import { initialisePostgres, POSTGRES_MAJOR } from './initialise.ts';
 import { findPostgresInstall } from './installed-programs.ts';

@@ -1,4 +1,4 @@
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 
 /**
  * Settings on the command line, so that a new release's settings reach an old database folder.

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Environment } from '../envoy-child.ts';
 import { renderBanner } from './banner.ts';
 import { type Customer, findCustomer, findSignIn, type SignIn } from './demo-accounts.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { loadConfig } from '../../core/config/load.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { loadConfig } from '#core/config/load.ts';
 import { renderBanner } from './banner.ts';
 import { demoProviderPort, exampleModel } from './demo-model.ts';
 

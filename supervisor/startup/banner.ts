@@ -1,4 +1,4 @@
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { Customer, SignIn } from './demo-accounts.ts';
 import { demoProviderPort, exampleModel } from './demo-model.ts';
 import { reachable } from './readiness.ts';

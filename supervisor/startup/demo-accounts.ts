@@ -1,11 +1,11 @@
-import { NANO_PER_USD } from '../../core/money.ts';
-import { SCOPES } from '../../core/principal.ts';
-import { openAdministration } from '../../database/administration/administration.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { findUserByEmail, listUsers } from '../../database/users/user-rows.ts';
-import { createKey } from '../../operator/records/keys.ts';
-import { createOrganization } from '../../operator/records/organizations.ts';
-import { createUserWithPassword, DEMO_EMAIL } from '../../operator/records/users.ts';
+import { NANO_PER_USD } from '#core/money.ts';
+import { SCOPES } from '#core/principal.ts';
+import { openAdministration } from '#database/administration/administration.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { findUserByEmail, listUsers } from '#database/users/user-rows.ts';
+import { createKey } from '#operator/records/keys.ts';
+import { createOrganization } from '#operator/records/organizations.ts';
+import { createUserWithPassword, DEMO_EMAIL } from '#operator/records/users.ts';
 
 const CREDIT_USD = 10n;
 const REQUESTS_PER_MINUTE = 600;

@@ -1,4 +1,4 @@
-import type { CheckedConfig, KeylessProvider, Model } from '../../core/config/gateway-config.ts';
+import type { CheckedConfig, KeylessProvider, Model } from '#core/config/gateway-config.ts';
 
 /** Name of the provider in config/gateway.yaml whose server is demo/provider.ts. */
 const DEMO_PROVIDER = 'demo';

@@ -1,6 +1,6 @@
 import { fstatSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 
 const STDOUT = 1;
 const STDERR = 2;

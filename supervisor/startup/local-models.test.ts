@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
-import { configFolder } from '../../core/config/load.fixture.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import { configFolder } from '#core/config/load.fixture.ts';
 import { findOllama } from './local-models.ts';
 import { readSettings } from './read-settings.ts';
 

@@ -1,5 +1,5 @@
-import type { CheckedConfig } from '../../core/config/gateway-config.ts';
-import { isObject, type JsonObject, parseObject } from '../../core/json-object.ts';
+import type { CheckedConfig } from '#core/config/gateway-config.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import type { Environment } from '../envoy-child.ts';
 import { isOnThisMachine } from './demo-model.ts';
 

@@ -23,10 +23,10 @@ export const AREAS: readonly Area[] = [
     uses: [],
     folders: ['', 'net', 'retry', 'lock', 'turns', 'errors', 'log', 'batching', 'config', 'model-catalogue'],
   },
-  { path: 'dashboard/contract', uses: [], folders: [''] },
+  { path: 'contract', uses: [], folders: [''] },
   {
     path: 'database',
-    uses: ['core', 'dashboard/contract'],
+    uses: ['core', 'contract'],
     folders: [
       'connection',
       'partitions',
@@ -98,12 +98,12 @@ export const AREAS: readonly Area[] = [
   },
   {
     path: 'dashboard/server',
-    uses: ['core', 'dashboard/contract', 'database'],
+    uses: ['core', 'contract', 'database'],
     folders: ['background', 'turns', 'oidc', 'payments', 'playground', 'http', 'sign-in', 'alerts', 'routes', ''],
   },
   {
     path: 'dashboard/web',
-    uses: ['core', 'dashboard/contract'],
+    uses: ['core', 'contract'],
     folders: [
       'styles',
       'format',
@@ -248,10 +248,10 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
   '@bufbuild/protobuf': ['proto/generated'],
   '@hono/node-server': ['dashboard/server'],
-  '@opentelemetry/api': ['ext-proc/tracing'],
-  '@opentelemetry/otlp-transformer': ['ext-proc/tracing'],
-  '@opentelemetry/resources': ['ext-proc/tracing'],
-  '@opentelemetry/sdk-trace': ['ext-proc/tracing'],
+  '@opentelemetry/api': ['ext-proc/telemetry'],
+  '@opentelemetry/otlp-transformer': ['ext-proc/telemetry'],
+  '@opentelemetry/resources': ['ext-proc/telemetry'],
+  '@opentelemetry/sdk-trace': ['ext-proc/telemetry'],
   '@tanstack/react-query': REACT,
   '@tanstack/react-router': REACT,
   '@vitejs/plugin-react': ['dashboard/web'],

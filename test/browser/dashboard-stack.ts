@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import { createUserWithPassword } from '../../operator/records/users.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { createUserWithPassword } from '#operator/records/users.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { BY } from '../harness/operator.ts';
 import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';

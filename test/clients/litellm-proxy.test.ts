@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { gather } from '../../ext-proc/dialects/responses/gathered-stream.fixture.ts';
+import { gather } from '#ext-proc/dialects/responses/gathered-stream.fixture.ts';
 import {
   balanceOf,
   eventsOf,

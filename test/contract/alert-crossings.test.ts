@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { NANO_PER_USD } from '../../core/money.ts';
-import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
-import { reportCrossings } from '../../database/alerts/crossings.ts';
-import { listDeliveries } from '../../database/alerts/outbox-rows.ts';
+import { NANO_PER_USD } from '#core/money.ts';
+import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
+import { reportCrossings } from '#database/alerts/crossings.ts';
+import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { BY } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { AuditValue } from '../../database/audit/audit.ts';
-import type { KeyChange } from '../../database/keys/key-records.ts';
-import type { OrganizationChange } from '../../database/organizations/organization-records.ts';
+import { newId } from '#core/ids.ts';
+import type { AuditValue } from '#database/audit/audit.ts';
+import type { KeyChange } from '#database/keys/key-records.ts';
+import type { OrganizationChange } from '#database/organizations/organization-records.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addKey, BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited } from './audited-database.ts';

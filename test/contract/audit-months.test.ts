@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { migrate } from '../../database/schema/migrate.ts';
+import { newId } from '#core/ids.ts';
+import { migrate } from '#database/schema/migrate.ts';
 import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
 import { loginOf, migratedFor } from '../harness/database-logins.ts';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { newId } from '../../core/ids.ts';
-import type { Actor, AuditAction, AuditChanges } from '../../database/audit/audit.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { findUser, type MemberRole, type UserRecord } from '../../database/users/user-rows.ts';
-import { createUser } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import type { Actor, AuditAction, AuditChanges } from '#database/audit/audit.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { findUser, type MemberRole, type UserRecord } from '#database/users/user-rows.ts';
+import { createUser } from '#database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 

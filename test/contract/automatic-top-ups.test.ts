@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { createLog } from '../../core/log/log.ts';
-import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
-import { beginAutomaticTopUps } from '../../database/payments/automatic-top-ups.ts';
-import { openPaymentAccount, saveCard, setAutomaticTopUp } from '../../database/payments/payment-accounts.ts';
+import { newId } from '#core/ids.ts';
+import { createLog } from '#core/log/log.ts';
+import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
+import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
+import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { BY, sql } from '../harness/database.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';

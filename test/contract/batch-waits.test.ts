@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { BatchFigures } from '../../database/connection/store-figures.ts';
+import type { BatchFigures } from '#database/connection/store-figures.ts';
 import { addCustomer, createDatabase, DAY, openStore, settlementOf } from '../harness/database.ts';
 
 const MANY = 12;

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
-import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
+import { newId } from '#core/ids.ts';
+import type { ClaimRequest } from '#database/idempotency/idempotency-store.ts';
+import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { sealedAnswer } from './stored-responses.ts';
 

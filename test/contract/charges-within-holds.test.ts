@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Loss } from '../../database/costs/losses.ts';
-import { chargeRecords } from '../../database/ledger/charge-records.ts';
+import { newId } from '#core/ids.ts';
+import type { Loss } from '#database/costs/losses.ts';
+import { chargeRecords } from '#database/ledger/charge-records.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
 

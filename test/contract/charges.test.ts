@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
+import { newId } from '#core/ids.ts';
+import { type FieldValue, recordArrayText } from '#database/connection/record-text.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import {
   addCustomer,

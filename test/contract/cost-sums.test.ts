@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import { NO_USAGE } from '../../core/pricing.ts';
-import { costReport } from '../../database/costs/cost-reads.ts';
-import { costTable, costTotal } from '../../database/costs/cost-table.ts';
-import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { NO_USAGE } from '#core/pricing.ts';
+import { costReport } from '#database/costs/cost-reads.ts';
+import { costTable, costTotal } from '#database/costs/cost-table.ts';
+import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import {

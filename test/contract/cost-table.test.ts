@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import type { CostGroupName } from '../../dashboard/contract/costs.ts';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import { costReport } from '../../database/costs/cost-reads.ts';
-import { costTable, costTotal } from '../../database/costs/cost-table.ts';
+import type { CostGroupName } from '#contract/costs.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { costReport } from '#database/costs/cost-reads.ts';
+import { costTable, costTotal } from '#database/costs/cost-table.ts';
 import {
   addCustomer,
   type Customer,

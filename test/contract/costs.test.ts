@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import { NO_USAGE } from '../../core/pricing.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { NO_USAGE } from '#core/pricing.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
 import {

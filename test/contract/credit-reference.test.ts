@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { newId } from '#core/ids.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
 

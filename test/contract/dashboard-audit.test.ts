@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AuditEventView } from '../../dashboard/contract/people.ts';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import { type AuditQuery, auditPage } from '../../database/audit/audit-pages.ts';
-import { databaseFigures } from '../../database/process-reports/database-figures.ts';
+import type { AuditEventView } from '#contract/people.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { type AuditQuery, auditPage } from '#database/audit/audit-pages.ts';
+import { databaseFigures } from '#database/process-reports/database-figures.ts';
 import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };

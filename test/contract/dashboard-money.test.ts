@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import { type LedgerQuery, ledgerPage } from '../../database/ledger/ledger-pages.ts';
-import { type UsageQuery, usageRows, usageTotal } from '../../database/ledger/usage-reads.ts';
-import { organizationMoney } from '../../database/organizations/organization-reads.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { type LedgerQuery, ledgerPage } from '#database/ledger/ledger-pages.ts';
+import { type UsageQuery, usageRows, usageTotal } from '#database/ledger/usage-reads.ts';
+import { organizationMoney } from '#database/organizations/organization-reads.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import {
   addCustomer,

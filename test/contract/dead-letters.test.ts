@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import { ChargeRefused } from '../../database/ledger/ledger.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { newId } from '#core/ids.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { ChargeRefused } from '#database/ledger/ledger.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import {
   addCustomer,
   type Customer,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { createLog } from '../../core/log/log.ts';
-import { settleFromStripe } from '../../dashboard/server/payments/settle.ts';
-import { stripeClient } from '../../dashboard/server/payments/stripe-client.ts';
-import { createTopUp } from '../../database/payments/top-ups.ts';
+import { newId } from '#core/ids.ts';
+import { createLog } from '#core/log/log.ts';
+import { settleFromStripe } from '#dashboard/server/payments/settle.ts';
+import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
+import { createTopUp } from '#database/payments/top-ups.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
-import type { Finding } from '../../operator/doctor/check.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import type { Finding } from '#operator/doctor/check.ts';
 import { type MailServer, startMailServer } from '../integration/dashboard/alert-receivers.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
-import type { Finding } from '../../operator/doctor/check.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import type { Finding } from '#operator/doctor/check.ts';
 import { createDatabase, sql } from '../harness/database.ts';
 
 /** A demonstration that is left on: in the configuration, and in the database. */

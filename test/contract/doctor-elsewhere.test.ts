@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
-import type { Finding } from '../../operator/doctor/check.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import type { Finding } from '#operator/doctor/check.ts';
 import { createDatabase } from '../harness/database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));

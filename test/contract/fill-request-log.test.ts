@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DAY_MS } from '../../core/clock.ts';
-import { idFloor } from '../../core/ids.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { idFloor } from '#core/ids.ts';
 import { addCustomer, addKey, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Log } from '../../core/log/log.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
-import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
-import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { type Claimed, type Claims, createClaims } from '#ext-proc/billing/idempotency/claims.ts';
+import { keepDeletingExpired } from '#ext-proc/billing/idempotency/expiry.ts';
+import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import {
   addCustomer,
   type Customer,

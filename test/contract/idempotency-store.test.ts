@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Claim, ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
-import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
+import { newId } from '#core/ids.ts';
+import type { Claim, ClaimRequest } from '#database/idempotency/idempotency-store.ts';
+import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
 import {
   addCustomer,
   type Customer,

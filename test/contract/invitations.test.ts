@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { invite, invitePendingUsers } from '../../database/members/invitations.ts';
-import { membersOf } from '../../database/members/member-rows.ts';
-import { addMember } from '../../database/members/memberships.ts';
-import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
-import { findUserByEmail } from '../../database/users/user-rows.ts';
+import { newId } from '#core/ids.ts';
+import { invite, invitePendingUsers } from '#database/members/invitations.ts';
+import { membersOf } from '#database/members/member-rows.ts';
+import { addMember } from '#database/members/memberships.ts';
+import { MAX_MEMBERS } from '#database/users/membership-rows.ts';
+import { findUserByEmail } from '#database/users/user-rows.ts';
 import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { NANO_PER_USD } from '../../core/money.ts';
-import { mailText } from '../../dashboard/server/alerts/message-texts.ts';
-import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
-import { reportCrossings } from '../../database/alerts/crossings.ts';
-import type { KeySettings, NewKey } from '../../database/keys/key-records.ts';
+import { newId } from '#core/ids.ts';
+import { NANO_PER_USD } from '#core/money.ts';
+import { mailText } from '#dashboard/server/alerts/message-texts.ts';
+import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
+import { reportCrossings } from '#database/alerts/crossings.ts';
+import type { KeySettings, NewKey } from '#database/keys/key-records.ts';
 import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { utcDay } from '../../core/clock.ts';
-import type { KeyChange } from '../../database/keys/key-records.ts';
-import { chargeRecords } from '../../database/ledger/charge-records.ts';
+import { utcDay } from '#core/clock.ts';
+import type { KeyChange } from '#database/keys/key-records.ts';
+import { chargeRecords } from '#database/ledger/charge-records.ts';
 import {
   addCustomer,
   addKey,

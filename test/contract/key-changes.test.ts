@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { utcDay } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import type { KeyReplacement, KeySettings } from '../../database/keys/key-records.ts';
-import { countKeys } from '../../database/keys/key-rows.ts';
-import { organizationDetails } from '../../database/keys/organization-details.ts';
+import { utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import type { KeyReplacement, KeySettings } from '#database/keys/key-records.ts';
+import { countKeys } from '#database/keys/key-rows.ts';
+import { organizationDetails } from '#database/keys/organization-details.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isSigned, rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { isSigned, rawPublicKey } from '#database/checkpoints/checkpoints.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import {
   addCustomer,
   type Customer,

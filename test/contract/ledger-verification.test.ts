@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { LedgerReport } from '../../database/ledger-verification/ledger-report.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { newId } from '#core/ids.ts';
+import type { LedgerReport } from '#database/ledger-verification/ledger-report.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
 
 describe('ledger verification', () => {

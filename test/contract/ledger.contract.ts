@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import type { Ledger, Settlement, UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import type { Ledger, Settlement, UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { type Customer, DAY, settlementOf } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';

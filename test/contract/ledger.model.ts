@@ -1,5 +1,5 @@
-import { firstOfMonth } from '../../core/clock.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
+import { firstOfMonth } from '#core/clock.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
 
 /**
  * PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newId } from '../../core/ids.ts';
+import { newId } from '#core/ids.ts';
 import { addCustomer, BY, createDatabase, openStore } from '../harness/database.ts';
 import { type LedgerUnderTest, ledgerContract } from './ledger.contract.ts';
 import { createMemoryLedger } from './memory-ledger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, utcDay } from '../../core/clock.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
+import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import {
   admitFresh,
   DAY,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
 /** State that every store keeps between calls. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
 /** Rules of an admission. */

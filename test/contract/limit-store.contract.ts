@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe } from 'vitest';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { budgetsContract } from './limit-budgets.contract.ts';
 import { holdsContract } from './limit-holds.contract.ts';
 import { quarantineContract } from './limit-quarantine.contract.ts';

@@ -1,7 +1,7 @@
-import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import { present } from '../../core/present.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
+import { present } from '#core/present.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '#ext-proc/limits/limit-store.ts';
 
 export const LEASE_MS = 15_000;
 /**

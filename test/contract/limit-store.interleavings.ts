@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { firstOfMonth, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import { type AdmissionRequest, type LimitStore, quarantineMs } from '../../ext-proc/limits/limit-store.ts';
+import { firstOfMonth, MINUTE_MS, utcDay } from '#core/clock.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import { type AdmissionRequest, type LimitStore, quarantineMs } from '#ext-proc/limits/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 

@@ -1,5 +1,5 @@
-import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { RateLimits } from '../../core/principal.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, utcDay } from '#core/clock.ts';
+import type { RateLimits } from '#core/principal.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -9,7 +9,7 @@ import {
   quarantineMs,
   type Refused,
   type Window,
-} from '../../ext-proc/limits/limit-store.ts';
+} from '#ext-proc/limits/limit-store.ts';
 
 interface Admission {
   readonly request: Hold;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { KeyLimits, RateLimits } from '../../core/principal.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
+import type { KeyLimits, RateLimits } from '#core/principal.ts';
+import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { DAY, NOON_ISH } from './limit-store.fixtures.ts';

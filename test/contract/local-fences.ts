@@ -1,4 +1,4 @@
-import { createShardFences, type ReadFences } from '../../database/limits-ownership/shard-fences.ts';
+import { createShardFences, type ReadFences } from '#database/limits-ownership/shard-fences.ts';
 
 /**
  * Fences of a Redis that no database belongs to: the processes of one test file share what they

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { createLog } from '../../core/log/log.ts';
-import { topUpAutomatically } from '../../dashboard/server/payments/automatic.ts';
-import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
-import { beginAutomaticTopUps } from '../../database/payments/automatic-top-ups.ts';
+import { newId } from '#core/ids.ts';
+import { createLog } from '#core/log/log.ts';
+import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
+import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
+import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
 import {
   findPaymentAccount,
   forgetCard,
   openPaymentAccount,
   saveCard,
   setAutomaticTopUp,
-} from '../../database/payments/payment-accounts.ts';
-import { listTopUps } from '../../database/payments/top-ups.ts';
+} from '#database/payments/payment-accounts.ts';
+import { listTopUps } from '#database/payments/top-ups.ts';
 import { BY, sql } from '../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { changeAlertSettings, findAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
-import { sendTest } from '../../database/alerts/organization-messages.ts';
-import { leaseMessages } from '../../database/alerts/outbox.ts';
-import { findMember, membersOf } from '../../database/members/member-rows.ts';
-import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
-import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
-import { findUser } from '../../database/users/user-rows.ts';
-import { createUser, setDisabled } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import { changeAlertSettings, findAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
+import { sendTest } from '#database/alerts/organization-messages.ts';
+import { leaseMessages } from '#database/alerts/outbox.ts';
+import { findMember, membersOf } from '#database/members/member-rows.ts';
+import { addMember, removeMember, setRole } from '#database/members/memberships.ts';
+import { MAX_MEMBERS } from '#database/users/membership-rows.ts';
+import { findUser } from '#database/users/user-rows.ts';
+import { createUser, setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { firstOfMonth, type UtcDay } from '../../core/clock.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '../../database/ledger/ledger.ts';
+import { firstOfMonth, type UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '#database/ledger/ledger.ts';
 
 interface Entry {
   readonly organizationId: string;

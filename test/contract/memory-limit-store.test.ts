@@ -1,4 +1,4 @@
-import { createMemoryLimitStore } from '../../ext-proc/limits/memory/memory-limit-store.ts';
+import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { limitStoreProperties } from './limit-store.properties.ts';
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { makePartitions } from '../../database/partitions/month-partitions.ts';
-import { migrate, migrateWithRoles, readMigrations } from '../../database/schema/migrate.ts';
+import { newId } from '#core/ids.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { makePartitions } from '#database/partitions/month-partitions.ts';
+import { migrate, migrateWithRoles, readMigrations } from '#database/schema/migrate.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql, waitsForLock } from '../harness/database.ts';
 

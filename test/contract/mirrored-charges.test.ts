@@ -2,16 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Log } from '../../core/log/log.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { ClaimedSettlement, Settlement } from '../../database/ledger/ledger.ts';
-import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts';
-import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
-import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
-import { type Claimed, type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
-import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import { createDurableCharges } from '#ext-proc/billing/durable-charges.ts';
+import {
+  type Claimed,
+  type Claims,
+  createClaims,
+  type IdempotencyClaim,
+} from '#ext-proc/billing/idempotency/claims.ts';
+import { openSpool } from '#ext-proc/billing/spool/spool.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
+import type { SpoolMirror } from '#ext-proc/limits/spool-mirror.ts';
+import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
 import {
   addCustomer,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import type { Backing } from './money-machine.mode.ts';
 import type { Reach } from './money-machine.store.ts';

@@ -1,7 +1,7 @@
-import type { UtcDay } from '../../core/clock.ts';
-import type { AccountSnapshot } from '../../core/principal.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { AccountSnapshot } from '#core/principal.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 
 export interface Customer {
   readonly organizationId: string;

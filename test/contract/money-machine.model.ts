@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { firstOfMonth } from '../../core/clock.ts';
-import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
-import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/limits/limit-store.ts';
+import { firstOfMonth } from '#core/clock.ts';
+import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
+import { type AdmissionRequest, type Admitted, quarantineMs } from '#ext-proc/limits/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { keyLimits } from './money-machine.budgets.ts';
 import type { Ask } from './money-machine.process.ts';

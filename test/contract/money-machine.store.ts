@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import type { MoneyModel } from './money-machine.model.ts';
 
 /** `deaf`: what is asked is done, and its answer lost. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '#core/clock.ts';
 
 /** Time limits of a played process: they are over when it looks at its clock, and not before. */
 export class Waits {

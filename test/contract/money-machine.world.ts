@@ -1,8 +1,8 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { newId } from '../../core/ids.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { newId } from '#core/ids.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { Books } from './money-machine.books.ts';
 import { CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { countOmitted, type OmittedQuery } from '../../database/request-log/omitted-count.ts';
-import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
-import type { OmittedRequests } from '../../database/request-log/request-log-store.ts';
-import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { countOmitted, type OmittedQuery } from '#database/request-log/omitted-count.ts';
+import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
+import type { OmittedRequests } from '#database/request-log/request-log-store.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 

@@ -1,4 +1,4 @@
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import type { TestRedis } from '../harness/redis-server.ts';
 import { localFences } from './local-fences.ts';
 

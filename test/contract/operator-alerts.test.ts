@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reportOperatorCrossings } from '../../database/alerts/operator-crossings.ts';
+import { reportOperatorCrossings } from '#database/alerts/operator-crossings.ts';
 import { sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,4 +1,4 @@
-import { runCommandLine } from '../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 
 export type Json = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKeySecret } from '../../core/key-secret.ts';
+import { newKeySecret } from '#core/key-secret.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';

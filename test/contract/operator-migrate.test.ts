@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { createEmptyDatabase, sql } from '../harness/database.ts';
 
 it('brings an empty database to the schema of this code, and changes nothing the second time', async () => {

@@ -1,10 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { verifyPassword } from '../../dashboard/server/sign-in/password.ts';
-import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { createSession, findSession } from '../../database/sign-in/sessions.ts';
-import { findCredentials } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import { verifyPassword } from '#dashboard/server/sign-in/password.ts';
+import { newToken } from '#dashboard/server/sign-in/session-token.ts';
+import { createSession, findSession } from '#database/sign-in/sessions.ts';
+import { findCredentials } from '#database/users/users.ts';
 import { addKey, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';

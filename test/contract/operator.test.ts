@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
+import { newId } from '#core/ids.ts';
 import { BY } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { changeAlertSettings, NEW_ALERTS } from '../../database/alerts/alert-settings.ts';
-import { sendOperatorsTest } from '../../database/alerts/operator-crossings.ts';
+import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
+import { sendOperatorsTest } from '#database/alerts/operator-crossings.ts';
 import {
   type AttemptResult,
   addMessage,
@@ -11,8 +11,8 @@ import {
   MAX_ASKED_A_DAY,
   MAX_MAILS_A_DAY,
   MAX_WAITING,
-} from '../../database/alerts/outbox.ts';
-import { listDeliveries } from '../../database/alerts/outbox-rows.ts';
+} from '#database/alerts/outbox.ts';
+import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
+import { newId } from '#core/ids.ts';
+import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import {
   createPasswordLink,
   inspectPasswordLink,
   type LinkPurpose,
   redeemPasswordLink,
-} from '../../database/sign-in/password-links.ts';
-import { createSession, findSession } from '../../database/sign-in/sessions.ts';
-import { findCredentials, setDisabled, setPasswordHash } from '../../database/users/users.ts';
+} from '#database/sign-in/password-links.ts';
+import { createSession, findSession } from '#database/sign-in/sessions.ts';
+import { findCredentials, setDisabled, setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
 

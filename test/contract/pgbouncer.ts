@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endingWithUs } from '../../supervisor/children/child-process.ts';
+import { endingWithUs } from '#supervisor/children/child-process.ts';
 import { sql } from '../harness/database.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 

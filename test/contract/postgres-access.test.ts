@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { lookAtDatabase } from '../../operator/doctor/database.ts';
+import { lookAtDatabase } from '#operator/doctor/database.ts';
 import { addCustomer, openStore, settlementOf, sql } from '../harness/database.ts';
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { freePorts } from '../launchers/free-ports.ts';

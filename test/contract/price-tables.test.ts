@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { chargeNanoUsd, NO_USAGE, type Prices } from '../../core/pricing.ts';
-import { ChargeRefused, type Settlement } from '../../database/ledger/ledger.ts';
+import { newId } from '#core/ids.ts';
+import { chargeNanoUsd, NO_USAGE, type Prices } from '#core/pricing.ts';
+import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
 import {
   addCustomer,
   type Customer,

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPool } from '../../database/connection/connection-pool.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
 import {
   currentConfiguration,
   heldNow,
   listProcesses,
   openProcessReports,
-} from '../../database/process-reports/process-reports.ts';
-import type { ProcessReports, ReportingProcess } from '../../database/process-reports/report.ts';
+} from '#database/process-reports/process-reports.ts';
+import type { ProcessReports, ReportingProcess } from '#database/process-reports/report.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../../core/clock.ts';
-import type { ReasoningStoreOptions } from '../../ext-proc/reasoning/store/memory-reasoning-store.ts';
-import { REASONING_BOUNDS, type ReasoningStore } from '../../ext-proc/reasoning/store/reasoning-store.ts';
+import { systemClock } from '#core/clock.ts';
+import type { ReasoningStoreOptions } from '#ext-proc/limits/reasoning/memory-reasoning-store.ts';
+import { REASONING_BOUNDS, type ReasoningStore } from '#ext-proc/limits/reasoning/reasoning-store.ts';
 
 /** Opens an empty store. */
 export type OpenReasoningStore = (options: ReasoningStoreOptions) => Promise<ReasoningStore>;

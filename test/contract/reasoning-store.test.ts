@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../core/clock.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
-import { createMemoryReasoningStore } from '../../ext-proc/reasoning/store/memory-reasoning-store.ts';
-import { REASONING_BOUNDS } from '../../ext-proc/reasoning/store/reasoning-store.ts';
+import { systemClock } from '#core/clock.ts';
+import { createMemoryReasoningStore } from '#ext-proc/limits/reasoning/memory-reasoning-store.ts';
+import { REASONING_BOUNDS } from '#ext-proc/limits/reasoning/reasoning-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';

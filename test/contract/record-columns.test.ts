@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ATTEMPT_COLUMNS } from '../../database/costs/provider-attempt-records.ts';
-import { CHARGE_COLUMNS } from '../../database/ledger/charge-records.ts';
-import { OMITTED_COLUMNS } from '../../database/request-log/omitted-rows.ts';
-import { LOGGED_COLUMNS } from '../../database/request-log/request-log-columns.ts';
+import { ATTEMPT_COLUMNS } from '#database/costs/provider-attempt-records.ts';
+import { CHARGE_COLUMNS } from '#database/ledger/charge-records.ts';
+import { OMITTED_COLUMNS } from '#database/request-log/omitted-rows.ts';
+import { LOGGED_COLUMNS } from '#database/request-log/request-log-columns.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 let url = '';

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { Log } from '../../core/log/log.ts';
-import { flatTable, NO_PRICES, NO_USAGE } from '../../core/pricing.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
-import type { Ledger } from '../../database/ledger/ledger.ts';
-import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts';
-import type { LeftIntent } from '../../ext-proc/billing/journal/intent.ts';
-import { createRecovery } from '../../ext-proc/billing/recovery.ts';
-import type { Spool } from '../../ext-proc/billing/spool/spool.ts';
-import type { Metrics } from '../../ext-proc/telemetry/metrics.ts';
+import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
+import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
+import type { Ledger } from '#database/ledger/ledger.ts';
+import { createDurableCharges } from '#ext-proc/billing/durable-charges.ts';
+import type { LeftIntent } from '#ext-proc/billing/journal/intent.ts';
+import { createRecovery } from '#ext-proc/billing/recovery.ts';
+import type { Spool } from '#ext-proc/billing/spool/spool.ts';
+import type { Metrics } from '#ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
 import {
   addCustomer,

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../core/clock.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Hold } from '../../ext-proc/limits/limit-store.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Hold } from '#ext-proc/limits/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { organizationKeys } from '../../ext-proc/limits/redis/redis-keys.ts';
-import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { organizationKeys } from '#ext-proc/limits/redis/redis-keys.ts';
+import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';

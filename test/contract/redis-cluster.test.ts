@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createRedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { createRedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';

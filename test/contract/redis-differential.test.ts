@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import type { AccountSnapshot, KeyLimits, RateLimits } from '../../core/principal.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
-import { createMemoryLimitStore } from '../../ext-proc/limits/memory/memory-limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
+import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts';
+import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
+import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';

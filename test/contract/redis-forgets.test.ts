@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Hold } from '../../ext-proc/limits/limit-store.ts';
-import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Hold } from '#ext-proc/limits/limit-store.ts';
+import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { createRedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { SHARDS } from '../../database/limits-ownership/shard-fences.ts';
-import type { StoreLog } from '../../ext-proc/limits/redis/connection.ts';
-import { RedisRefused } from '../../ext-proc/limits/redis/redis-errors.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
+import type { StoreLog } from '#ext-proc/limits/redis/connection.ts';
+import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { KeyLimits } from '../../core/principal.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Hold } from '../../ext-proc/limits/limit-store.ts';
-import type { RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import type { KeyLimits } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Hold } from '#ext-proc/limits/limit-store.ts';
+import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import {

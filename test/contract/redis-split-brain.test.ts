@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemClock as clock, utcDay } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
-import type { AdmissionResult, Hold } from '../../ext-proc/limits/limit-store.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { systemClock as clock, utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { createHoldKeeper, type HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import type { AdmissionResult, Hold } from '#ext-proc/limits/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';

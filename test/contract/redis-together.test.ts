@@ -1,9 +1,9 @@
 import { connect, createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';

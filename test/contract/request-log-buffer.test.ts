@@ -1,10 +1,10 @@
 import pg from 'pg';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
-import { createRequestLog } from '../../ext-proc/request-log/request-log-buffer.ts';
-import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { newId } from '#core/ids.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { createRequestLog } from '#ext-proc/requests/log/request-log-buffer.ts';
+import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';

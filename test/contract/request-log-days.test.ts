@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { DAY_MS, utcDay } from '../../core/clock.ts';
-import { newId } from '../../core/ids.ts';
-import { dropOldLog, makeLogPartitions, partitionName } from '../../database/request-log/request-log-partitions.ts';
-import type { RequestLogStore } from '../../database/request-log/request-log-store.ts';
-import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { dropOldLog, makeLogPartitions, partitionName } from '#database/request-log/request-log-partitions.ts';
+import type { RequestLogStore } from '#database/request-log/request-log-store.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';

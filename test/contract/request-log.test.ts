@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { RequestLogRow, RequestLogStore } from '../../database/request-log/request-log-store.ts';
-import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { newId } from '#core/ids.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, type LogLine, openStore, sql } from '../harness/database.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
+import { newId } from '#core/ids.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ROLES, type Role } from '../../database/schema/roles.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { ROLES, type Role } from '#database/schema/roles.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { loginOf } from '../harness/database-logins.ts';
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { removeMember, setRole } from '../../database/members/memberships.ts';
-import { createSession, deleteSession, findSession, sessionsOf } from '../../database/sign-in/sessions.ts';
-import { findUser } from '../../database/users/user-rows.ts';
-import { setPasswordHash } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import { newToken } from '#dashboard/server/sign-in/session-token.ts';
+import { removeMember, setRole } from '#database/members/memberships.ts';
+import { createSession, deleteSession, findSession, sessionsOf } from '#database/sign-in/sessions.ts';
+import { findUser } from '#database/users/user-rows.ts';
+import { setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { openDatabase } from '../../dashboard/server/turns/stores.ts';
-import type { PaymentFacts } from '../../database/payments/payment-facts.ts';
-import { beginRead, settlePayment } from '../../database/payments/settle-payment.ts';
-import { createTopUp } from '../../database/payments/top-ups.ts';
+import { newId } from '#core/ids.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import type { PaymentFacts } from '#database/payments/payment-facts.ts';
+import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
+import { createTopUp } from '#database/payments/top-ups.ts';
 import { BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
 
 let store: TestStore;

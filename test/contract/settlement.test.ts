@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NO_USAGE } from '../../core/pricing.ts';
+import { NO_USAGE } from '#core/pricing.ts';
 import {
   addCustomer,
   addKey,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { SharedStore } from '../../database/limits-ownership/shared-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { SharedStore } from '#database/limits-ownership/shared-store.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 

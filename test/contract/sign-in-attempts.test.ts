@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { createPool } from '../../database/connection/connection-pool.ts';
-import { createSession, deleteSession } from '../../database/sign-in/sessions.ts';
-import { type AttemptResult, countAttempt, forgetAttempts } from '../../database/sign-in/sign-in-attempts.ts';
+import { newId } from '#core/ids.ts';
+import { createPool } from '#database/connection/connection-pool.ts';
+import { createSession, deleteSession } from '#database/sign-in/sessions.ts';
+import { type AttemptResult, countAttempt, forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
+import { newId } from '#core/ids.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createDatabase } from '../harness/database.ts';
 

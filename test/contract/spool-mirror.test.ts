@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/redis-limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
+import type { SpoolMirror } from '#ext-proc/limits/spool-mirror.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';

@@ -1,6 +1,6 @@
-import type { Claim } from '../../database/idempotency/idempotency-store.ts';
-import type { Postgres } from '../../database/open.ts';
-import type { FinishedClaim } from '../../ext-proc/idempotency/claims.ts';
+import type { Claim } from '#database/idempotency/idempotency-store.ts';
+import type { Postgres } from '#database/open.ts';
+import type { FinishedClaim } from '#ext-proc/billing/idempotency/claims.ts';
 
 /** The sealed answer that is stored; `undefined`: there is none. */
 export async function sealedAnswer(

@@ -1,4 +1,4 @@
-import type { Ledger, UsageQuery, UsageRow } from '../../database/ledger/ledger.ts';
+import type { Ledger, UsageQuery, UsageRow } from '#database/ledger/ledger.ts';
 
 /** All rows, of all pages. */
 export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<readonly UsageRow[]> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
+import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
 import {
   addCustomer,
   type Customer,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { createSession, findSession } from '../../database/sign-in/sessions.ts';
-import { findUser, findUserByEmail, listUsers } from '../../database/users/user-rows.ts';
-import { createUser, findCredentials, setDisabled, setPasswordHash } from '../../database/users/users.ts';
+import { newId } from '#core/ids.ts';
+import { newToken } from '#dashboard/server/sign-in/session-token.ts';
+import { createSession, findSession } from '#database/sign-in/sessions.ts';
+import { findUser, findUserByEmail, listUsers } from '#database/users/user-rows.ts';
+import { createUser, findCredentials, setDisabled, setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited, PASSWORD_HASH } from './audited-database.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { GATEWAY_STATUS } from '../../dashboard/contract/playground.ts';
+import { GATEWAY_STATUS } from '#contract/playground.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import { requirement } from '../harness/requirement.ts';

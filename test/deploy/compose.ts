@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { ROLES } from '../../database/schema/roles.ts';
+import { ROLES } from '#database/schema/roles.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';

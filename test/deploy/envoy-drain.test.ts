@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { replaceFile } from '../../ext-proc/envoy-config/replace-file.ts';
+import { replaceFile } from '#ext-proc/envoy-config/replace-file.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ROLES } from '../../database/schema/roles.ts';
+import { ROLES } from '#database/schema/roles.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '../../core/config/drain-timeout.ts';
+import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '#core/config/drain-timeout.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 
 /**

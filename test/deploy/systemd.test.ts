@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../core/config/load.ts';
+import { loadConfig } from '#core/config/load.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';
 

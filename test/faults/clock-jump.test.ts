@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
-import { idMoment } from '../../core/ids.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { idMoment } from '#core/ids.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import {
   eventsOf,

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import { newId } from '#core/ids.ts';
+import { openSpool } from '#ext-proc/billing/spool/spool.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { settlementOf, sql } from '../harness/database.ts';
 import { metric } from '../harness/metrics-page.ts';
 import { withGateway } from '../harness/with-gateway.ts';

@@ -1,9 +1,9 @@
 import { linkSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { RESERVED_BYTES } from '../../ext-proc/billing/spool/spool-room.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { RESERVED_BYTES } from '#ext-proc/billing/spool/spool-room.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Customer } from '../harness/operator.ts';

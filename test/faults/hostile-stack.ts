@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { adminGet } from '../../ext-proc/envoy-config/envoy-admin.ts';
+import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { untilServing } from '../harness/serving.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import type { TestConfig } from '../harness/test-config.ts';

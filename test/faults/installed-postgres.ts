@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { endingWithUs } from '../../supervisor/children/child-process.ts';
-import { serverEnvironment } from '../../supervisor/postgres/embedded-postgres.ts';
-import { choosePostgresUser, handOver } from '../../supervisor/postgres/postgres-user.ts';
+import { endingWithUs } from '#supervisor/children/child-process.ts';
+import { serverEnvironment } from '#supervisor/postgres/embedded-postgres.ts';
+import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user.ts';
 
 /**
  * A server that the machine's packages brought, because the embedded one comes without pg_dump,

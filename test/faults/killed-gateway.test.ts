@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import { readLeftIntents } from '../../ext-proc/billing/journal/intent-lines.ts';
+import { readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
 import { sql } from '../harness/database.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
 import { missingRedis, startTestRedis } from '../harness/redis-server.ts';

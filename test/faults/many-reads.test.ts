@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
-import { utcDayText } from '../../core/clock.ts';
+import { utcDayText } from '#core/clock.ts';
 import { fillUsage } from '../contract/fill-usage.ts';
 import { DAY } from '../harness/database.ts';
 import { errorOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
@@ -111,7 +111,7 @@ test('an organization whose many keys read as fast as they can keeps no other fr
   await Promise.all(reading);
   agent.destroy();
   expect(Object.keys(seen).filter((status) => !['200', '404', '429', '503'].includes(status))).toEqual([]);
-  // How many of them are refused depends on the machine; core/turns/turns.test.ts has the bound.
+  // How many of them are refused depends on the machine; core/fairness/turns.test.ts has the bound.
   expect(seen['200'] ?? 0).toBeGreaterThan(0);
   expect(gateway.stack.logs()).not.toContain('"level":"error"');
   other.close();

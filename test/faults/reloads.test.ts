@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { readClusterState } from '../../ext-proc/envoy-config/envoy-admin.ts';
+import { readClusterState } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
 import { metric } from '../harness/metrics-page.ts';

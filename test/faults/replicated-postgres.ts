@@ -5,12 +5,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import { endingWithUs } from '../../supervisor/children/child-process.ts';
-import { serverEnvironment, startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts';
-import { findPostgresInstall } from '../../supervisor/postgres/installed-programs.ts';
-import { choosePostgresUser, handOver } from '../../supervisor/postgres/postgres-user.ts';
-import { serverArguments } from '../../supervisor/postgres/server-settings.ts';
+import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
+import { endingWithUs } from '#supervisor/children/child-process.ts';
+import { serverEnvironment, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
+import { findPostgresInstall } from '#supervisor/postgres/installed-programs.ts';
+import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user.ts';
+import { serverArguments } from '#supervisor/postgres/server-settings.ts';
 import { sql } from '../harness/database.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 

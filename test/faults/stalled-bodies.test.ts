@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { FRUGAL } from '../../supervisor/children/node-child.ts';
+import { FRUGAL } from '#supervisor/children/node-child.ts';
 import { createDatabase } from '../harness/database.ts';
 import { residentBytes } from '../harness/process-cpu.ts';
 import { startDashboardProcess } from '../integration/dashboard/dashboard-child.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { MAX_HEADER_BYTES } from '../../ext-proc/transport/ext-proc/request-head.ts';
+import { MAX_HEADER_BYTES } from '#ext-proc/transport/ext-proc/request-head.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, outcome } from '../harness/gateway-client.ts';
 import { metric } from '../harness/metrics-page.ts';

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import { loadConfig } from '../../core/config/load.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { loadConfig } from '#core/config/load.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 

@@ -1,5 +1,5 @@
-import type { Role } from '../../database/schema/roles.ts';
-import { runCommandLine } from '../../operator/command-line.ts';
+import type { Role } from '#database/schema/roles.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from './database.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { newId } from '../../core/ids.ts';
-import type { NanoUsd } from '../../core/money.ts';
-import type { RateLimits } from '../../core/principal.ts';
-import { type Administration, openAdministration } from '../../database/administration/administration.ts';
-import type { Settlement } from '../../database/ledger/ledger.ts';
-import { openPostgres, type Postgres, type PostgresOptions } from '../../database/open.ts';
+import { newId } from '#core/ids.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { RateLimits } from '#core/principal.ts';
+import { type Administration, openAdministration } from '#database/administration/administration.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { openPostgres, type Postgres, type PostgresOptions } from '#database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { newDatabase } from './new-database.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import type { Role } from '../../database/schema/roles.ts';
+import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
+import type { Role } from '#database/schema/roles.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { migratedFor } from './database-logins.ts';
 import { newDatabase } from './new-database.ts';

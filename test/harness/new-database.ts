@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { embeddedDatabaseUrl } from '../../core/config/runtime-paths.ts';
-import { prepareDatabase } from '../../database/schema/prepare.ts';
+import { embeddedDatabaseUrl } from '#core/config/runtime-paths.ts';
+import { prepareDatabase } from '#database/schema/prepare.ts';
 
 /**
  * A database with the schema of this code and its partitions, which new ones are copied from: a

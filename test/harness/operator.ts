@@ -1,10 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { newId } from '../../core/ids.ts';
-import { formatUsd, parseUsd } from '../../core/money.ts';
-import type { Scope } from '../../core/principal.ts';
-import { type Administration, openAdministration } from '../../database/administration/administration.ts';
-import type { KeySettings } from '../../database/keys/key-records.ts';
-import type { OrganizationSettings } from '../../database/organizations/organization-records.ts';
+import { newId } from '#core/ids.ts';
+import { formatUsd, parseUsd } from '#core/money.ts';
+import type { Scope } from '#core/principal.ts';
+import { type Administration, openAdministration } from '#database/administration/administration.ts';
+import type { KeySettings } from '#database/keys/key-records.ts';
+import type { OrganizationSettings } from '#database/organizations/organization-records.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { rawFrame as frame, setting } from '../../packages/http2-server/frames.fixture.ts';
+import { rawFrame as frame, setting } from '#packages/http2-server/frames.fixture.ts';
 
 /** HTTP/2 by hand, for what no client library sends. */
 export const FRAME = {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { adminGet } from '../../ext-proc/envoy-config/envoy-admin.ts';
+import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
 import { sql } from './database.ts';
 import type { Stack } from './stack.ts';
 

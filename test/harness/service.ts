@@ -3,8 +3,8 @@ import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { FRUGAL } from '../../supervisor/children/node-child.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { FRUGAL } from '#supervisor/children/node-child.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { GATEWAY_NODE_OPTIONS } from '../../supervisor/supervisor.ts';
+import { GATEWAY_NODE_OPTIONS } from '#supervisor/supervisor.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../launchers/child-process.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';

@@ -1,11 +1,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayConfig } from '../../core/config/gateway-config.ts';
-import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
-import { streamClusterName } from '../../ext-proc/envoy-config/bootstrap.ts';
-import type { BodyBounds, ExchangeHandler, WholeResponse } from '../../ext-proc/transport/exchange.ts';
-import { startTransport, type Transport, type TransportFault } from '../../ext-proc/transport/start.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
+import { streamClusterName } from '#ext-proc/envoy-config/bootstrap.ts';
+import type { BodyBounds, ExchangeHandler, WholeResponse } from '#ext-proc/transport/exchange.ts';
+import { startTransport, type Transport, type TransportFault } from '#ext-proc/transport/start.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from './envoy-process.ts';
 

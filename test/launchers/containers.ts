@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { type Container, startContainer } from './container.ts';
 import { imageOf } from './images.ts';
 import type { LaunchedProcess } from './launched-process.ts';

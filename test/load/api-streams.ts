@@ -1,7 +1,7 @@
-import { messageWith, text } from '../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { scripted as messageEvents } from '../../ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
-import { message, responseWith } from '../../ext-proc/dialects/responses/scenarios.fixture.ts';
-import { scripted as responseEvents } from '../../ext-proc/dialects/responses/scripted-stream.fixture.ts';
+import { messageWith, text } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
+import { message, responseWith } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 
 /** Streams of the other APIs as their providers send them, with a delta for each piece. */
 

@@ -6,8 +6,8 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../core/clock.ts';
-import { partitionName } from '../../database/request-log/request-log-partitions.ts';
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
+import { partitionName } from '#database/request-log/request-log-partitions.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 
 export interface Filling {

@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MAX_HEADER_BYTES } from '../../ext-proc/transport/ext-proc/request-head.ts';
+import { MAX_HEADER_BYTES } from '#ext-proc/transport/ext-proc/request-head.ts';
 import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../harness/raw-http2.ts';
 import type { AttackJob, AttackName } from './neighbour-job.ts';
 import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';

@@ -5,9 +5,9 @@
  * not repeated.
  */
 
-import { isRefusal } from '../../core/errors/refusal.ts';
-import { readChatRequest } from '../../ext-proc/chat/read-chat-request.ts';
-import type { Steps } from '../../ext-proc/turns/steps.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#ext-proc/chat/read-chat-request.ts';
+import type { Steps } from '#ext-proc/fairness/steps.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { slowBodies } from '../fixtures/slow-bodies.ts';
 

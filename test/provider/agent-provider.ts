@@ -1,9 +1,9 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages/messages';
 import type { Response } from 'openai/resources/responses/responses';
-import { messageWith, text, thinking, toolUse } from '../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { scripted as messageEvents } from '../../ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
-import { functionCall, message, reasoning, responseWith } from '../../ext-proc/dialects/responses/scenarios.fixture.ts';
-import { scripted as responseEvents } from '../../ext-proc/dialects/responses/scripted-stream.fixture.ts';
+import { messageWith, text, thinking, toolUse } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
+import { functionCall, message, reasoning, responseWith } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 import { reset } from './acts.ts';
 import type { Act, SeenRequest } from './call.ts';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Stripe } from 'stripe';
-import type { StripeConfig } from '../../core/config/dashboard-config.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { type ApiAnswer, type ApiCall, createStripeApi } from './stripe-api.ts';
 import { StripeWorld, type WorldEvent } from './stripe-world.ts';
 

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
-import { inRanges } from '../../../core/net/ip-ranges.ts';
-import { isPublicAddress } from '../../../core/net/public-address.ts';
+import { inRanges } from '#core/net/ip-ranges.ts';
+import { isPublicAddress } from '#core/net/public-address.ts';
 
 /** Addresses that are reached although they are not public, also over http. */
 export type PrivateNetworks = readonly string[];

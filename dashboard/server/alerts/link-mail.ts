@@ -1,12 +1,12 @@
-import { addMessage, type LeasedMessage, type NewMessage } from '../../../database/alerts/outbox.ts';
-import { relinkInvitation } from '../../../database/members/invitations.ts';
-import { createPasswordLink, type LinkPurpose } from '../../../database/sign-in/password-links.ts';
-import type { LinkView } from '../../contract/people.ts';
+import type { LinkView } from '#contract/people.ts';
+import { addMessage, type LeasedMessage, type NewMessage } from '#database/alerts/outbox.ts';
+import { relinkInvitation } from '#database/members/invitations.ts';
+import { createPasswordLink, type LinkPurpose } from '#database/sign-in/password-links.ts';
+import type { Database } from '../fairness/stores.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../http/route.ts';
 import { linkWith, makePasswordLink } from '../sign-in/links.ts';
 import { newToken } from '../sign-in/session-token.ts';
-import type { Database } from '../turns/stores.ts';
 import { alertText, type MailText, mailText } from './message-texts.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transporter } from 'nodemailer';
-import type { MailConfig, SmtpServer } from '../../../core/config/dashboard-config.ts';
-import { parseIpAddress } from '../../../core/net/ip-ranges.ts';
-import type { AttemptResult } from '../../../database/alerts/outbox.ts';
+import type { MailConfig, SmtpServer } from '#core/config/dashboard-config.ts';
+import { parseIpAddress } from '#core/net/ip-ranges.ts';
+import type { AttemptResult } from '#database/alerts/outbox.ts';
 
 export interface Mail {
   readonly to: string;

@@ -1,6 +1,6 @@
-import { countOf } from '../../../core/count-of.ts';
-import { formatUsd, usdNumber } from '../../../core/money.ts';
-import type { LeasedMessage, MessageContent } from '../../../database/alerts/outbox.ts';
+import { countOf } from '#core/count-of.ts';
+import { formatUsd, usdNumber } from '#core/money.ts';
+import type { LeasedMessage, MessageContent } from '#database/alerts/outbox.ts';
 
 /** Texts of mails, by kind of message. Names of customers are data: they stay on one line. */
 export interface MailText {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import type { MailConfig } from '../../../core/config/dashboard-config.ts';
-import type { Log } from '../../../core/log/log.ts';
-import { findAlertSettings } from '../../../database/alerts/alert-settings.ts';
-import { type AttemptResult, endAttempt, type LeasedMessage, leaseMessages } from '../../../database/alerts/outbox.ts';
+import type { MailConfig } from '#core/config/dashboard-config.ts';
+import type { Log } from '#core/log/log.ts';
+import { findAlertSettings } from '#database/alerts/alert-settings.ts';
+import { type AttemptResult, endAttempt, type LeasedMessage, leaseMessages } from '#database/alerts/outbox.ts';
 import { type Background, repeat } from '../background/repeat.ts';
-import type { Database } from '../turns/stores.ts';
+import type { Database } from '../fairness/stores.ts';
 import type { PrivateNetworks } from './checked-lookup.ts';
 import { textOf } from './link-mail.ts';
 import { sendMail } from './mail-transport.ts';

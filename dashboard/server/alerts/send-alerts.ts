@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Log } from '../../../core/log/log.ts';
-import { reportCrossings } from '../../../database/alerts/crossings.ts';
-import { type ModelDifferences, reportOperatorCrossings } from '../../../database/alerts/operator-crossings.ts';
+import type { Log } from '#core/log/log.ts';
+import { reportCrossings } from '#database/alerts/crossings.ts';
+import { type ModelDifferences, reportOperatorCrossings } from '#database/alerts/operator-crossings.ts';
 import { type Background, repeat } from '../background/repeat.ts';
+import type { Database } from '../fairness/stores.ts';
 import type { Deps } from '../http/route.ts';
-import type { Database } from '../turns/stores.ts';
 import { deliverOutbox } from './outbox-delivery.ts';
 
 /** Alerts are a few seconds late; one look reads by index what its settings ask for. */

@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
-import type { AttemptResult } from '../../../database/alerts/outbox.ts';
+import type { AttemptResult } from '#database/alerts/outbox.ts';
 import { checkedLookup, isAllowed, type PrivateNetworks, RefusedAddress } from './checked-lookup.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 
 /** Work beside the requests of users. */
 export interface Background {

@@ -1,4 +1,4 @@
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 import type { AppContext } from './responses.ts';
 
 /** Work of responses that have ended. */

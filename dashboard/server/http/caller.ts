@@ -1,5 +1,5 @@
-import { clientAddress, withoutPort } from '../../../core/net/client-address.ts';
-import { inRanges, normalizeAddress } from '../../../core/net/ip-ranges.ts';
+import { clientAddress, withoutPort } from '#core/net/client-address.ts';
+import { inRanges, normalizeAddress } from '#core/net/ip-ranges.ts';
 import type { Settings } from './settings.ts';
 
 /** Facts about a request before anybody is signed in. */

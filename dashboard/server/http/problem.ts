@@ -1,4 +1,4 @@
-import type { ProblemCode, ProblemView } from '../../contract/api.ts';
+import type { ProblemCode, ProblemView } from '#contract/api.ts';
 
 /** A refused request of the page, as a value. */
 export interface Problem {

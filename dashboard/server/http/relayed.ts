@@ -1,5 +1,5 @@
-import type { Log } from '../../../core/log/log.ts';
-import { GATEWAY_STATUS } from '../../contract/playground.ts';
+import { GATEWAY_STATUS } from '#contract/playground.ts';
+import type { Log } from '#core/log/log.ts';
 import type { GatewayResponse } from '../playground/ask-gateway.ts';
 import { unavailable } from './problem.ts';
 import { type AppContext, sendProblem } from './responses.ts';

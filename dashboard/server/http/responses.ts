@@ -1,6 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 import type { Problem } from './problem.ts';
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;

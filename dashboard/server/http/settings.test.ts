@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DashboardProcessConfig } from '../../../core/config/dashboard-config.ts';
+import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
 import { risksOf } from './settings.ts';
 
 const risks = (config: object) =>

@@ -1,10 +1,5 @@
-import type {
-  DashboardProcessConfig,
-  MailConfig,
-  SignInConfig,
-  StripeConfig,
-} from '../../../core/config/dashboard-config.ts';
-import type { Address, DashboardSessionConfig } from '../../../core/config/gateway-config.ts';
+import type { DashboardProcessConfig, MailConfig, SignInConfig, StripeConfig } from '#core/config/dashboard-config.ts';
+import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard uses. */
 export interface Settings {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 import { watchProxies } from './untrusted-proxies.ts';
 
 function watched(record: () => Promise<void> = async () => {}) {

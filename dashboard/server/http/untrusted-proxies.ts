@@ -1,4 +1,4 @@
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
 
 /** An address that sends X-Forwarded-For and is not in `trusted_proxies`. */
 export interface SeenProxy {

@@ -10,7 +10,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import type { OidcConfig } from '../../../core/config/dashboard-config.ts';
+import type { OidcConfig } from '#core/config/dashboard-config.ts';
 import { isEndpoint } from './bounded-fetch.ts';
 
 /** The secrets of one sign-in, which only the browser that began it has. */

@@ -8,8 +8,8 @@ import {
   discovery,
   enableNonRepudiationChecks,
 } from 'openid-client';
-import type { OidcConfig } from '../../../core/config/dashboard-config.ts';
-import type { Log } from '../../../core/log/log.ts';
+import type { OidcConfig } from '#core/config/dashboard-config.ts';
+import type { Log } from '#core/log/log.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { explainFailure } from './explain-failure.ts';
 

@@ -1,4 +1,4 @@
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { isStripeAway, isStripeError, stripeClient } from './stripe-client.ts';
 
 /** `unknown`: a key of a form that Stripe did not have when this was written. */

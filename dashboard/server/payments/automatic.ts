@@ -1,14 +1,14 @@
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
-import { newId } from '../../../core/ids.ts';
-import type { Log } from '../../../core/log/log.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
+import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
 import {
   beginAutomaticTopUps,
   type DueTopUp,
   endDueTopUp,
   failDueTopUp,
   takeDueTopUp,
-} from '../../../database/payments/automatic-top-ups.ts';
-import type { Database } from '../turns/stores.ts';
+} from '#database/payments/automatic-top-ups.ts';
+import type { Database } from '../fairness/stores.ts';
 import { metadataOf } from './checkout.ts';
 import { settleForgottenPayments } from './forgotten-payments.ts';
 import { refusalText } from './read-payment.ts';

@@ -1,12 +1,8 @@
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
-import { newId } from '../../../core/ids.ts';
-import {
-  closePaymentAccount,
-  findPaymentAccount,
-  openPaymentAccount,
-} from '../../../database/payments/payment-accounts.ts';
-import { bindSession, createTopUp, failTopUp } from '../../../database/payments/top-ups.ts';
-import type { Database } from '../turns/stores.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
+import { newId } from '#core/ids.ts';
+import { closePaymentAccount, findPaymentAccount, openPaymentAccount } from '#database/payments/payment-accounts.ts';
+import { bindSession, createTopUp, failTopUp } from '#database/payments/top-ups.ts';
+import type { Database } from '../fairness/stores.ts';
 import type { TopUpMetadata } from './read-payment.ts';
 import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
 

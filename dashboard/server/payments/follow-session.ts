@@ -1,8 +1,8 @@
 import type { Stripe } from 'stripe';
-import type { Log } from '../../../core/log/log.ts';
-import { saveCard } from '../../../database/payments/payment-accounts.ts';
-import { expireSession } from '../../../database/payments/top-ups.ts';
-import type { Database } from '../turns/stores.ts';
+import type { Log } from '#core/log/log.ts';
+import { saveCard } from '#database/payments/payment-accounts.ts';
+import { expireSession } from '#database/payments/top-ups.ts';
+import type { Database } from '../fairness/stores.ts';
 import { settleFromStripe } from './settle.ts';
 import type { StripeClient } from './stripe-client.ts';
 

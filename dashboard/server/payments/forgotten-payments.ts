@@ -1,7 +1,7 @@
 import type { Stripe } from 'stripe';
-import type { Log } from '../../../core/log/log.ts';
-import { currentEpoch, unbookedReversals, unsettledPayments } from '../../../database/payments/forgotten-payments.ts';
-import type { Database } from '../turns/stores.ts';
+import type { Log } from '#core/log/log.ts';
+import { currentEpoch, unbookedReversals, unsettledPayments } from '#database/payments/forgotten-payments.ts';
+import type { Database } from '../fairness/stores.ts';
 import { idOf } from './follow-session.ts';
 import { isDisputeTaken, isRefundTaken } from './read-payment.ts';
 import { settleFromStripe } from './settle.ts';

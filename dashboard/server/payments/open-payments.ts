@@ -1,14 +1,14 @@
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
-import type { Log } from '../../../core/log/log.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
+import type { Log } from '#core/log/log.ts';
 import {
   endMissingTopUp,
   endUnboundTopUps,
   type OpenTopUp,
   takeOneOpenTopUp,
   takeOpenTopUp,
-} from '../../../database/payments/open-top-ups.ts';
-import { stateOfTopUp } from '../../../database/payments/top-ups.ts';
-import type { Database } from '../turns/stores.ts';
+} from '#database/payments/open-top-ups.ts';
+import { stateOfTopUp } from '#database/payments/top-ups.ts';
+import type { Database } from '../fairness/stores.ts';
 import { followSession } from './follow-session.ts';
 import { settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, stripeClient } from './stripe-client.ts';

@@ -1,7 +1,7 @@
 import type { Stripe } from 'stripe';
-import { isIdOf } from '../../../core/id-form.ts';
-import type { PaymentFacts, PaymentOutcome, Reversal } from '../../../database/payments/payment-facts.ts';
-import type { DescribedTopUp } from '../../../database/payments/top-ups.ts';
+import { isIdOf } from '#core/id-form.ts';
+import type { PaymentFacts, PaymentOutcome, Reversal } from '#database/payments/payment-facts.ts';
+import type { DescribedTopUp } from '#database/payments/top-ups.ts';
 import type { StripeClient } from './stripe-client.ts';
 
 /** Metadata by which the dashboard knows its own payments. */

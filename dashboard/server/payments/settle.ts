@@ -1,7 +1,7 @@
-import type { Log } from '../../../core/log/log.ts';
-import { beginRead, settlePayment } from '../../../database/payments/settle-payment.ts';
-import { keepForgottenTopUp } from '../../../database/payments/top-ups.ts';
-import type { Database } from '../turns/stores.ts';
+import type { Log } from '#core/log/log.ts';
+import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
+import { keepForgottenTopUp } from '#database/payments/top-ups.ts';
+import type { Database } from '../fairness/stores.ts';
 import { readPayment, topUpOfPayment } from './read-payment.ts';
 import type { StripeClient } from './stripe-client.ts';
 

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { createStripeClient, isMissingAtStripe, isStripeAway } from './stripe-client.ts';
 
 const TIMEOUT_MS = 300;

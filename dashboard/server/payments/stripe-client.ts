@@ -1,5 +1,5 @@
 import type { Stripe } from 'stripe';
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
 
 export type StripeClient = Stripe;
 

@@ -1,4 +1,4 @@
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { type Background, repeat } from '../background/repeat.ts';
 import { type AutomaticDeps, topUpAutomatically } from './automatic.ts';
 import { readOpenPayments } from './open-payments.ts';

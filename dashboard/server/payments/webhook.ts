@@ -1,9 +1,9 @@
 import type { Stripe } from 'stripe';
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
-import { isObject } from '../../../core/json-object.ts';
-import type { Log } from '../../../core/log/log.ts';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import type { Database } from '../turns/stores.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
+import { isObject } from '#core/json-object.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { Database } from '../fairness/stores.ts';
 import { followSession, idOf } from './follow-session.ts';
 import { settleFromStripe } from './settle.ts';
 import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';

@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 
 export const KEY_LIFETIME_MS = 15 * 60_000;
 /** The most that a key spends. An expensive request is refused, and a mistake costs no more. */

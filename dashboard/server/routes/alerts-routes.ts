@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { AlertSettingsInput } from '#contract/alerts.ts';
 import {
   type AlertSettings,
   changeAlertSettings,
   findAlertSettings,
   type Webhook,
-} from '../../../database/alerts/alert-settings.ts';
-import { sendOperatorsTest } from '../../../database/alerts/operator-crossings.ts';
-import { sendTest } from '../../../database/alerts/organization-messages.ts';
-import { listDeliveries } from '../../../database/alerts/outbox-rows.ts';
-import type { AlertSettingsInput } from '../../contract/alerts.ts';
+} from '#database/alerts/alert-settings.ts';
+import { sendOperatorsTest } from '#database/alerts/operator-crossings.ts';
+import { sendTest } from '#database/alerts/organization-messages.ts';
+import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { webhookUrlProblem } from '../alerts/webhook-request.ts';
 import { notFound, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Route, route } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditPage } from '../../../database/audit/audit-pages.ts';
+import { auditPage } from '#database/audit/audit-pages.ts';
 import { type Route, route } from '../http/route.ts';
 import { idOf } from './input-fields.ts';
 import { momentField, textField } from './query-fields.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { csvLines } from '../../../core/csv-lines.ts';
-import { type CostTableQuery, costTable, costTotal } from '../../../database/costs/cost-table.ts';
-import type { CostGroupName } from '../../contract/costs.ts';
+import type { CostGroupName } from '#contract/costs.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { type CostTableQuery, costTable, costTotal } from '#database/costs/cost-table.ts';
 import { isProblem, type Problem, wrongField } from '../http/problem.ts';
 import { csvRoute, type Route, route } from '../http/route.ts';
 import { costColumns } from './csv-tables.ts';

@@ -1,16 +1,16 @@
-import { csvLines } from '../../../core/csv-lines.ts';
-import { isInGroup, matchesSearch } from '../../../core/key-filter.ts';
-import { present } from '../../../core/present.ts';
-import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '../../../database/keys/key-table.ts';
-import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
-import { type UsageQuery, usageRows } from '../../../database/ledger/usage-reads.ts';
-import { requestDetail } from '../../../database/request-log/request-columns.ts';
-import { searchRequests } from '../../../database/request-log/request-lookups.ts';
-import { findRequests } from '../../../database/request-log/request-pages.ts';
-import type { RequestFilter } from '../../contract/request-log.ts';
+import type { RequestFilter } from '#contract/request-log.ts';
+import { csvLines } from '#core/csv-lines.ts';
+import { isInGroup, matchesSearch } from '#core/key-filter.ts';
+import { present } from '#core/present.ts';
+import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
+import { ledgerPage } from '#database/ledger/ledger-pages.ts';
+import { type UsageQuery, usageRows } from '#database/ledger/usage-reads.ts';
+import { requestDetail } from '#database/request-log/request-columns.ts';
+import { searchRequests } from '#database/request-log/request-lookups.ts';
+import { findRequests } from '#database/request-log/request-pages.ts';
+import type { Database } from '../fairness/stores.ts';
 import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Route } from '../http/route.ts';
-import type { Database } from '../turns/stores.ts';
 import { CSV_LEDGER_COLUMNS, CSV_REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
 import { type KeyFilter, keyFilter, ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 

@@ -1,8 +1,8 @@
-import type { Column, Columns } from '../../../core/csv.ts';
-import { formatUsd } from '../../../core/money.ts';
-import type { CostGroupName, CostRowView } from '../../contract/costs.ts';
-import type { LedgerEntryView, UsageGroupName, UsageRowView } from '../../contract/money.ts';
-import type { RequestDetail } from '../../contract/request-log.ts';
+import type { CostGroupName, CostRowView } from '#contract/costs.ts';
+import type { LedgerEntryView, UsageGroupName, UsageRowView } from '#contract/money.ts';
+import type { RequestDetail } from '#contract/request-log.ts';
+import type { Column, Columns } from '#core/csv.ts';
+import { formatUsd } from '#core/money.ts';
 
 /** Columns by the field of the row: a field that is neither here nor left out does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<

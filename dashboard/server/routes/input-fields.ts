@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS } from '../../../core/field-bounds.ts';
-import { type IdPrefix, isIdOf } from '../../../core/id-form.ts';
-import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
-import { isIpRange } from '../../../core/net/ip-ranges.ts';
-import { hidesSomething, showsSomething } from '../../../core/visible-text.ts';
-import { normalizeEmail } from '../../../database/users/email-address.ts';
-import type { Empty } from '../../contract/empty.ts';
+import type { Empty } from '#contract/empty.ts';
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
+import { type IdPrefix, isIdOf } from '#core/id-form.ts';
+import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
+import { isIpRange } from '#core/net/ip-ranges.ts';
+import { hidesSomething, showsSomething } from '#core/visible-text.ts';
+import { normalizeEmail } from '#database/users/email-address.ts';
 
 /**
  * Schemas of request bodies, within the bounds of the database. The page shows the messages beside

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { NanoUsd } from '../../../core/money.ts';
-import { present } from '../../../core/present.ts';
-import { SCOPES } from '../../../core/principal.ts';
-import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/keys/key-records.ts';
-import { MOST_REVOKED_AT_ONCE } from '../../../database/keys/revoke-keys.ts';
-import type { KeyChange, KeyRestrictions } from '../../contract/keys.ts';
+import type { KeyChange, KeyRestrictions } from '#contract/keys.ts';
+import type { NanoUsd } from '#core/money.ts';
+import { present } from '#core/present.ts';
+import { SCOPES } from '#core/principal.ts';
+import type { KeySettings, KeyChange as StoredKeyChange } from '#database/keys/key-records.ts';
+import { MOST_REVOKED_AT_ONCE } from '#database/keys/revoke-keys.ts';
 import {
   budgetNanoUsd,
   idOf,

@@ -1,8 +1,8 @@
-import { formatUsd } from '../../../core/money.ts';
-import type { AboveOrganization } from '../../../database/keys/key-records.ts';
-import { countKeys } from '../../../database/keys/key-rows.ts';
-import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
-import type { KeyChange } from '../../contract/keys.ts';
+import type { KeyChange } from '#contract/keys.ts';
+import { formatUsd } from '#core/money.ts';
+import type { AboveOrganization } from '#database/keys/key-records.ts';
+import { countKeys } from '#database/keys/key-rows.ts';
+import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
 import type { Deps, OrganizationCall } from '../http/route.ts';
 

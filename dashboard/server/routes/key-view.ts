@@ -1,9 +1,9 @@
-import { utcDay } from '../../../core/clock.ts';
-import { keyStateAt } from '../../../core/key-state.ts';
-import { present } from '../../../core/present.ts';
-import { type KeyDetails, keyDetails } from '../../../database/keys/key-details.ts';
-import type { KeyRecord } from '../../../database/keys/key-records.ts';
-import type { KeyView } from '../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { utcDay } from '#core/clock.ts';
+import { keyStateAt } from '#core/key-state.ts';
+import { present } from '#core/present.ts';
+import { type KeyDetails, keyDetails } from '#database/keys/key-details.ts';
+import type { KeyRecord } from '#database/keys/key-records.ts';
 import type { OrganizationCall } from '../http/route.ts';
 import { keyLimitsView } from './limits.ts';
 

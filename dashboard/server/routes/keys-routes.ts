@@ -1,7 +1,7 @@
-import { newKeySecret } from '../../../core/key-secret.ts';
-import { present } from '../../../core/present.ts';
-import type { KeyRecord } from '../../../database/keys/key-records.ts';
-import type { KeyChange, KeyView } from '../../contract/keys.ts';
+import type { KeyChange, KeyView } from '#contract/keys.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import { present } from '#core/present.ts';
+import type { KeyRecord } from '#database/keys/key-records.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';

@@ -1,6 +1,6 @@
-import type { NanoUsd } from '../../../core/money.ts';
-import { present } from '../../../core/present.ts';
-import type { KeyLimits, RateLimits } from '../../../core/principal.ts';
+import type { NanoUsd } from '#core/money.ts';
+import { present } from '#core/present.ts';
+import type { KeyLimits, RateLimits } from '#core/principal.ts';
 
 /** Limits of keys and organizations: the page has amounts as decimal text, the store as bigint. */
 type View<Limits> = { readonly [L in keyof Limits]: Exclude<Limits[L], undefined> extends bigint ? string : Limits[L] };

@@ -1,21 +1,15 @@
 import { z } from 'zod';
-import { newId } from '../../../core/ids.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
+import { newId } from '#core/ids.ts';
 import {
   invite as inviteByAddress,
   renewInvitation,
   setInvitedRole,
   withdrawInvitation,
-} from '../../../database/members/invitations.ts';
-import { findMember, membersOf } from '../../../database/members/member-rows.ts';
-import {
-  addMember,
-  type KeysOfLeaver,
-  type LastOwner,
-  removeMember,
-  setRole,
-} from '../../../database/members/memberships.ts';
-import { findUserByEmail, type MemberRole, type UserRecord } from '../../../database/users/user-rows.ts';
-import type { LinkView, MemberView } from '../../contract/people.ts';
+} from '#database/members/invitations.ts';
+import { findMember, membersOf } from '#database/members/member-rows.ts';
+import { addMember, type KeysOfLeaver, type LastOwner, removeMember, setRole } from '#database/members/memberships.ts';
+import { findUserByEmail, type MemberRole, type UserRecord } from '#database/users/user-rows.ts';
 import { handOver, handOverPasswordLink, invitationMail } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';

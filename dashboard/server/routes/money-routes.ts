@@ -1,5 +1,5 @@
-import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
-import { usageRows, usageTotal } from '../../../database/ledger/usage-reads.ts';
+import { ledgerPage } from '#database/ledger/ledger-pages.ts';
+import { usageRows, usageTotal } from '#database/ledger/usage-reads.ts';
 import { isProblem } from '../http/problem.ts';
 import { type Route, route } from '../http/route.ts';
 import { ledgerPageInput, usageInput, usageQuery } from './table-filters.ts';

@@ -1,5 +1,5 @@
-import { databaseFigures } from '../../../database/process-reports/database-figures.ts';
-import { currentConfiguration, listProcesses } from '../../../database/process-reports/process-reports.ts';
+import { databaseFigures } from '#database/process-reports/database-figures.ts';
+import { currentConfiguration, listProcesses } from '#database/process-reports/process-reports.ts';
 import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { mappingView, processView } from './operations-view.ts';

@@ -1,12 +1,12 @@
-import { formatProblem } from '../../../core/config/problem.ts';
+import type { MappedModelView, MappingView, ProcessView, ProviderView } from '#contract/operator.ts';
+import { formatProblem } from '#core/config/problem.ts';
 import {
   REPORT_FRESH_MS,
   type ReportedConfiguration,
   type ReportedModel,
   type ReportedProcess,
   type ReportedProvider,
-} from '../../../database/process-reports/report.ts';
-import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
+} from '#database/process-reports/report.ts';
 import { NO_LIST, pricesView } from './price-table-view.ts';
 
 /** Mapping as gateway processes report it. */

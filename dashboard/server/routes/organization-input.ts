@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { present } from '../../../core/present.ts';
-import { DEFAULT_CONCURRENCY } from '../../../core/principal.ts';
-import type { NewOrganization, OrganizationChange } from '../../../database/organizations/organization-records.ts';
-import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
+import type { NewOrganizationInput, OrganizationChangeInput } from '#contract/operator.ts';
+import { present } from '#core/present.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import type { NewOrganization, OrganizationChange } from '#database/organizations/organization-records.ts';
 import {
   budgetNanoUsd,
   creditNanoUsd,

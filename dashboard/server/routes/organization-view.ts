@@ -1,8 +1,8 @@
-import { utcDay } from '../../../core/clock.ts';
-import { present } from '../../../core/present.ts';
-import { organizationMoney } from '../../../database/organizations/organization-reads.ts';
-import type { OrganizationRecord } from '../../../database/organizations/organization-records.ts';
-import type { OrganizationLimits, OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationLimits, OrganizationView } from '#contract/organization.ts';
+import { utcDay } from '#core/clock.ts';
+import { present } from '#core/present.ts';
+import { organizationMoney } from '#database/organizations/organization-reads.ts';
+import type { OrganizationRecord } from '#database/organizations/organization-records.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
 import { limitsView } from './limits.ts';

@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { utcDay } from '../../../core/clock.ts';
-import { newId } from '../../../core/ids.ts';
-import { formatUsd } from '../../../core/money.ts';
-import { present } from '../../../core/present.ts';
-import { type OrganizationDetails, organizationDetails } from '../../../database/keys/organization-details.ts';
+import type { OrganizationRow } from '#contract/operator.ts';
+import type { OrganizationView } from '#contract/organization.ts';
+import { utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { formatUsd } from '#core/money.ts';
+import { present } from '#core/present.ts';
+import { type OrganizationDetails, organizationDetails } from '#database/keys/organization-details.ts';
 import type {
   CreditResult,
   OrganizationRecord,
   ReferenceElsewhere,
-} from '../../../database/organizations/organization-records.ts';
-import type { OrganizationRow } from '../../contract/operator.ts';
-import type { OrganizationView } from '../../contract/organization.ts';
+} from '#database/organizations/organization-records.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { idOf, nothing, text } from './input-fields.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { PriceList } from '../../../core/price-list.ts';
-import { readOverview } from '../../../database/process-reports/overview-reads.ts';
-import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
-import type { ReportedModel } from '../../../database/process-reports/report.ts';
-import type { ModelView } from '../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
+import type { PriceList } from '#core/price-list.ts';
+import { readOverview } from '#database/process-reports/overview-reads.ts';
+import { currentConfiguration } from '#database/process-reports/process-reports.ts';
+import type { ReportedModel } from '#database/process-reports/report.ts';
 import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { organizationView } from './organization-view.ts';

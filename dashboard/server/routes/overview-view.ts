@@ -1,13 +1,7 @@
-import { DAY_MS } from '../../../core/clock.ts';
-import { present } from '../../../core/present.ts';
-import type { OverviewCells, OverviewPeriod, SeriesCell } from '../../../database/process-reports/overview-reads.ts';
-import type {
-  Overview,
-  OverviewGroup,
-  OverviewRange,
-  OverviewSeries,
-  OverviewTotals,
-} from '../../contract/organization.ts';
+import type { Overview, OverviewGroup, OverviewRange, OverviewSeries, OverviewTotals } from '#contract/organization.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { present } from '#core/present.ts';
+import type { OverviewCells, OverviewPeriod, SeriesCell } from '#database/process-reports/overview-reads.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,8 +1,8 @@
-import { newKeySecret } from '../../../core/key-secret.ts';
-import { present } from '../../../core/present.ts';
-import type { RateLimits, Scope } from '../../../core/principal.ts';
-import type { KeyRecord } from '../../../database/keys/key-records.ts';
-import type { PlayInput } from '../../contract/playground.ts';
+import type { PlayInput } from '#contract/playground.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import { present } from '#core/present.ts';
+import type { RateLimits, Scope } from '#core/principal.ts';
+import type { KeyRecord } from '#database/keys/key-records.ts';
 import { notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall } from '../http/route.ts';
 import { KEY_BUDGET_NANO_USD, KEY_LIFETIME_MS, type MadeKey } from '../playground/playground-keys.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isModelId } from '../../../core/field-bounds.ts';
-import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS, type PlayInput } from '../../contract/playground.ts';
+import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS, type PlayInput } from '#contract/playground.ts';
+import { isModelId } from '#core/field-bounds.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
 import { type OrganizationCall, type Relay, type Route, relayRoute } from '../http/route.ts';
 import { askGateway } from '../playground/ask-gateway.ts';

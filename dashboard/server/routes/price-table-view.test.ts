@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { ReportedPrices } from '../../../database/process-reports/report.ts';
-import { configurationWith } from '../../../test/fixtures/process-report.ts';
+import type { ReportedPrices } from '#database/process-reports/report.ts';
+import { configurationWith } from '#test/fixtures/process-report.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
 function reported(outputPicoUsd: string): ReportedPrices {

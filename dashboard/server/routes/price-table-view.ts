@@ -1,15 +1,15 @@
-import { windowHours } from '../../../core/config/price-schedule.ts';
-import { type ModelPrices, type PriceList, pricesOn } from '../../../core/price-list.ts';
-import { CHANGES_SHOWN_MS, changesBetween, type PriceWindow, periodAt, tableAt } from '../../../core/price-schedule.ts';
-import { scheduleIn, tableJson } from '../../../core/price-schedule-json.ts';
-import { tableIn } from '../../../core/price-table-text.ts';
+import type { PricesInTimeView, PriceTableView, PriceWindowView } from '#contract/money.ts';
+import { windowHours } from '#core/config/price-schedule.ts';
+import { type ModelPrices, type PriceList, pricesOn } from '#core/price-list.ts';
+import { CHANGES_SHOWN_MS, changesBetween, type PriceWindow, periodAt, tableAt } from '#core/price-schedule.ts';
+import { scheduleIn, tableJson } from '#core/price-schedule-json.ts';
+import { tableIn } from '#core/price-table-text.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
   ReportedPriceList,
   ReportedPrices,
-} from '../../../database/process-reports/report.ts';
-import type { PricesInTimeView, PriceTableView, PriceWindowView } from '../../contract/money.ts';
+} from '#database/process-reports/report.ts';
 
 type PricesView = PricesInTimeView & { readonly priceTable: PriceTableView };
 

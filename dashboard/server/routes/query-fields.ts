@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS, utcDayText } from '../../../core/clock.ts';
+import { DAY_MS, utcDayText } from '#core/clock.ts';
 
 /** Schemas of URL queries. Values arrive as text; numbers are parsed here. All have bounds. */
 

@@ -1,9 +1,9 @@
-import { findCharge } from '../../../database/ledger/charge-reads.ts';
-import { countOmitted } from '../../../database/request-log/omitted-count.ts';
-import { requestDetail, requestView } from '../../../database/request-log/request-columns.ts';
-import { findRequest, searchRequests } from '../../../database/request-log/request-lookups.ts';
-import { findRequests } from '../../../database/request-log/request-pages.ts';
-import type { RequestPage, RequestPageInput } from '../../contract/request-log.ts';
+import type { RequestPage, RequestPageInput } from '#contract/request-log.ts';
+import { findCharge } from '#database/ledger/charge-reads.ts';
+import { countOmitted } from '#database/request-log/omitted-count.ts';
+import { requestDetail, requestView } from '#database/request-log/request-columns.ts';
+import { findRequest, searchRequests } from '#database/request-log/request-lookups.ts';
+import { findRequests } from '#database/request-log/request-pages.ts';
 import { notFound } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';

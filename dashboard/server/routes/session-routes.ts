@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { present } from '../../../core/present.ts';
-import { deleteSession, sessionsOf } from '../../../database/sign-in/sessions.ts';
+import { present } from '#core/present.ts';
+import { deleteSession, sessionsOf } from '#database/sign-in/sessions.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';

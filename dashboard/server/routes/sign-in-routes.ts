@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { redeemSignInLink } from '../../../database/sign-in/password-links.ts';
+import { redeemSignInLink } from '#database/sign-in/password-links.ts';
 import { type Route, route } from '../http/route.ts';
 import { beginAtIssuer, finishAtIssuer } from '../sign-in/issuer-sign-in.ts';
 import { linkGone } from '../sign-in/links.ts';

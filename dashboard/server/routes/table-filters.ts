@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { KEY_GROUPS, type KeyGroup } from '../../../core/key-filter.ts';
-import type { UsageQuery } from '../../../database/ledger/usage-reads.ts';
-import type { UsageGroupName } from '../../contract/money.ts';
-import type { RequestFilter, RequestPageInput } from '../../contract/request-log.ts';
+import type { UsageGroupName } from '#contract/money.ts';
+import type { RequestFilter, RequestPageInput } from '#contract/request-log.ts';
+import { KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
+import type { UsageQuery } from '#database/ledger/usage-reads.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
 import { idOf } from './input-fields.ts';
 import { dayField, dayOf, momentField, textField, wholeNumberField } from './query-fields.ts';

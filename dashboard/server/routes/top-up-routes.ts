@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { StripeConfig } from '../../../core/config/dashboard-config.ts';
-import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '../../../core/field-bounds.ts';
-import { NANO_PER_USD, nanoUsdOfCents } from '../../../core/money.ts';
-import { findMember } from '../../../database/members/member-rows.ts';
-import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '../../../database/payments/payment-accounts.ts';
-import { listTopUps, stateOfTopUp, type TopUpRecord } from '../../../database/payments/top-ups.ts';
-import type { AutomaticTopUpView, TopUpsView, TopUpView } from '../../contract/top-ups.ts';
+import type { AutomaticTopUpView, TopUpsView, TopUpView } from '#contract/top-ups.ts';
+import type { StripeConfig } from '#core/config/dashboard-config.ts';
+import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
+import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
+import { findMember } from '#database/members/member-rows.ts';
+import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
+import { listTopUps, stateOfTopUp, type TopUpRecord } from '#database/payments/top-ups.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, unavailable } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { beginSavingCard, beginTopUp, type CheckoutFor } from '../payments/checkout.ts';

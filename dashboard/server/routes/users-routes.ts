@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { newId } from '../../../core/ids.ts';
-import { present } from '../../../core/present.ts';
-import { findUser, listUsers, type UserRecord } from '../../../database/users/user-rows.ts';
-import { createUser, type KeysOfDisabled, setDisabled } from '../../../database/users/users.ts';
-import type { UserRow } from '../../contract/operator.ts';
+import type { UserRow } from '#contract/operator.ts';
+import { newId } from '#core/ids.ts';
+import { present } from '#core/present.ts';
+import { findUser, listUsers, type UserRecord } from '#database/users/user-rows.ts';
+import { createUser, type KeysOfDisabled, setDisabled } from '#database/users/users.ts';
 import { handOverPasswordLink } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Route, route, type UserCall } from '../http/route.ts';

@@ -1,7 +1,7 @@
-import { acceptAsNewUser, acceptAsUser, type OpenInvitation } from '../../../database/members/invitation-acceptance.ts';
-import { forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
-import { findCredentials } from '../../../database/users/users.ts';
-import type { SessionView } from '../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
+import { acceptAsNewUser, acceptAsUser, type OpenInvitation } from '#database/members/invitation-acceptance.ts';
+import { forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
+import { findCredentials } from '#database/users/users.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { EntryCall, UserCall } from '../http/route.ts';
 import { actorOf } from '../http/route.ts';

@@ -1,6 +1,6 @@
-import { present } from '../../../core/present.ts';
-import { KNOWN_BROWSER_DAYS, rememberBrowser } from '../../../database/sign-in/known-browsers.ts';
-import type { SignInAttempt } from '../../../database/sign-in/sign-in-attempts.ts';
+import { present } from '#core/present.ts';
+import { KNOWN_BROWSER_DAYS, rememberBrowser } from '#database/sign-in/known-browsers.ts';
+import type { SignInAttempt } from '#database/sign-in/sign-in-attempts.ts';
 import type { EntryCall } from '../http/route.ts';
 import { hashToken, newToken } from './session-token.ts';
 

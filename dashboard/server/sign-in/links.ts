@@ -1,11 +1,11 @@
-import { inspectInvitation, type OpenInvitation } from '../../../database/members/invitation-acceptance.ts';
+import type { LinkView } from '#contract/people.ts';
+import { inspectInvitation, type OpenInvitation } from '#database/members/invitation-acceptance.ts';
 import {
   createPasswordLink,
   inspectPasswordLink,
   type LinkPurpose,
   type PasswordLink,
-} from '../../../database/sign-in/password-links.ts';
-import type { LinkView } from '../../contract/people.ts';
+} from '#database/sign-in/password-links.ts';
 import type { Caller } from '../http/caller.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type Deps, type UserCall } from '../http/route.ts';

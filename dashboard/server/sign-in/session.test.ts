@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SignedIn } from '../../../database/sign-in/sessions.ts';
+import type { SignedIn } from '#database/sign-in/sessions.ts';
 import type { Settings } from '../http/settings.ts';
 import { sessionView } from './session.ts';
 

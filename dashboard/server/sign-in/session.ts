@@ -1,6 +1,6 @@
-import { findSession, type SignedIn } from '../../../database/sign-in/sessions.ts';
-import type { PlaygroundView } from '../../contract/playground.ts';
-import type { Role, SessionView } from '../../contract/session.ts';
+import type { PlaygroundView } from '#contract/playground.ts';
+import type { Role, SessionView } from '#contract/session.ts';
+import { findSession, type SignedIn } from '#database/sign-in/sessions.ts';
 import { type Caller, isTrustedProxy } from '../http/caller.ts';
 import type { Deps } from '../http/route.ts';
 import type { Settings } from '../http/settings.ts';

@@ -1,9 +1,9 @@
-import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
-import { redeemPasswordLink } from '../../../database/sign-in/password-links.ts';
-import { notePassword } from '../../../database/sign-in/sessions.ts';
-import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
-import { findCredentials, setPasswordHash } from '../../../database/users/users.ts';
-import type { SessionView } from '../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
+import { noteFailedSignIn } from '#database/sign-in/failed-sign-ins.ts';
+import { redeemPasswordLink } from '#database/sign-in/password-links.ts';
+import { notePassword } from '#database/sign-in/sessions.ts';
+import { countAttempt, forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
+import { findCredentials, setPasswordHash } from '#database/users/users.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { EntryCall, UserCall } from '../http/route.ts';
 import { actorOf } from '../http/route.ts';

@@ -1,4 +1,4 @@
-import type { ResponseOf } from '../../contract/api.ts';
+import type { ResponseOf } from '#contract/api.ts';
 import {
   type AskEndpoint,
   type AskInput,

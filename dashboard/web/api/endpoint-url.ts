@@ -1,4 +1,4 @@
-import type { Api, Body, Endpoint, PathParameter, Query } from '../../contract/api.ts';
+import type { Api, Body, Endpoint, PathParameter, Query } from '#contract/api.ts';
 
 export type AskEndpoint = Extract<Endpoint, `GET ${string}`>;
 export type SendEndpoint = Exclude<Endpoint, AskEndpoint>;

@@ -1,4 +1,4 @@
-import type { ProblemCode, ProblemView } from '../../contract/api.ts';
+import type { ProblemCode, ProblemView } from '#contract/api.ts';
 
 /** `unreachable`: no response; `timed_out`: none within the deadline. Both may be retried. */
 export type ProblemKind = ProblemCode | 'unreachable' | 'timed_out';

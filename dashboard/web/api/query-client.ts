@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
-import { type BackOffOptions, backOffMs } from '../../../core/retry/back-off.ts';
+import { type BackOffOptions, backOffMs } from '#core/retry/back-off.ts';
 import { reportLost, reportReached } from './connection.ts';
 import { ApiProblem } from './problem.ts';
 

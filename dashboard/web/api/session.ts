@@ -1,5 +1,5 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import type { SessionView } from '../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
 import { ask } from './api.ts';
 import { sessionGoesOn } from './form-prompts.ts';
 import { askKey } from './use-ask.ts';

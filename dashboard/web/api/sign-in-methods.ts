@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import type { SessionView, SignInMethodsView } from '../../contract/session.ts';
+import type { SessionView, SignInMethodsView } from '#contract/session.ts';
 import { ask } from './api.ts';
 import type { ApiProblem } from './problem.ts';
 import { useSend } from './use-send.ts';

@@ -6,7 +6,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query';
-import type { ResponseOf } from '../../contract/api.ts';
+import type { ResponseOf } from '#contract/api.ts';
 import { ask } from './api.ts';
 import type { AskEndpoint, AskInput } from './endpoint-url.ts';
 import type { ApiProblem } from './problem.ts';

@@ -1,5 +1,5 @@
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
-import type { ResponseOf } from '../../contract/api.ts';
+import type { ResponseOf } from '#contract/api.ts';
 import { send } from './api.ts';
 import type { AskEndpoint, Optional, SendEndpoint, SendInput } from './endpoint-url.ts';
 import { askForPassword } from './form-prompts.ts';

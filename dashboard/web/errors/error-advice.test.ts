@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '../../../core/errors/catalogue.ts';
+import { CATALOGUE } from '#core/errors/catalogue.ts';
 import { findErrors, readableMessage } from './error-advice.ts';
 
 const all = findErrors('').flatMap(({ errors }) => errors);

@@ -1,5 +1,5 @@
-import { countOf } from '../../../core/count-of.ts';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../../../core/errors/catalogue.ts';
+import { countOf } from '#core/count-of.ts';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
 
 export interface ErrorAdvice {
   readonly code: ErrorCode;

@@ -1,4 +1,4 @@
-import { formatUsd, NANO_PER_USD } from '../../../core/money.ts';
+import { formatUsd, NANO_PER_USD } from '#core/money.ts';
 
 /** Significant digits of an amount below a dollar. */
 const DIGITS = 2;

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useId, useState } from 'react';
-import type { SessionView } from '../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
 import { ask } from '../api/api.ts';
 import { passwordGiven, sessionGoesOn } from '../api/form-prompts.ts';
 import { resumeSession, useSession } from '../api/session.ts';

@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
-import { formatUsd, parseUsd } from '../../../core/money.ts';
+import { formatUsd, parseUsd } from '#core/money.ts';
 import { classNames } from '../components/class-names.ts';
 import { formatMoneyExactly } from '../format/format-money.ts';
 import { formatCount, withoutGrouping } from '../format/format-number.ts';

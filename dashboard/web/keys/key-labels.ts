@@ -1,4 +1,4 @@
-import type { KeyRestrictions, KeyView, ScopeName } from '../../contract/keys.ts';
+import type { KeyRestrictions, KeyView, ScopeName } from '#contract/keys.ts';
 import { formatMoney } from '../format/format-money.ts';
 import { formatCompact } from '../format/format-number.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PYTHON } from '../../../test/sdk/python-sdk.ts';
+import { PYTHON } from '#test/sdk/python-sdk.ts';
 import { type Snippet, snippets } from './snippets.ts';
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
-import { present } from '../../../core/present.ts';
-import type { ScopeName } from '../../contract/keys.ts';
+import type { ScopeName } from '#contract/keys.ts';
+import { present } from '#core/present.ts';
 
 /** Values of the examples for a new key, which are shown once together with it. */
 export interface SnippetFacts {

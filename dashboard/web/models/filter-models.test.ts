@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ModelView } from '../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
 import { filterModels, modelToTry } from './filter-models.ts';
 import { modelChoice } from './model-labels.ts';
 

@@ -1,5 +1,5 @@
-import type { KeyView } from '../../contract/keys.ts';
-import type { ModelView } from '../../contract/money.ts';
+import type { KeyView } from '#contract/keys.ts';
+import type { ModelView } from '#contract/money.ts';
 import type { Ability } from './model-labels.ts';
 
 interface ModelFilter {

@@ -1,4 +1,4 @@
-import type { ModelView } from '../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
 import { formatPricePerMillion } from '../format/format-money.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning'] as const;

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { PricesInTimeView, PricesView, PriceTableView, PriceWindowView } from '../../contract/money.ts';
+import type { PricesInTimeView, PricesView, PriceTableView, PriceWindowView } from '#contract/money.ts';
 import { formatUtc } from '../format/format-instant.ts';
 import { formatPricePerMillion } from '../format/format-money.ts';
 import styles from './price-entries.module.css';

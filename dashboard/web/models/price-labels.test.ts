@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { PricesView } from '../../contract/money.ts';
+import type { PricesView } from '#contract/money.ts';
 import { priceEntries, priceEntryLabel } from './price-labels.ts';
 
 const pricesOf = (picoUsd: string): PricesView => ({

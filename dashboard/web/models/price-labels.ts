@@ -1,4 +1,4 @@
-import type { PricesView, PriceTableView, PriceWindowView, TierPricesView } from '../../contract/money.ts';
+import type { PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
 import { formatCount } from '../format/format-number.ts';
 
 /** Names of the prices, in the order in which they are shown. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
 import { ButtonAnchor, LinkButton } from '../components/button.tsx';

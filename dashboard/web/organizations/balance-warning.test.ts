@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { availableNanoUsd, balanceWarning } from './balance-warning.ts';
 
 function organization(change: Partial<OrganizationView>): OrganizationView {

@@ -1,4 +1,4 @@
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 
 /** The most urgent warning about an organization's money. */
 export type BalanceWarning =

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { DeliveryView } from '../../contract/alerts.ts';
+import type { DeliveryView } from '#contract/alerts.ts';
 import { StatusPill } from '../components/badge.tsx';
 import { Instant } from '../components/figures.tsx';
 import { EmptyState } from '../components/states.tsx';

@@ -1,4 +1,4 @@
-import type { DeliveryView } from '../../contract/alerts.ts';
+import type { DeliveryView } from '#contract/alerts.ts';
 
 export const STATES = {
   waiting: { tone: 'warn', word: 'Waiting' },

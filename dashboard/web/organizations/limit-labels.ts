@@ -1,4 +1,4 @@
-import type { OrganizationLimits } from '../../contract/organization.ts';
+import type { OrganizationLimits } from '#contract/organization.ts';
 import { formatMoney } from '../format/format-money.ts';
 import { formatCompact } from '../format/format-number.ts';
 

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { Button } from '../components/button.tsx';
 import { limitLabels } from './limit-labels.ts';
 import styles from './operator-panel.module.css';

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { useAsk } from '../api/use-ask.ts';
 import { useSend } from '../api/use-send.ts';
 import { Banner } from '../components/banner.tsx';

@@ -1,5 +1,5 @@
-import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
-import type { OrganizationView } from '../../contract/organization.ts';
+import type { NewOrganizationInput, OrganizationChangeInput } from '#contract/operator.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { formatMoneyInFull } from '../format/format-money.ts';
 
 /** Values of the form. Absent for an empty box. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { DEFAULT_CONCURRENCY } from '../../../core/principal.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
 import { Checkbox } from '../forms/choices.tsx';
 import { Field } from '../forms/field.tsx';
 import { FormRow } from '../forms/form.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../core/count-of.ts';
+import { countOf } from '#core/count-of.ts';
 import { useSend } from '../api/use-send.ts';
 import { Button } from '../components/button.tsx';
 import { useToast } from '../components/toast.tsx';

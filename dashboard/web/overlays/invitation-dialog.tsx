@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { LinkView } from '../../contract/people.ts';
+import type { LinkView } from '#contract/people.ts';
 import { Button } from '../components/button.tsx';
 import { CopyBox } from '../components/copy-button.tsx';
 import { Instant } from '../components/figures.tsx';

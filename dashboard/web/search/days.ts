@@ -1,4 +1,4 @@
-import { present } from '../../../core/present.ts';
+import { present } from '#core/present.ts';
 import { utcDay } from '../format/format-instant.ts';
 import { day } from './url-values.ts';
 

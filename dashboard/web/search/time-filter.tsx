@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { present } from '../../../core/present.ts';
+import { present } from '#core/present.ts';
 import { type DayRange, DayRangeInput } from '../forms/day-range-input.tsx';
 import { Select } from '../forms/select.tsx';
 import { localDay, objectionToDays, type Span, type TimeRange } from './time-range.ts';

@@ -1,4 +1,4 @@
-import { present } from '../../../core/present.ts';
+import { present } from '#core/present.ts';
 import { day, oneOf, type RawUrl } from './url-values.ts';
 
 const SPANS = ['24h', '7d', '30d', '90d'] as const;

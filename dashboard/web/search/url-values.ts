@@ -1,5 +1,5 @@
-import { isIdOf } from '../../../core/id-form.ts';
-import { present } from '../../../core/present.ts';
+import { isIdOf } from '#core/id-form.ts';
+import { present } from '#core/present.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
 export type RawUrl = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { OrganizationChoice } from '../../contract/session.ts';
+import type { OrganizationChoice } from '#contract/session.ts';
 import { useSession } from '../api/session.ts';
 import { Icon } from '../components/icon.tsx';
 import { Menu } from '../overlays/menu.tsx';

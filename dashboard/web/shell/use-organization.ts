@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router';
-import type { OrganizationChoice, SessionView } from '../../contract/session.ts';
+import type { OrganizationChoice, SessionView } from '#contract/session.ts';
 import { useSession } from '../api/session.ts';
 import { useAsk } from '../api/use-ask.ts';
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { CsvTable, OperatorCsvTable } from '../../contract/api.ts';
+import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
 import { queryText } from '../api/endpoint-url.ts';
 import { ButtonAnchor } from '../components/button.tsx';
 

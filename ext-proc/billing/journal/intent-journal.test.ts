@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { flatTable, NO_PRICES, type PriceTable } from '../../../core/pricing.ts';
+import { flatTable, NO_PRICES, type PriceTable } from '#core/pricing.ts';
 import { checkedLine } from './checked-lines.ts';
 import { intent, PRICES, TARGET } from './intent.fixture.ts';
 import type { Output } from './intent.ts';

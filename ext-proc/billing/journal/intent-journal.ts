@@ -1,5 +1,5 @@
 import { renameSync, rmSync } from 'node:fs';
-import type { Clock } from '../../../core/clock.ts';
+import type { Clock } from '#core/clock.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine } from './checked-lines.ts';
 import type { Asked, AskedTarget, EndedOutput, Intent, Output, ReportedUsage } from './intent.ts';

@@ -1,13 +1,6 @@
 import { join } from 'node:path';
-import {
-  type PricesJson,
-  pricesIn,
-  pricesText,
-  type TableJson,
-  tableIn,
-  tableText,
-} from '../../../core/price-table-text.ts';
-import { flatTable, NO_USAGE, type TokenUsage } from '../../../core/pricing.ts';
+import { type PricesJson, pricesIn, pricesText, type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
+import { flatTable, NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, EndedOutput, Intent, LeftIntent, ReportedUsage } from './intent.ts';
 

@@ -1,4 +1,4 @@
-import { flatTable, NO_PRICES } from '../../../core/pricing.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import type { Intent } from './intent.ts';
 
 export const TARGET = { provider: 'one', providerModel: 'big "model"' };

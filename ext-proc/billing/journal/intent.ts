@@ -1,6 +1,6 @@
-import type { UtcDay } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
-import type { ListedTerms, PriceTable, TokenUsage } from '../../../core/pricing.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
 
 /**
  * Admitted request in the journal, with all that the next process needs to settle it and no text of

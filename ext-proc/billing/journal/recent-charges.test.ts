@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newId } from '../../../core/ids.ts';
-import type { Settlement } from '../../../database/ledger/ledger.ts';
+import { newId } from '#core/ids.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
 import { settlement } from '../settlement.fixture.ts';
 import { openRecentCharges, type RecentCharges } from './recent-charges.ts';
 

@@ -1,9 +1,9 @@
 import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../../core/clock.ts';
-import type { Settlement } from '../../../database/ledger/ledger.ts';
-import { encodeForOperator, parseSettlementJson } from '../../../database/ledger/settlement-json.ts';
-import { isSettlement, withAddedMembers } from '../../../database/ledger/settlement-shape.ts';
+import type { Clock } from '#core/clock.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { encodeForOperator, parseSettlementJson } from '#database/ledger/settlement-json.ts';
+import { isSettlement, withAddedMembers } from '#database/ledger/settlement-shape.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 

@@ -1,10 +1,10 @@
-import type { Log } from '../../../core/log/log.ts';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
-import { isClaimed } from '../../../database/ledger/settlement-json.ts';
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import { isClaimed } from '#database/ledger/settlement-json.ts';
+import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
 import type { Spool } from './spool.ts';
 import { decodeLine, encodeCharge } from './spool-line.ts';
-import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
 
 /**
  * Mirrors spooled charges of all processes, without their responses, so that every process can

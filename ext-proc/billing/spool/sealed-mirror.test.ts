@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Log } from '../../../core/log/log.ts';
+import type { Log } from '#core/log/log.ts';
+import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
 import { sealMirror } from './sealed-mirror.ts';
-import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
 
 const log = { error() {} } as unknown as Log;
 const CHARGE = { organizationId: 'org-1', generationId: 'gen-1', text: 'a charge' };

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Log } from '../../../core/log/log.ts';
-import type { MirroredCharge, SpoolMirror } from './spool-mirror.ts';
+import type { Log } from '#core/log/log.ts';
+import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
 
 const MAC_LENGTH = 64;
 

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { crc32 } from 'node:zlib';
-import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
-import { encodeSettlement, parseSettlementJson } from '../../../database/ledger/settlement-json.ts';
-import { isSettlement, withAddedMembers } from '../../../database/ledger/settlement-shape.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import { encodeSettlement, parseSettlementJson } from '#database/ledger/settlement-json.ts';
+import { isSettlement, withAddedMembers } from '#database/ledger/settlement-shape.ts';
 
 /**
  * Line of the spool: JSON with the members of a settlement, then `line` with version and owner,

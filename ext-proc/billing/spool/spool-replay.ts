@@ -1,5 +1,5 @@
-import type { Log } from '../../../core/log/log.ts';
-import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
+import type { Log } from '#core/log/log.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
 import type { Spool } from './spool.ts';
 import type { SpooledCharge } from './spool-lines.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ClaimedSettlement } from '../../../database/ledger/ledger.ts';
+import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { settlement } from '../settlement.fixture.ts';
 import { openSpool, type Spool } from './spool.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
 import { type AppendableFile, createAppendedFile } from './appended-file.ts';
 import { decodeLine, encodeCharge } from './spool-line.ts';
 import {

@@ -6,8 +6,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { lockFile } from '../../../core/lock/file-lock.mjs';
-import { requirement } from '../../../test/harness/requirement.ts';
+import { lockFile } from '#core/lock/file-lock.mjs';
+import { requirement } from '#test/harness/requirement.ts';
 import { eachOrphan, lockWorker } from './worker-lock.ts';
 
 /**

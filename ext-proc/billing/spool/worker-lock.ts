@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileLock, isLocked, lockFile } from '../../../core/lock/file-lock.mjs';
+import { type FileLock, isLocked, lockFile } from '#core/lock/file-lock.mjs';
 
 /** Lock on the files of one worker on the volume: spool and journal. */
 export type WorkerLock = FileLock;

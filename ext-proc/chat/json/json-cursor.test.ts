@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../core/parse-json.ts';
+import { parseJson } from '#core/parse-json.ts';
 import { JsonCursor } from './json-cursor.ts';
 import { JsonScan } from './json-scan.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../core/parse-json.ts';
-import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { JsonScan, MAX_VALUES, STEP_BYTES } from './json-scan.ts';
 
 function scanJsonObject(bytes: Buffer) {

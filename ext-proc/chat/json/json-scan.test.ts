@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../../core/parse-json.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { JsonScan, MAX_DEPTH } from './json-scan.ts';
 
 function scanJsonObject(bytes: Buffer) {

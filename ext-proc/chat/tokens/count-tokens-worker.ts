@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { Tokenizer } from '../../../core/tokenizer.ts';
+import type { Tokenizer } from '#core/tokenizer.ts';
 import { piecesOf } from './text-pieces.ts';
 
 /**

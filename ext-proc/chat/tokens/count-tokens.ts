@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../../core/log/log.ts';
-import type { BoundTokens, CountTokens, Tokenizer } from '../../../core/tokenizer.ts';
+import type { Log } from '#core/log/log.ts';
+import type { BoundTokens, CountTokens, Tokenizer } from '#core/tokenizer.ts';
 import type { CountJob, CountResult } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 

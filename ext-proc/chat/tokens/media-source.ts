@@ -1,4 +1,4 @@
-import type { Steps } from '../../turns/steps.ts';
+import type { Steps } from '../../fairness/steps.ts';
 import type { Span } from '../json/json-cursor.ts';
 import { characterEnd, textUpTo } from '../json/json-text.ts';
 import { Base64Text } from './base64-text.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';
 
 const FORMS = ['NFC', 'NFKC'] as const;

@@ -1,4 +1,4 @@
-import type { Steps } from '../../turns/steps.ts';
+import type { Steps } from '../../fairness/steps.ts';
 import { BACKSLASH, LETTER_U } from '../json/json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from '../json/json-text.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';

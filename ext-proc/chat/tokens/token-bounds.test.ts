@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../../core/errors/refusal.ts';
-import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 
 /**
  * How wrong the two numbers can be for texts that are made to fool them: words of a few characters,

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../../../core/errors/refusal.ts';
-import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import type { InputTokens } from './input-tokens.ts';
 
 const FOLDER = new URL('../../../test/corpus/', import.meta.url);

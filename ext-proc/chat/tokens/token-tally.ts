@@ -1,4 +1,4 @@
-import type { Steps } from '../../turns/steps.ts';
+import type { Steps } from '../../fairness/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
 import type { InputTokens, TokenBounds } from './input-tokens.ts';

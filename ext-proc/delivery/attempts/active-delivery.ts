@@ -1,10 +1,10 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { Provider, Target } from '../../../core/config/gateway-config.ts';
-import type { JsonObject } from '../../../core/json-object.ts';
-import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
-import type { DeliveryHold } from '../../delivery-contract/delivery-hold.ts';
-import type { Attempt } from '../../delivery-contract/provider-attempt.ts';
-import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { Clock } from '#core/clock.ts';
+import type { Provider, Target } from '#core/config/gateway-config.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
+import type { SharedBudget } from '../../fairness/shared-budget.ts';
+import type { DeliveryHold } from '../../hold/delivery-hold.ts';
+import type { Attempt } from '../../hold/provider-attempt.ts';
 import type { Exchange } from '../../transport/exchange.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { BodyTranslator } from '../provider/body-translator.ts';

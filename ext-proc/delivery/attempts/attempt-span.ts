@@ -1,6 +1,6 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
-import type { TokenUsage } from '../../../core/pricing.ts';
-import type { Span } from '../../tracing/request-trace.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import type { TokenUsage } from '#core/pricing.ts';
+import type { Span } from '../../telemetry/request-trace.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';

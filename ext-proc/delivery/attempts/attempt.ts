@@ -1,9 +1,9 @@
-import type { Provider, Target } from '../../../core/config/gateway-config.ts';
-import { parseError, parseObject } from '../../../core/json-object.ts';
+import type { Provider, Target } from '#core/config/gateway-config.ts';
+import { parseError, parseObject } from '#core/json-object.ts';
+import { GrowingBytes } from '../../fairness/growing-bytes.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
-import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
-import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
-import type { Span } from '../../tracing/request-trace.ts';
+import type { Span } from '../../telemetry/request-trace.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
 import {

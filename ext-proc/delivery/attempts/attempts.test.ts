@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../../../core/clock.ts';
+import { systemClock } from '#core/clock.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, endsSoonAfter, openDelivery } from '../client.fixture.ts';
 import {

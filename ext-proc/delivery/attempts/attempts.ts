@@ -1,7 +1,7 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import { pause } from '../../fairness/wait.ts';
 import { isUnsayable, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
-import { pause } from '../waits/wait.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { attempt, type Opened } from './attempt.ts';

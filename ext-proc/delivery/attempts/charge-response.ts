@@ -1,6 +1,6 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
-import type { Refusal } from '../../../core/errors/refusal.ts';
-import type { ProviderOutput } from '../../delivery-contract/delivery-hold.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
+import type { ProviderOutput } from '../../hold/delivery-hold.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 

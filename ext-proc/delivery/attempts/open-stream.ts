@@ -1,5 +1,5 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';

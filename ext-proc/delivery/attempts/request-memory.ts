@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../chat/chat-request.ts';
-import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
+import type { Evictable, MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { SentListener } from '../provider/provider-call.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, envoyReply, type ProviderHandler, sendJson } from '../egress.fixture.ts';

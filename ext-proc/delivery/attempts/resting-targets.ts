@@ -1,4 +1,4 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
 
 /**
  * More than any configuration has. Beyond it the oldest rests are forgotten, so that reloads cannot

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Target } from '../../../core/config/gateway-config.ts';
-import { numbersFrom } from '../../../test/fixtures/seeded-numbers.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import { numbersFrom } from '#test/fixtures/seeded-numbers.ts';
 import { provider } from '../admitted-request.fixture.ts';
 import { drawOrder } from './target-order.ts';
 

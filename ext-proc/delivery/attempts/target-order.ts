@@ -1,4 +1,4 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
 
 /** Returns a random number from 0 to below 1. */
 export type Random = () => number;

@@ -1,5 +1,5 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
-import { pause } from '../waits/wait.ts';
+import type { Target } from '#core/config/gateway-config.ts';
+import { pause } from '../../fairness/wait.ts';
 import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
 
 /**

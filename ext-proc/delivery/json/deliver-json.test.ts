@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { envelopeOf, refuse } from '../../../core/errors/refusal.ts';
+import { envelopeOf, refuse } from '#core/errors/refusal.ts';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from '../egress.fixture.ts';

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome } from '../../delivery-contract/delivery-hold.ts';
+import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
 import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';

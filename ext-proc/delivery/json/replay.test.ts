@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { StoredResponse } from '../../idempotency/stored-response.ts';
-import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { StoredResponse } from '../../billing/idempotency/stored-response.ts';
+import { SharedBudget } from '../../fairness/shared-budget.ts';
 import { client } from '../client.fixture.ts';
 import { type Replay, replayResponse } from './replay.ts';
 

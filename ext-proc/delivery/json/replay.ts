@@ -1,8 +1,8 @@
-import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
-import type { NextBytes, StoredResponse } from '../../idempotency/stored-response.ts';
-import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { NextBytes, StoredResponse } from '../../billing/idempotency/stored-response.ts';
+import type { SharedBudget } from '../../fairness/shared-budget.ts';
+import { pause, settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
-import { pause, settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES } from './send-large.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { type Refusal, renderRefusal } from '../../../core/errors/refusal.ts';
-import type { DeliveryOutcome } from '../../delivery-contract/delivery-hold.ts';
+import { type Refusal, renderRefusal } from '#core/errors/refusal.ts';
+import { settlesWithin } from '../../fairness/wait.ts';
+import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import type { WholeResponse } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
-import { settlesWithin } from '../waits/wait.ts';
 
 /** Sends a response. The transport bounds the wait for a slow client and the memory. */
 export async function respond(delivery: ActiveDelivery, response: WholeResponse): Promise<void> {

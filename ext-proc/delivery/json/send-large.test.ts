@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { SharedBudget } from '../../fairness/shared-budget.ts';
 import { client } from '../client.fixture.ts';
 import { LARGE_BYTES, type Sending, sendLarge } from './send-large.ts';
 

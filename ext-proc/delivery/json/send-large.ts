@@ -1,6 +1,6 @@
-import type { Evictable, MemoryReservation } from '../../shared-budget/shared-budget.ts';
+import type { Evictable, MemoryReservation } from '../../fairness/shared-budget.ts';
+import { settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
-import { settlesWithin } from '../waits/wait.ts';
 
 /**
  * Size above which a response is written in pieces with back-pressure, so that a client that does

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { SharedBudget } from '../../fairness/shared-budget.ts';
 import { client } from '../client.fixture.ts';
 import { sendRead } from './send-read.ts';
 

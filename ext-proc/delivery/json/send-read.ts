@@ -1,7 +1,7 @@
-import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
-import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { SharedBudget } from '../../fairness/shared-budget.ts';
+import { settlesWithin } from '../../fairness/wait.ts';
 import type { Exchange, WholeResponse } from '../../transport/exchange.ts';
-import { settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Response to a read. It costs nothing and can be read again. */

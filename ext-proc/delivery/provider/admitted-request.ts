@@ -1,7 +1,7 @@
-import type { GatewayConfig, Model } from '../../../core/config/gateway-config.ts';
+import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { RequestReasoning } from '../../reasoning/request-reasoning.ts';
-import type { RequestTrace } from '../../tracing/request-trace.ts';
+import type { RequestTrace } from '../../telemetry/request-trace.ts';
 
 /**
  * Admitted request on its way to a provider. Its hold must end in exactly one charge or one

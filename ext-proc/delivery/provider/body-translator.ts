@@ -1,4 +1,4 @@
-import { ThreadInTurns } from '../../turns/thread-in-turns.ts';
+import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 import type { TranslationThread } from './translate-body-worker.ts';
 

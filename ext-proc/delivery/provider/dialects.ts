@@ -1,4 +1,4 @@
-import type { ProviderApi } from '../../../core/config/provider-api.ts';
+import type { ProviderApi } from '#core/config/provider-api.ts';
 import { ANTHROPIC } from '../../dialects/anthropic/anthropic.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { RESPONSES } from '../../dialects/responses/responses.ts';

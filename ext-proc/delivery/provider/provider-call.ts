@@ -1,5 +1,5 @@
-import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
-import type { DeadlineTimer, HasDeadline } from '../waits/deadline-timer.ts';
+import type { DeadlineTimer, HasDeadline } from '../../fairness/deadline-timer.ts';
+import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 

@@ -1,4 +1,4 @@
-import { DeadlineTimer } from '../waits/deadline-timer.ts';
+import { DeadlineTimer } from '../../fairness/deadline-timer.ts';
 import { ProviderCall, type SentListener } from './provider-call.ts';
 import { type ConnectionKeeper, ProviderConnection } from './provider-connection.ts';
 import { FAILURES } from './provider-failure.ts';

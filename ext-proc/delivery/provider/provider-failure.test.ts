@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CATALOGUE } from '../../../core/errors/catalogue.ts';
-import { envelopeOf } from '../../../core/errors/refusal.ts';
+import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { envelopeOf } from '#core/errors/refusal.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import {
   bodyFailure,

@@ -1,7 +1,7 @@
-import type { Provider, Target } from '../../../core/config/gateway-config.ts';
-import { API_PATHS, type ProviderApi } from '../../../core/config/provider-api.ts';
-import type { Span } from '../../tracing/request-trace.ts';
-import { untracedHeaders } from '../../tracing/trace-context.ts';
+import type { Provider, Target } from '#core/config/gateway-config.ts';
+import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
+import type { Span } from '../../telemetry/request-trace.ts';
+import { untracedHeaders } from '../../telemetry/trace-context.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { DIALECTS } from './dialects.ts';
 import type { Identify } from './identities.ts';

@@ -1,4 +1,4 @@
-import { backOffMs } from '../../../core/retry/back-off.ts';
+import { backOffMs } from '#core/retry/back-off.ts';
 
 /** A provider's `Retry-After`, in seconds or as a date. `undefined`: none, or unreadable. */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {

@@ -1,4 +1,4 @@
-import type { Provider } from '../../../core/config/gateway-config.ts';
+import type { Provider } from '#core/config/gateway-config.ts';
 import { FAILURES } from './provider-failure.ts';
 
 /** Access tokens that Envoy fetches for providers with `auth.oauth2`. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Error text and names of a provider's response. Secrets are not redacted yet. */
 export interface ProviderWords {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { envelopeOf } from '../../../core/errors/refusal.ts';
+import { envelopeOf } from '#core/errors/refusal.ts';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { refusalOf, statusFailure, withoutSecrets } from './provider-failure.ts';
 import { redactSecrets, secretsOf } from './redact-secrets.ts';

@@ -1,4 +1,4 @@
-import type { Provider, ProviderCredentials } from '../../../core/config/gateway-config.ts';
+import type { Provider, ProviderCredentials } from '#core/config/gateway-config.ts';
 
 /** Replacement of a secret. */
 const REDACTED = '[redacted]';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestShaping } from '../../../core/config/gateway-config.ts';
-import type { ProviderApi } from '../../../core/config/provider-api.ts';
-import { compileShaping, requestShaping } from '../../../core/config/request-shaping.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import type { ProviderApi } from '#core/config/provider-api.ts';
+import { compileShaping, requestShaping } from '#core/config/request-shaping.ts';
 import { providerBody } from '../../chat/provider-body.ts';
 import { sentTierOf } from './sent-tier.ts';
 import { translateBody } from './translate-body.ts';

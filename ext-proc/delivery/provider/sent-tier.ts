@@ -1,4 +1,4 @@
-import type { Target } from '../../../core/config/gateway-config.ts';
+import type { Target } from '#core/config/gateway-config.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import { shapeMembers } from '../../chat/request-shaping.ts';
 import { DIALECTS } from './dialects.ts';

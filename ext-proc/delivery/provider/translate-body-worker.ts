@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { ThreadInTurns } from '../../turns/thread-in-turns.ts';
+import type { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslatedBody, type TranslationJob, translateBody } from './translate-body.ts';
 
 /** Translates large bodies beside the event loop. */

@@ -1,6 +1,6 @@
-import type { RequestShaping } from '../../../core/config/gateway-config.ts';
-import type { ProviderApi } from '../../../core/config/provider-api.ts';
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import type { ProviderApi } from '#core/config/provider-api.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { shapeObject } from '../../chat/request-shaping.ts';
 import type { SentFields, Unsayable } from '../../dialects/dialect.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';

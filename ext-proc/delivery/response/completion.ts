@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Parsed response or stream chunk with its choices. */
 export interface Completion extends JsonObject {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
-import { messagesStream, responsesStream } from '../../../test/load/api-streams.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
+import { messagesStream, responsesStream } from '#test/load/api-streams.ts';
 import { MessageStream } from '../../dialects/anthropic/message-stream.ts';
 import type { StreamTranslator } from '../../dialects/dialect.ts';
 import { ResponseStream } from '../../dialects/responses/response-stream.ts';
-import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import { END, type ProviderCall, type Read } from '../provider/provider-call.ts';
 import { ChunkRewriter } from '../stream/chunk-rewriter.ts';
 import { ContentTemplate } from '../stream/content-template.ts';

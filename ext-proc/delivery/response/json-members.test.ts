@@ -1,9 +1,9 @@
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../../core/parse-json.ts';
-import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { parseJson } from '#core/parse-json.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { editObject, membersOf } from './json-members.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });

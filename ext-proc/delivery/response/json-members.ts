@@ -1,4 +1,4 @@
-import { skipSpace, stringEnd } from '../../../core/parse-json.ts';
+import { skipSpace, stringEnd } from '#core/parse-json.ts';
 
 /**
  * A member of a JSON object in its text, top level only. Edits keep all other members byte for

@@ -1,4 +1,4 @@
-import type { EstimateTokens } from '../../../core/tokenizer.ts';
+import type { EstimateTokens } from '#core/tokenizer.ts';
 import type { ProducedText } from './produced-text.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { isObject } from '../../../core/json-object.ts';
+import { isObject } from '#core/json-object.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { type Completion, textOf } from './completion.ts';
 import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';

@@ -1,5 +1,5 @@
-import type { ProviderApi } from '../../../core/config/provider-api.ts';
-import { type JsonObject, parseObject } from '../../../core/json-object.ts';
+import type { ProviderApi } from '#core/config/provider-api.ts';
+import { type JsonObject, parseObject } from '#core/json-object.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';

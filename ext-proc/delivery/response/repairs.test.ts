@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseObject } from '../../../core/json-object.ts';
+import { parseObject } from '#core/json-object.ts';
 import { asCompletion } from './completion.ts';
 import { ChunkRepairs, withFinishReasons } from './repairs.ts';
 

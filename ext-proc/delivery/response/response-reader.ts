@@ -1,4 +1,4 @@
-import { ThreadInTurns } from '../../turns/thread-in-turns.ts';
+import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 import type { ReadJob, ReadResult } from './read-response-worker.ts';

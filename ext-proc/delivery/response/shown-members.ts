@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from './completion.ts';
 import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { type SseEvent, SseSplitter } from './sse-splitter.ts';
 
 const MAX = 1024 * 1024;

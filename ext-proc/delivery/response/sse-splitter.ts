@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
+import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 
 /**
  * Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work

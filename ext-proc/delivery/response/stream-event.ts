@@ -1,4 +1,4 @@
-import { isObject, parseError, parseObject } from '../../../core/json-object.ts';
+import { isObject, parseError, parseObject } from '#core/json-object.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { SseEvent } from './sse-splitter.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { type FurtherDelta, NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
-import type { MemoryReservation } from '../../shared-budget/shared-budget.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from './completion.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { readUsage, totalMismatch, usageJson } from './usage.ts';
 
 const BOUNDS = { contextWindow: 1000, completions: 2 };

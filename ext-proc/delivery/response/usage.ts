@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
-import type { TokenUsage } from '../../../core/pricing.ts';
-import type { TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { TokenUsage } from '#core/pricing.ts';
+import type { TotalMismatch } from '../../hold/delivery-hold.ts';
 import { editObject, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 

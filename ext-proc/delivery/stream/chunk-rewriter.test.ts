@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseObject } from '../../../core/json-object.ts';
+import { parseObject } from '#core/json-object.ts';
 import { asCompletion, type Completion } from '../response/completion.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../core/clock.ts';
+import { systemClock } from '#core/clock.ts';
+import { DeadlineTimer } from '../../fairness/deadline-timer.ts';
 import { type AdmittedRequestOptions, admittedRequest } from '../admitted-request.fixture.ts';
 import { client } from '../client.fixture.ts';
-import { DeadlineTimer } from '../waits/deadline-timer.ts';
 import { ClientStream } from './client-stream.ts';
 
 const EVERY_MS = 16_000;

@@ -1,7 +1,7 @@
+import type { DeadlineTimer, HasDeadline } from '../../fairness/deadline-timer.ts';
+import { settlesWithin } from '../../fairness/wait.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs, remainingMs } from '../attempts/active-delivery.ts';
-import type { DeadlineTimer, HasDeadline } from '../waits/deadline-timer.ts';
-import { settlesWithin } from '../waits/wait.ts';
 
 type StreamedDelivery = Pick<ActiveDelivery, 'admitted' | 'exchange' | 'clock'>;
 

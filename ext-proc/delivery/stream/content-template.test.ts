@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseObject } from '../../../core/json-object.ts';
+import { parseObject } from '#core/json-object.ts';
 import { asCompletion, textOf } from '../response/completion.ts';
 import { hidesInChoices } from '../response/shown-members.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/json-object.ts';
+import { isObject } from '#core/json-object.ts';
 import type { FurtherDelta } from '../../dialects/dialect.ts';
 import { textEnd, textIn } from '../../dialects/json-text.ts';
 import { type Completion, textOf } from '../response/completion.ts';

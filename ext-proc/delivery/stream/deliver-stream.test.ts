@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refuse } from '../../../core/errors/refusal.ts';
+import { refuse } from '#core/errors/refusal.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { chunk, DONE, event, HELLO, ours, STOP, sendStream, USAGE, usageChunk } from '../egress.fixture.ts';

@@ -1,5 +1,5 @@
-import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
-import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { DeliveryOutcome, MeteredUsage } from '../../hold/delivery-hold.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import { describeResponse, endStreamSpan } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';

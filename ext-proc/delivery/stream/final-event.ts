@@ -1,4 +1,4 @@
-import { envelopeOf, type Refusal } from '../../../core/errors/refusal.ts';
+import { envelopeOf, type Refusal } from '#core/errors/refusal.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 
 export const DONE_EVENT = 'data: [DONE]\n\n';

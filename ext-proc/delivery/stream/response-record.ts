@@ -1,4 +1,4 @@
-import type { MemoryReservation, SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { MemoryReservation, SharedBudget } from '../../fairness/shared-budget.ts';
 
 /** Bytes of a stream as the client gets them, stored for replay with the charge. */
 export class ResponseRecord {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../../core/clock.ts';
+import { systemClock } from '#core/clock.ts';
+import { DeadlineTimer } from '../../fairness/deadline-timer.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client } from '../client.fixture.ts';
-import { DeadlineTimer } from '../waits/deadline-timer.ts';
 import { ClientStream } from './client-stream.ts';
 
 const KIB = 1024;

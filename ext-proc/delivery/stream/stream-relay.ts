@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';

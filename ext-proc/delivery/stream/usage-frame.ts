@@ -1,4 +1,4 @@
-import type { MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
+import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { Completion } from '../response/completion.ts';
 import { editObject, membersOf } from '../response/json-members.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
  * Content of a user or tool message as blocks, with `cache_control` where it stands. Anthropic

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { parseExactly } from '../exact-json.ts';
 
 /** Objects and lists within each other. More than some thousand cannot be written as JSON again. */

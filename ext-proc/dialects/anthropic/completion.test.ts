@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, test } from 'vitest';
-import { isObject, parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { isObject, parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
 import { readResponse } from '../../delivery/response/read-response.ts';
 import { ANTHROPIC } from './anthropic.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { BLANK_LINE, toolCall } from '../responses/output-item.ts';
 import { MessageItems } from '../responses/reasoning-details.ts';
 import { callArguments } from './call-input.ts';

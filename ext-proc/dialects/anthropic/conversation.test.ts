@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { parseExactly } from '../exact-json.ts';
 import { conversationOf } from './conversation.ts';
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { cacheControl, contentBlocks, textBlock, textBlocks, withCacheControl } from './blocks.ts';
 import { CallIds } from './call-ids.ts';
 import { callInput } from './call-input.ts';

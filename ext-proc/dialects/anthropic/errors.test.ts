@@ -1,7 +1,7 @@
 import type { ErrorType } from '@anthropic-ai/sdk/resources/shared';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isObject } from '../../../core/json-object.ts';
+import { isObject } from '#core/json-object.ts';
 import { bodyFailure, statusFailure } from '../../delivery/provider/provider-failure.ts';
 import { ANTHROPIC } from './anthropic.ts';
 import { chatError } from './errors.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** An error body in chat's envelope. */
 export function chatErrorBody(body: unknown): unknown {

@@ -3,8 +3,8 @@ import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages
 import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, test, vi } from 'vitest';
-import { parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { arbitraryPlaces, cutAt } from '../responses/arbitrary-response.fixture.ts';
 import { gather } from '../responses/gathered-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';

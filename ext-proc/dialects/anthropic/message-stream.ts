@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { DeltaTemplate } from '../delta-template.ts';
 import { DONE_EVENTS, type FurtherDelta, isNothing, NO_EVENTS, type StreamTranslator } from '../dialect.ts';
 import { ChunkText } from '../responses/chunk-text.ts';

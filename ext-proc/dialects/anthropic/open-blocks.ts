@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 
 /** A block of a streamed message that has begun and not ended. */
 export class OpenBlock {

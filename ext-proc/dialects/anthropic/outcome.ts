@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { headOf as namedHead, type ResponseHead } from '../responses/output-item.ts';
 import { chatError } from './errors.ts';
 

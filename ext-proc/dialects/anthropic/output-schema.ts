@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Members of a schema that are schemas, lists of them, or objects of them. */
 const ONE = ['items', 'additionalItems', 'not', 'if', 'then', 'else'] as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import type { SentFields } from '../dialect.ts';
 import { arbitraryChat } from '../responses/arbitrary-chat.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest, type Unsayable } from '../dialect.ts';
 import { conversationOf } from './conversation.ts';
 import { closedSchema } from './output-schema.ts';

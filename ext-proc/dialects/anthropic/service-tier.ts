@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Service tiers in chat's words and in Anthropic's, whose fast mode is a `speed`. */
 

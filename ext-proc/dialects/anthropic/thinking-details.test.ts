@@ -1,8 +1,8 @@
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages/messages';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { arbitraryPlaces, cutAt } from '../responses/arbitrary-response.fixture.ts';
 import { gather } from '../responses/gathered-stream.fixture.ts';
 import { ANTHROPIC } from './anthropic.ts';

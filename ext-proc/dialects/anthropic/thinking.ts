@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import type { SentFields } from '../dialect.ts';
 import type { Turn } from './conversation.ts';
 import { isThinking } from './thinking-details.ts';

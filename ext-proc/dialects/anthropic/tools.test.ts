@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { toolSettings } from './tools.ts';
 
 const F = { type: 'function', function: { name: 'f' } };

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Unsayable } from '../dialect.ts';
 import { cacheControl } from './blocks.ts';
 

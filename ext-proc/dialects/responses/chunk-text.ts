@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { type ResponseHead, UNKNOWN_HEAD } from './output-item.ts';
 
 /**

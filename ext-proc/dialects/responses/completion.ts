@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { chatLogprobs, failureOf, finishReason, isAside, isJsonAnswer, servedTier } from './outcome.ts';
 import { BLANK_LINE, calledTool, headOf, type OutputPart, outputParts, toolCall } from './output-item.ts';
 import { MessageItems, reasoningDetail } from './reasoning-details.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Parameters of Responses by the field of a chat completion that they came from. */
 const PARAMS: readonly (readonly [there: RegExp, here: string])[] = [

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 
 /** A chat stream as a client gathers it, in the form of a whole completion. */
 export interface Gathered {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 import { inputContent, refusalPart, spokenParts, textPart } from './input-parts.ts';
 import { withReasoning } from './reasoning-details.ts';
 

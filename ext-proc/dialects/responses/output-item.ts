@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** A call of a tool in a response. */
 export interface CalledTool {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Response, ResponseOutputItem } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import { isObject, type JsonObject, parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { arbitraryResponse } from './arbitrary-response.fixture.ts';
 import { gather } from './gathered-stream.fixture.ts';
 import { inputItems } from './input-items.ts';

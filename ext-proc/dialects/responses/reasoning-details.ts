@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
  * Reasoning items of Responses as entries of `reasoning_details` of an assistant's message, in the

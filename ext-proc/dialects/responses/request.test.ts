@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LEAST_OUTPUT_TOKENS } from '../../../core/config/provider-api.ts';
-import type { JsonObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import type { SentFields } from '../dialect.ts';
 import { arbitraryChat } from './arbitrary-chat.fixture.ts';
 import { OFFICIAL_REQUEST } from './official-request.fixture.ts';

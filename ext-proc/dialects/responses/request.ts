@@ -1,5 +1,5 @@
-import { LEAST_OUTPUT_TOKENS } from '../../../core/config/provider-api.ts';
-import type { JsonObject } from '../../../core/json-object.ts';
+import { LEAST_OUTPUT_TOKENS } from '#core/config/provider-api.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { MANY_COMPLETIONS, type SentFields, type TranslatedRequest } from '../dialect.ts';
 import { inputItems } from './input-items.ts';
 import { responsesToolChoice, responsesTools, textFormat } from './tools.ts';

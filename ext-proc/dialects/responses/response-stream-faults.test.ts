@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { FAILURES } from '../../delivery/provider/provider-failure.ts';
 import { SseSplitter } from '../../delivery/response/sse-splitter.ts';
 import { meaningOf } from '../../delivery/response/stream-event.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import { describe, expect, test } from 'vitest';
-import { type JsonObject, parseObject } from '../../../core/json-object.ts';
-import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
+import { type JsonObject, parseObject } from '#core/json-object.ts';
+import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { arbitraryPlaces, arbitraryResponse, cutAt } from './arbitrary-response.fixture.ts';
 import { gather } from './gathered-stream.fixture.ts';
 import { RESPONSES } from './responses.ts';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Parameters of a function that has none. Responses demands the member. */
 const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };

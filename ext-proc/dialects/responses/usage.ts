@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /**
  * Usage in chat's form. Counts are copied as they came: whether they are plausible is judged where

@@ -1,6 +1,6 @@
-import { firstOfMonth, type UtcDay } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
-import type { AccountSnapshot, KeyAccount } from '../../../core/principal.ts';
+import { firstOfMonth, type UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { AccountSnapshot, KeyAccount } from '#core/principal.ts';
 import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 
 /**

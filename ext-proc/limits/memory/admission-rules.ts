@@ -1,5 +1,5 @@
-import { DAY_MS, firstOfMonth, firstOfNextMonth, type UtcDay } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, type UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type { AdmissionRequest, FundsRule, Refused, Windows } from '../limit-store.ts';
 import { type WindowUse, windowsLeft } from '../windows-left.ts';
 import type { KeyState, OrganizationState, Spent } from './account-state.ts';

@@ -1,5 +1,5 @@
-import type { UtcDay } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
+import type { UtcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { MINUTE_MS } from '../../../core/clock.ts';
+import { MINUTE_MS } from '#core/clock.ts';
 import { createMemoryLimitStore } from './memory-limit-store.ts';
 
 setFlagsFromString('--expose-gc');

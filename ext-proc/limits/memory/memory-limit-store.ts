@@ -1,5 +1,5 @@
-import { firstOfMonth, MINUTE_MS, utcDay } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
+import { firstOfMonth, MINUTE_MS, utcDay } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type {
   AdmissionRequest,
   AdmissionResult,

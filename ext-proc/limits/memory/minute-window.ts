@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../../core/clock.ts';
+import { MINUTE_MS } from '#core/clock.ts';
 
 /** Use of one UTC minute by an organization or a key. */
 export interface MinuteWindow {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
+import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { availableAmount, takenAmount } from './amounts.ts';
 
 const LARGEST = 2n ** 53n - 1n;

@@ -1,4 +1,4 @@
-import type { NanoUsd } from '../../../core/money.ts';
+import type { NanoUsd } from '#core/money.ts';
 
 /**
  * Lua's numbers are doubles: integers are exact up to 2^53, which is 9,007,199 USD in nano-dollars.

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
-import { backOffMs } from '../../../core/retry/back-off.ts';
+import { backOffMs } from '#core/retry/back-off.ts';
 import { asStoreError, RedisRefused } from './redis-errors.ts';
 import { allShardKeys } from './redis-keys.ts';
 import { parseRedisUrl, type RedisAddress, type RedisTlsFiles } from './redis-url.ts';

@@ -1,8 +1,8 @@
-import type { Outcome } from '../../../core/batching/joined-calls.ts';
-import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, type UtcDay } from '../../../core/clock.ts';
-import type { AccountSnapshot, KeyAccount, KeyLimits, RateLimits } from '../../../core/principal.ts';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
+import type { Outcome } from '#core/batching/joined-calls.ts';
+import { DAY_MS, firstOfMonth, firstOfNextMonth, MINUTE_MS, type UtcDay } from '#core/clock.ts';
+import type { AccountSnapshot, KeyAccount, KeyLimits, RateLimits } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
-import type { SharedStore, StartedOver } from '../../../database/limits-ownership/shared-store.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
+import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
 import type { StoreLog } from './connection.ts';
 import { allShardKeys, STORE_KEY } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';

@@ -1,5 +1,5 @@
-import { tlsProblem } from '../../../core/net/tls-problem.ts';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
+import { tlsProblem } from '#core/net/tls-problem.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
 
 /** This Redis, or its URL, cannot keep limits until the operator changes it. Not an outage. */
 export class RedisRefused extends Error {

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { SHARDS } from '../../../database/limits-ownership/shard-fences.ts';
+import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 
 export interface OrganizationKeys {
   readonly shard: string;

@@ -1,12 +1,9 @@
-import { createLanesOfCalls } from '../../../core/batching/joined-calls.ts';
-import { MINUTE_MS } from '../../../core/clock.ts';
-import type { NanoUsd } from '../../../core/money.ts';
-import { StoreUnavailable } from '../../../core/store-unavailable.ts';
-import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
-import type { SharedStore } from '../../../database/limits-ownership/shared-store.ts';
-import type { SpoolMirror } from '../../billing/spool/spool-mirror.ts';
-import type { ReasoningStoreOptions } from '../../reasoning/store/memory-reasoning-store.ts';
-import type { ReasoningStore } from '../../reasoning/store/reasoning-store.ts';
+import { createLanesOfCalls } from '#core/batching/joined-calls.ts';
+import { MINUTE_MS } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
+import type { SharedStore } from '#database/limits-ownership/shared-store.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -19,6 +16,9 @@ import {
   type RefusedCount,
   type Renewal,
 } from '../limit-store.ts';
+import type { ReasoningStoreOptions } from '../reasoning/memory-reasoning-store.ts';
+import type { ReasoningStore } from '../reasoning/reasoning-store.ts';
+import type { SpoolMirror } from '../spool-mirror.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import {

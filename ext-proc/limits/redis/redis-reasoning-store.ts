@@ -1,6 +1,6 @@
-import { KeptMessages } from '../../reasoning/store/kept-messages.ts';
-import type { ReasoningStoreOptions } from '../../reasoning/store/memory-reasoning-store.ts';
-import type { ReasoningStore } from '../../reasoning/store/reasoning-store.ts';
+import { KeptMessages } from '../reasoning/kept-messages.ts';
+import type { ReasoningStoreOptions } from '../reasoning/memory-reasoning-store.ts';
+import type { ReasoningStore } from '../reasoning/reasoning-store.ts';
 import { reasoningKey } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 

@@ -1,5 +1,5 @@
-import { SHARDS } from '../../../database/limits-ownership/shard-fences.ts';
-import type { MirroredCharge, SpoolMirror } from '../../billing/spool/spool-mirror.ts';
+import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
+import type { MirroredCharge, SpoolMirror } from '../spool-mirror.ts';
 import { mirrorKeys, takenOverKey } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 

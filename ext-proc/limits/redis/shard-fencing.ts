@@ -1,4 +1,4 @@
-import type { ShardFences } from '../../../database/limits-ownership/shard-fences.ts';
+import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
 export interface Shard {

@@ -1,7 +1,7 @@
-import { listenOn, type TcpAddress } from '../../../core/net/unix-socket.ts';
-import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
-import { type Http2Server, startHttp2Server } from '../../../packages/http2-server/server.ts';
-import type { Http2Stream, StreamReader } from '../../../packages/http2-server/stream.ts';
+import { listenOn, type TcpAddress } from '#core/net/unix-socket.ts';
+import type { BorrowedBytes } from '#packages/http2-server/borrowed-bytes.ts';
+import { type Http2Server, startHttp2Server } from '#packages/http2-server/server.ts';
+import type { Http2Stream, StreamReader } from '#packages/http2-server/stream.ts';
 import { type FrameProblem, GrpcMessageReader, type MessageListener } from './grpc-frame.ts';
 import { type RequestListener, readRequestMessage } from './request-message.ts';
 

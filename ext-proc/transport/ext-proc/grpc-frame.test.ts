@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type BorrowedBytes, copyOf, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
-import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
+import { type BorrowedBytes, copyOf, lend } from '#packages/http2-server/borrowed-bytes.ts';
+import { cpuMsOf } from '#test/fixtures/cpu-time.ts';
 import { frame, GrpcMessageReader } from './grpc-frame.ts';
 
 const messages = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 });

@@ -1,4 +1,4 @@
-import { type BorrowedBytes, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
+import { type BorrowedBytes, lend } from '#packages/http2-server/borrowed-bytes.ts';
 
 /** gRPC's length-prefixed messages: one flag byte, four bytes of length, the message. */
 

@@ -3,7 +3,7 @@ import { connect as netConnect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type ClientDuplexStream, credentials, loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { waitFor } from '../../../packages/http2-server/frames.fixture.ts';
+import { waitFor } from '#packages/http2-server/frames.fixture.ts';
 
 /**
  * Envoy's side of the ext_proc service, read by grpc-js and proto-loader: a second reading of the

@@ -1,4 +1,4 @@
-import { ProcessingResponse } from '../../../proto/generated/ext_proc.ts';
+import { ProcessingResponse } from '#proto/generated/ext_proc.ts';
 import { frame } from './grpc-frame.ts';
 import { encodeResponse } from './response-messages.ts';
 import { encodeRoute } from './route-message.ts';

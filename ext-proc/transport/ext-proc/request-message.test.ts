@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { copyOf, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
-import { type HeaderValue, ProcessingRequest } from '../../../proto/generated/ext_proc.ts';
+import { copyOf, lend } from '#packages/http2-server/borrowed-bytes.ts';
+import { type HeaderValue, ProcessingRequest } from '#proto/generated/ext_proc.ts';
 import type { RequestHead } from './request-head.ts';
 import { type BodyPiece, readRequestMessage } from './request-message.ts';
 

@@ -1,4 +1,4 @@
-import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
+import type { BorrowedBytes } from '#packages/http2-server/borrowed-bytes.ts';
 import { readHeaders } from './headers-message.ts';
 import type { RequestHead } from './request-head.ts';
 import { WireReader } from './wire-reader.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { copyOf, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
-import { ProcessingResponse } from '../../../proto/generated/ext_proc.ts';
+import { copyOf, lend } from '#packages/http2-server/borrowed-bytes.ts';
+import { ProcessingResponse } from '#proto/generated/ext_proc.ts';
 import { GrpcMessageReader } from './grpc-frame.ts';
 import { encodeResponse } from './response-messages.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { HeaderAppendAction, ProcessingResponse } from '../../../proto/generated/ext_proc.ts';
+import { HeaderAppendAction, ProcessingResponse } from '#proto/generated/ext_proc.ts';
 import { frame } from './grpc-frame.ts';
 import { encodeRoute } from './route-message.ts';
 

@@ -1,4 +1,4 @@
-import { HeaderAppendAction } from '../../../proto/generated/ext_proc.ts';
+import { HeaderAppendAction } from '#proto/generated/ext_proc.ts';
 import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**

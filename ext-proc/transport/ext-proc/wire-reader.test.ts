@@ -1,7 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lend } from '../../../packages/http2-server/borrowed-bytes.ts';
+import { lend } from '#packages/http2-server/borrowed-bytes.ts';
 import { WireReader } from './wire-reader.ts';
 
 const readerOf = (bytes: readonly number[]) => new WireReader(lend(Buffer.from(bytes)), 0, bytes.length);

@@ -1,4 +1,4 @@
-import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
+import type { BorrowedBytes } from '#packages/http2-server/borrowed-bytes.ts';
 
 /**
  * Reads a protobuf message where it lies in borrowed bytes, so a reader must not be kept either.

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { refuse, renderRefusal } from '../../../core/errors/refusal.ts';
-import { listenOn } from '../../../core/net/unix-socket.ts';
+import { refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { listenOn } from '#core/net/unix-socket.ts';
 import { STREAM_HEADER } from '../ext-proc/replies.ts';
 
 /**

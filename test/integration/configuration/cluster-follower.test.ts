@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { clustersPath } from '../../../ext-proc/envoy-config/bootstrap.ts';
-import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
+import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { activeClusters, clusterOf, configOf } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Access, Route } from '../../../dashboard/server/http/route.ts';
-import { ROUTES } from '../../../dashboard/server/routes.ts';
+import type { Access, Route } from '#dashboard/server/http/route.ts';
+import { ROUTES } from '#dashboard/server/routes.ts';
 import type { Reply } from './dashboard-browser.ts';
 import { DECISIONS, type Decision } from './dashboard-routes.ts';
 import { ACTORS, type Actor, ask, openScene, type Scene } from './dashboard-scene.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLog } from '../../../core/log/log.ts';
-import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
-import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
-import { changeAlertSettings, NEW_ALERTS } from '../../../database/alerts/alert-settings.ts';
+import type { TopUpsView } from '#contract/top-ups.ts';
+import { createLog } from '#core/log/log.ts';
+import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
+import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { CHANGE_LIMITS } from '../../../database/audit/change-counts.ts';
-import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
+import { noteFailedSignIn } from '#database/sign-in/failed-sign-ins.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

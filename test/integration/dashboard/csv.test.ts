@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { utcDay } from '../../../core/clock.ts';
-import { newId } from '../../../core/ids.ts';
+import { utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
 import { addKey, openStore, settlementOf, sql } from '../../harness/database.ts';
 import { fillRequestLog } from '../../load/fill-request-log.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import type { ProblemView } from '../../../dashboard/contract/api.ts';
+import type { ProblemView } from '#contract/api.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 
 /** Sends what a browser would send from the dashboard's page, and keeps its cookies. */

@@ -1,5 +1,5 @@
-import type { Endpoint } from '../../../dashboard/contract/api.ts';
-import type { Access } from '../../../dashboard/server/http/route.ts';
+import type { Endpoint } from '#contract/api.ts';
+import type { Access } from '#dashboard/server/http/route.ts';
 
 /**
  * The decision about one route, made here a second time and independently: who may ask, and what a

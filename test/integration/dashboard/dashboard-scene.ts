@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { newId } from '../../../core/ids.ts';
-import { newKeySecret } from '../../../core/key-secret.ts';
-import type { Route } from '../../../dashboard/server/http/route.ts';
-import { createTopUp } from '../../../database/payments/top-ups.ts';
-import type { Role } from '../../../database/schema/roles.ts';
-import { sessionsOf } from '../../../database/sign-in/sessions.ts';
+import { newId } from '#core/ids.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import type { Route } from '#dashboard/server/http/route.ts';
+import { createTopUp } from '#database/payments/top-ups.ts';
+import type { Role } from '#database/schema/roles.ts';
+import { sessionsOf } from '#database/sign-in/sessions.ts';
 import { sql } from '../../harness/database.ts';
 import { startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import { startApi } from './api-stand-in.ts';

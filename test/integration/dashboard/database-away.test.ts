@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { embeddedDatabaseUrl } from '../../../core/config/runtime-paths.ts';
+import { embeddedDatabaseUrl } from '#core/config/runtime-paths.ts';
 import { sql } from '../../harness/database.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 

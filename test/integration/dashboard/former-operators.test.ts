@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../../core/ids.ts';
-import type { KeyView } from '../../../dashboard/contract/keys.ts';
-import type { AuditPage } from '../../../dashboard/contract/people.ts';
-import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
-import { ROUTES } from '../../../dashboard/server/routes.ts';
-import { removeIdentities } from '../../../database/sign-in/identities.ts';
+import type { KeyView } from '#contract/keys.ts';
+import type { AuditPage } from '#contract/people.ts';
+import type { TopUpsView } from '#contract/top-ups.ts';
+import { newId } from '#core/ids.ts';
+import { ROUTES } from '#dashboard/server/routes.ts';
+import { removeIdentities } from '#database/sign-in/identities.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';

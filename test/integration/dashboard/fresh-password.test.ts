@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { UserRow } from '../../../dashboard/contract/operator.ts';
-import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { findUserByEmail } from '../../../database/users/user-rows.ts';
-import { createUserWithPassword, resetPassword } from '../../../operator/records/users.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { OrganizationView } from '#contract/organization.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { findUserByEmail } from '#database/users/user-rows.ts';
+import { createUserWithPassword, resetPassword } from '#operator/records/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import type { Browser } from './dashboard-browser.ts';

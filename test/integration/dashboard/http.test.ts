@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { setDisabled } from '../../../database/users/users.ts';
+import { setDisabled } from '#database/users/users.ts';
 import { BY } from '../../harness/database.ts';
 import type { Browser, Headers } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

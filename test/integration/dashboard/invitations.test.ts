@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UserRow } from '../../../dashboard/contract/operator.ts';
-import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts';
-import type { PasswordLinkView, SessionView } from '../../../dashboard/contract/session.ts';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { findUserByEmail } from '../../../database/users/user-rows.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
+import type { PasswordLinkView, SessionView } from '#contract/session.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { findUserByEmail } from '#database/users/user-rows.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
-import type { CreatedKeyView, KeyView } from '../../../dashboard/contract/keys.ts';
-import { openProcessReports } from '../../../database/process-reports/process-reports.ts';
-import type { ReportedModel } from '../../../database/process-reports/report.ts';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
+import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
+import { openProcessReports } from '#database/process-reports/process-reports.ts';
+import type { ReportedModel } from '#database/process-reports/report.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../../fixtures/process-report.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKeySecret } from '../../../core/key-secret.ts';
-import type { CreatedKeyView, KeyView } from '../../../dashboard/contract/keys.ts';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
+import { newKeySecret } from '#core/key-secret.ts';
 import { BY, sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

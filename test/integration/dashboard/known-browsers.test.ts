@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { setDisabled } from '../../../database/users/users.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KeyView } from '../../../dashboard/contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

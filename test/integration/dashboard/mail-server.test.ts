@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SmtpServer } from '../../../core/config/dashboard-config.ts';
-import { sendMail } from '../../../dashboard/server/alerts/mail-transport.ts';
-import { mailText } from '../../../dashboard/server/alerts/message-texts.ts';
+import type { SmtpServer } from '#core/config/dashboard-config.ts';
+import { sendMail } from '#dashboard/server/alerts/mail-transport.ts';
+import { mailText } from '#dashboard/server/alerts/message-texts.ts';
 import { type MailServer, startMailServer } from './alert-receivers.ts';
 
 describe('a mail server', () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../core/ids.ts';
-import { createLog } from '../../../core/log/log.ts';
-import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
-import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
-import { readOpenPayments } from '../../../dashboard/server/payments/open-payments.ts';
+import type { TopUpsView } from '#contract/top-ups.ts';
+import { newId } from '#core/ids.ts';
+import { createLog } from '#core/log/log.ts';
+import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
+import { readOpenPayments } from '#dashboard/server/payments/open-payments.ts';
 import { sql } from '../../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
-import type { OrganizationRow } from '../../../dashboard/contract/operator.ts';
-import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
+import type { OrganizationRow } from '#contract/operator.ts';
+import type { OrganizationView } from '#contract/organization.ts';
+import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { addKey, sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UserRow } from '../../../dashboard/contract/operator.ts';
-import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts';
-import type { SessionView } from '../../../dashboard/contract/session.ts';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
+import type { SessionView } from '#contract/session.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import type { Browser } from './dashboard-browser.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
+import type { TopUpsView } from '#contract/top-ups.ts';
 import { sql } from '../../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';

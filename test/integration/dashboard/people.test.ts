@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UserRow } from '../../../dashboard/contract/operator.ts';
-import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

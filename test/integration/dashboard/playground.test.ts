@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { newKeySecret } from '../../../core/key-secret.ts';
-import { GATEWAY_STATUS, type PlayInput } from '../../../dashboard/contract/playground.ts';
-import { MAX_RESPONSE_BYTES } from '../../../dashboard/server/playground/ask-gateway.ts';
+import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import { MAX_RESPONSE_BYTES } from '#dashboard/server/playground/ask-gateway.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { type ApiStandIn, STREAM, startApi } from './api-stand-in.ts';
 import type { Browser } from './dashboard-browser.ts';

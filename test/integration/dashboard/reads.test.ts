@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../../core/ids.ts';
-import type { MappingView, SystemView } from '../../../dashboard/contract/operator.ts';
-import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
-import type { RequestDetail, RequestPage } from '../../../dashboard/contract/request-log.ts';
-import { openProcessReports } from '../../../database/process-reports/process-reports.ts';
-import type { ReportedModel } from '../../../database/process-reports/report.ts';
-import { openRequestLog } from '../../../database/request-log/request-log-writer.ts';
+import type { MappingView, SystemView } from '#contract/operator.ts';
+import type { OrganizationView } from '#contract/organization.ts';
+import type { RequestDetail, RequestPage } from '#contract/request-log.ts';
+import { newId } from '#core/ids.ts';
+import { openProcessReports } from '#database/process-reports/process-reports.ts';
+import type { ReportedModel } from '#database/process-reports/report.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';

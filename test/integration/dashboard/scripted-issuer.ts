@@ -2,8 +2,8 @@ import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { SignInConfig } from '../../../core/config/dashboard-config.ts';
-import type { SessionView } from '../../../dashboard/contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
+import type { SignInConfig } from '#core/config/dashboard-config.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 
 /** An issuer that says whatever a test wants, on loopback. */

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { SessionView } from '../../../dashboard/contract/session.ts';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { setDisabled } from '../../../database/users/users.ts';
+import type { SessionView } from '#contract/session.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import { type Browser, createBrowser } from './dashboard-browser.ts';

@@ -1,9 +1,9 @@
 import { Stripe } from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createLog } from '../../../core/log/log.ts';
-import type { TopUpsView } from '../../../dashboard/contract/top-ups.ts';
-import { topUpAutomatically } from '../../../dashboard/server/payments/automatic.ts';
-import { takeStripeEvent } from '../../../dashboard/server/payments/webhook.ts';
+import type { TopUpsView } from '#contract/top-ups.ts';
+import { createLog } from '#core/log/log.ts';
+import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
+import { takeStripeEvent } from '#dashboard/server/payments/webhook.ts';
 import { sql } from '../../harness/database.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { ApiAnswer } from '../../stripe/stripe-api.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
-import { newToken } from '../../../dashboard/server/sign-in/session-token.ts';
-import { removeIdentities } from '../../../database/sign-in/identities.ts';
-import { createPasswordLink } from '../../../database/sign-in/password-links.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
+import { newToken } from '#dashboard/server/sign-in/session-token.ts';
+import { removeIdentities } from '#database/sign-in/identities.ts';
+import { createPasswordLink } from '#database/sign-in/password-links.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { begin, finish, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';

@@ -1,9 +1,9 @@
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY_MS, utcDay } from '../../../core/clock.ts';
-import type { Route } from '../../../dashboard/server/http/route.ts';
-import { ROUTES } from '../../../dashboard/server/routes.ts';
-import { sumUpRequestDays } from '../../../database/request-log/request-day-stats.ts';
+import { DAY_MS, utcDay } from '#core/clock.ts';
+import type { Route } from '#dashboard/server/http/route.ts';
+import { ROUTES } from '#dashboard/server/routes.ts';
+import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
 import { addKey, sql } from '../../harness/database.ts';
 import { fillLedger } from '../../load/fill-ledger.ts';
 import { fillRequestLog } from '../../load/fill-request-log.ts';

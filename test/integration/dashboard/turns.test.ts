@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
+import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

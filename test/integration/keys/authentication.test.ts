@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newKeySecret } from '../../../core/key-secret.ts';
-import type { KeyChange } from '../../../database/keys/key-records.ts';
+import { newKeySecret } from '#core/key-secret.ts';
+import type { KeyChange } from '#database/keys/key-records.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY, type CustomerOptions } from '../../harness/operator.ts';
 import { withGateway } from '../../harness/with-gateway.ts';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { DAY_MS, firstOfNextMonth, MINUTE_MS, utcDay, utcDayText } from '../../../core/clock.ts';
+import { DAY_MS, firstOfNextMonth, MINUTE_MS, utcDay, utcDayText } from '#core/clock.ts';
 import {
   errorOf,
   type GatewayClient,

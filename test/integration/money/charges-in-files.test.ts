@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newId } from '../../../core/ids.ts';
-import { readLeftIntents } from '../../../ext-proc/billing/journal/intent-lines.ts';
-import { openRecentCharges } from '../../../ext-proc/billing/journal/recent-charges.ts';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { newId } from '#core/ids.ts';
+import { readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
+import { openRecentCharges } from '#ext-proc/billing/journal/recent-charges.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { settlementOf } from '../../harness/database.ts';
 import { eventsOf, type GatewayClient } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { utcDay, utcDayText } from '../../../core/clock.ts';
+import { utcDay, utcDayText } from '#core/clock.ts';
 import { type GatewayClient, gatewayClient, jsonOf, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';

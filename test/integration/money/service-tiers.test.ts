@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { eventsOf, gatewayClient, jsonOf, settledGeneration } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { withGateway } from '../../harness/with-gateway.ts';

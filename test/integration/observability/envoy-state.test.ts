@@ -1,9 +1,9 @@
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../../core/clock.ts';
-import { providerCluster } from '../../../core/config/provider-cluster.ts';
-import { createEnvoyStateReader } from '../../../ext-proc/envoy-config/envoy-admin.ts';
+import { systemClock } from '#core/clock.ts';
+import { createEnvoyStateReader } from '#ext-proc/envoy-config/envoy-admin.ts';
+import { providerCluster } from '#ext-proc/envoy-config/provider-cluster.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
 /** State of Envoy and of ejected providers, read from a real admin interface. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { EXPRESSIONS, MANUAL, metricsIn } from '../../fixtures/observability-files.ts';
 import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { type MetricsPage, metric, readMetrics } from '../../harness/metrics-page.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDatabase } from '../../../dashboard/server/turns/stores.ts';
-import { countOmitted } from '../../../database/request-log/omitted-count.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { sql } from '../../harness/database.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY, type Customer } from '../../harness/operator.ts';

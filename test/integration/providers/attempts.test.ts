@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
 import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { readMetrics } from '../../harness/metrics-page.ts';

@@ -1,8 +1,8 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { credentialsFolder } from '../../../ext-proc/envoy-config/bootstrap.ts';
-import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { credentialsFolder } from '#ext-proc/envoy-config/bootstrap.ts';
+import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';

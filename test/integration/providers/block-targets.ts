@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
-import { API_PATHS, type ProviderApi } from '../../../core/config/provider-api.ts';
-import type { ProviderBlock } from '../../../scripts/catalogue/provider-blocks.ts';
+import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
+import type { ProviderBlock } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from '../../fixtures/variables-of.ts';
 import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import type { GatewayOptions } from '../../harness/with-gateway.ts';

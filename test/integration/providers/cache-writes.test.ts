@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { SCENARIOS as MESSAGES } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { SCENARIOS as RESPONSES } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
+import { SCENARIOS as MESSAGES } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { SCENARIOS as RESPONSES } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
 import { errorOf, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, rawAnswer } from '../../provider/acts.ts';

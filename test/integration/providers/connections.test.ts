@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, clusterOf, configFrom, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';

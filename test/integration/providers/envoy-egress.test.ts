@@ -7,8 +7,8 @@ import {
 } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { providerCluster } from '../../../core/config/provider-cluster.ts';
-import { ProviderClient } from '../../../ext-proc/delivery/provider/provider-client.ts';
+import { ProviderClient } from '#ext-proc/delivery/provider/provider-client.ts';
+import { providerCluster } from '#ext-proc/envoy-config/provider-cluster.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { TEXT as MESSAGE } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { TEXT as RESPONSE } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { TEXT as MESSAGE } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { TEXT as RESPONSE } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { balanceOf, jsonOf, untilNothingHeld } from '../../harness/gateway-client.ts';
 import type { TestModel, TestProvider } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';

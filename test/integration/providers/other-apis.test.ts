@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { SCENARIOS, streamOf } from '../../../ext-proc/delivery/other-apis.fixture.ts';
-import { SCENARIOS as MESSAGES } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { gather } from '../../../ext-proc/dialects/responses/gathered-stream.fixture.ts';
-import { SCENARIOS as RESPONSES } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
+import { SCENARIOS, streamOf } from '#ext-proc/delivery/other-apis.fixture.ts';
+import { SCENARIOS as MESSAGES } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { gather } from '#ext-proc/dialects/responses/gathered-stream.fixture.ts';
+import { SCENARIOS as RESPONSES } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
 import {
   balanceOf,
   errorOf,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isObject, type JsonObject } from '../../../core/json-object.ts';
-import { gather } from '../../../ext-proc/dialects/responses/gathered-stream.fixture.ts';
-import { providerBlocks } from '../../../scripts/catalogue/provider-blocks.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { gather } from '#ext-proc/dialects/responses/gathered-stream.fixture.ts';
+import { providerBlocks } from '#scripts/catalogue/provider-blocks.ts';
 import { errorOf, eventsOf, type GatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { raw, rawAnswer } from '../../provider/acts.ts';

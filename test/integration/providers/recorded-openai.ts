@@ -1,8 +1,8 @@
-import { streamOf } from '../../../ext-proc/delivery/other-apis.fixture.ts';
-import { SCENARIOS as MESSAGES } from '../../../ext-proc/dialects/anthropic/scenarios.fixture.ts';
-import { scripted as scriptedMessage } from '../../../ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
-import { SCENARIOS as RESPONSES } from '../../../ext-proc/dialects/responses/scenarios.fixture.ts';
-import { scripted as scriptedResponse } from '../../../ext-proc/dialects/responses/scripted-stream.fixture.ts';
+import { streamOf } from '#ext-proc/delivery/other-apis.fixture.ts';
+import { SCENARIOS as MESSAGES } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { scripted as scriptedMessage } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
+import { SCENARIOS as RESPONSES } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import { scripted as scriptedResponse } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 import {
   called,
   chatMembersBut,

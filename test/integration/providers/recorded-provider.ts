@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../core/json-object.ts';
-import { eventOf } from '../../../ext-proc/delivery/other-apis.fixture.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import { eventOf } from '#ext-proc/delivery/other-apis.fixture.ts';
 import type { OddityName } from './oddities.ts';
 
 /** An error as a provider writes it. */

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server as TcpServer } from 'node:n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { createDatabase } from '../../harness/database.ts';
 import { everyRow, findSecrets, type Places } from '../../harness/secret-places.ts';
 import type { TestProcess } from '../../launchers/child-process.ts';

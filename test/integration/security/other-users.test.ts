@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { runtimePaths } from '../../../core/config/runtime-paths.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { requirement } from '../../harness/requirement.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ROUTES } from '../../../dashboard/server/routes.ts';
-import type { Result } from '../../../operator/command-line/result.ts';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import { ROUTES } from '#dashboard/server/routes.ts';
+import type { Result } from '#operator/command-line/result.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
 import { loginOf } from '../../harness/database-logins.ts';
 import { eventsOf, gatewayClient, outcome } from '../../harness/gateway-client.ts';

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { CreatedKeyView } from '../../../dashboard/contract/keys.ts';
-import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts';
-import { runCommandLine } from '../../../operator/command-line.ts';
+import type { CreatedKeyView } from '#contract/keys.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
+import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';

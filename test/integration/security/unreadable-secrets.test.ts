@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { embeddedDatabaseUrl, runtimePaths } from '../../../core/config/runtime-paths.ts';
+import { embeddedDatabaseUrl, runtimePaths } from '#core/config/runtime-paths.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { COMPILE_CACHE, REPOSITORY } from '../../harness/deployment.ts';
 import { requirement } from '../../harness/requirement.ts';

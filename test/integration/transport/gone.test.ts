@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { BodyResult, Exchange } from '../../../ext-proc/transport/exchange.ts';
+import type { BodyResult, Exchange } from '#ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import type { Protocol } from '../../harness/http-client.ts';
 import {

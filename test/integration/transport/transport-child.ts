@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runtimePaths } from '../../../core/config/runtime-paths.ts';
-import { streamClusterName } from '../../../ext-proc/envoy-config/bootstrap.ts';
-import type { Exchange } from '../../../ext-proc/transport/exchange.ts';
-import { startTransport } from '../../../ext-proc/transport/start.ts';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { streamClusterName } from '#ext-proc/envoy-config/bootstrap.ts';
+import type { Exchange } from '#ext-proc/transport/exchange.ts';
+import { startTransport } from '#ext-proc/transport/start.ts';
 
 /**
  * The transport in a process of its own, to be killed and measured. What a request wants stands in

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { adminGet } from '../../../ext-proc/envoy-config/envoy-admin.ts';
-import type { BodyResult } from '../../../ext-proc/transport/exchange.ts';
+import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
+import type { BodyResult } from '#ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type HttpClient, httpClient, type Protocol } from '../../harness/http-client.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { PendingInvitation } from '../../../contract/session.ts';
+import type { PendingInvitation } from '#contract/session.ts';
 import { useSession } from '../../api/session.ts';
 import { useSignInMethods } from '../../api/sign-in-methods.ts';
 import { Card } from '../../components/card.tsx';

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { DeviceView } from '../../../contract/session.ts';
+import type { DeviceView } from '#contract/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Badge } from '../../components/badge.tsx';

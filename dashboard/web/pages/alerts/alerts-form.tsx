@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { AlertSettingsInput } from '../../../contract/alerts.ts';
+import type { AlertSettingsInput } from '#contract/alerts.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';

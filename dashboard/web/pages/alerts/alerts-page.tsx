@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { AlertSettingsInput } from '../../../contract/alerts.ts';
+import type { AlertSettingsInput } from '#contract/alerts.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Card } from '../../components/card.tsx';
 import { PageHeader } from '../../components/page-header.tsx';

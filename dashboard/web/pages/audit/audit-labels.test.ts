@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditEventView } from '../../../contract/people.ts';
+import type { AuditEventView } from '#contract/people.ts';
 import { ACTIONS, actionChoice, actionLabel, changeLines } from './audit-labels.ts';
 
 const EVENT: AuditEventView = {

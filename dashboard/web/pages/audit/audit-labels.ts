@@ -1,4 +1,4 @@
-import type { AuditEventView, ListChangeView } from '../../../contract/people.ts';
+import type { AuditEventView, ListChangeView } from '#contract/people.ts';
 import { formatMoneyInFull } from '../../format/format-money.ts';
 import { formatCount } from '../../format/format-number.ts';
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { AuditPage } from '../../../contract/people.ts';
+import type { AuditPage } from '#contract/people.ts';
 import { EmptyState } from '../../components/states.tsx';
 import { PagedList, type Pages, SearchFurther } from '../../table/load-more.tsx';
 import { AuditTable } from './audit-table.tsx';

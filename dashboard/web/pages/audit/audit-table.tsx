@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { AuditEventView } from '../../../contract/people.ts';
+import type { AuditEventView } from '#contract/people.ts';
 import { Instant } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './audit.module.css';

@@ -1,5 +1,5 @@
-import { present } from '../../../../core/present.ts';
-import type { AuditFilter } from '../../../contract/people.ts';
+import type { AuditFilter } from '#contract/people.ts';
+import { present } from '#core/present.ts';
 import { boundsOf, readTimeRange, type TimeRange } from '../../search/time-range.ts';
 import { idOf, oneOf, type RawUrl, text, type UrlState, urlReader } from '../../search/url-values.ts';
 import { ACTIONS } from './audit-labels.ts';

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import type { ModelView } from '../../../contract/money.ts';
-import type { OrganizationView } from '../../../contract/organization.ts';
+import type { ModelView } from '#contract/money.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { Card } from '../../components/card.tsx';
 import { Count, Money } from '../../components/figures.tsx';
 import { formatCount } from '../../format/format-number.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tableIn } from '../../../../core/price-table-text.ts';
-import { worstCaseNanoUsd } from '../../../../core/pricing.ts';
-import type { ModelView, PriceTableView } from '../../../contract/money.ts';
+import type { ModelView, PriceTableView } from '#contract/money.ts';
+import { tableIn } from '#core/price-table-text.ts';
+import { worstCaseNanoUsd } from '#core/pricing.ts';
 import { SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
 
 const tableOf = (inputPicoUsd: string, outputPicoUsd: string): PriceTableView => ({

@@ -1,6 +1,6 @@
-import { tableIn } from '../../../../core/price-table-text.ts';
-import { largestOutputTokens, worstCaseNanoUsd } from '../../../../core/pricing.ts';
-import type { ModelView } from '../../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
+import { tableIn } from '#core/price-table-text.ts';
+import { largestOutputTokens, worstCaseNanoUsd } from '#core/pricing.ts';
 
 /** Input of the request whose output limit is shown. */
 export const SMALL_INPUT_TOKENS = 1_000;

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '../../../../core/field-bounds.ts';
-import type { AutomaticTopUpView, TopUpOffer, TopUpsView } from '../../../contract/top-ups.ts';
+import type { AutomaticTopUpView, TopUpOffer, TopUpsView } from '#contract/top-ups.ts';
+import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';

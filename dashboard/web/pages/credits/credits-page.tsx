@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { OrganizationView } from '../../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { useAsk, useAskPages } from '../../api/use-ask.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
 import { Money } from '../../components/figures.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LedgerEntryView } from '../../../contract/money.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
 import { entryTitle, signedAmount } from './ledger-entry.ts';
 
 const entry = (kind: LedgerEntryView['kind'], amountNanoUsd: string): LedgerEntryView => ({

@@ -1,4 +1,4 @@
-import type { LedgerEntryView } from '../../../contract/money.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
 import { formatMoneyInFull } from '../../format/format-money.ts';
 
 /** The kind of a ledger entry. A negative credit is a correction. */

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import type { LedgerEntryView } from '../../../contract/money.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';

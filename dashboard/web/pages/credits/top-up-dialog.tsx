@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { TopUpOffer } from '../../../contract/top-ups.ts';
+import type { TopUpOffer } from '#contract/top-ups.ts';
 import { useSend } from '../../api/use-send.ts';
 import { formatCount } from '../../format/format-number.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { TopUpView } from '../../../contract/top-ups.ts';
+import type { TopUpView } from '#contract/top-ups.ts';
 import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
 it('says what became of a payment', () => {

@@ -1,5 +1,5 @@
-import { NANO_PER_USD } from '../../../../core/money.ts';
-import type { TopUpsView, TopUpView } from '../../../contract/top-ups.ts';
+import type { TopUpsView, TopUpView } from '#contract/top-ups.ts';
+import { NANO_PER_USD } from '#core/money.ts';
 
 type Tone = 'good' | 'warn' | 'bad' | 'neutral';
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { TopUpView } from '../../../contract/top-ups.ts';
+import type { TopUpView } from '#contract/top-ups.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { Icon } from '../../components/icon.tsx';

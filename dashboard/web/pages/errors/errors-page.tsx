@@ -1,6 +1,6 @@
 import { getRouteApi, useLocation } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import { present } from '../../../../core/present.ts';
+import { present } from '#core/present.ts';
 import { Badge } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { PageHeader } from '../../components/page-header.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import { isExpiring } from '../../../../core/key-filter.ts';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { countOf } from '#core/count-of.ts';
+import { isExpiring } from '#core/key-filter.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { Instant } from '../../components/figures.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { filterKeys } from './filter-keys.ts';
 import { readKeysUrl } from './keys-url.ts';
 

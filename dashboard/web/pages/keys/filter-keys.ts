@@ -1,5 +1,5 @@
-import { isInGroup, KEY_GROUPS, type KeyGroup, matchesSearch } from '../../../../core/key-filter.ts';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { isInGroup, KEY_GROUPS, type KeyGroup, matchesSearch } from '#core/key-filter.ts';
 import type { KeysUrlState } from './keys-url.ts';
 
 export interface FilteredKeys {

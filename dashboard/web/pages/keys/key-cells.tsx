@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Instant, Money } from '../../components/figures.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { KeyChange, KeyRestrictions } from '../../../contract/keys.ts';
+import type { KeyChange, KeyRestrictions } from '#contract/keys.ts';
 import { keyChange, keyRestrictions } from '../../../server/routes/key-input.ts';
 import {
   changeOf,

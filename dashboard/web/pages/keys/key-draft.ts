@@ -1,5 +1,5 @@
-import { present } from '../../../../core/present.ts';
-import type { KeyChange, KeyRestrictions, ScopeName } from '../../../contract/keys.ts';
+import type { KeyChange, KeyRestrictions, ScopeName } from '#contract/keys.ts';
+import { present } from '#core/present.ts';
 
 /** Values of the form. Empty lists and `undefined` do not restrict. */
 export interface KeyDraft {

@@ -1,5 +1,5 @@
 import type { ReactNode, RefObject } from 'react';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';

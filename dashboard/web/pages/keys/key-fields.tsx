@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { MAX_NOTE_CHARACTERS } from '../../../../core/field-bounds.ts';
-import type { ScopeName } from '../../../contract/keys.ts';
+import type { ScopeName } from '#contract/keys.ts';
+import { MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
 import { Checkbox } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { TextInput } from '../../forms/text-input.tsx';

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import type { KeyView } from '../../../contract/keys.ts';
-import type { ModelView } from '../../../contract/money.ts';
-import type { OrganizationLimits } from '../../../contract/organization.ts';
+import type { KeyView } from '#contract/keys.ts';
+import type { ModelView } from '#contract/money.ts';
+import type { OrganizationLimits } from '#contract/organization.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import type { KeyDraft, KeyField } from './key-draft.ts';
 

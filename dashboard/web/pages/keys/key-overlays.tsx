@@ -1,5 +1,5 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { ExtendKeyDialog } from './extend-key-dialog.tsx';
 import { NEW_KEY } from './key-draft.ts';
 import { KeyDrawer } from './key-drawer.tsx';

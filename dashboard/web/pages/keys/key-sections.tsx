@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { MAX_LIST_LENGTH } from '../../../../core/field-bounds.ts';
-import { isIpRange } from '../../../../core/net/ip-ranges.ts';
+import { MAX_LIST_LENGTH } from '#core/field-bounds.ts';
+import { isIpRange } from '#core/net/ip-ranges.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
 import { Field } from '../../forms/field.tsx';

@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useState } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { countOf } from '#core/count-of.ts';
 import { Button } from '../../components/button.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { isSelectable, type KeyChoice, keyChoices } from './key-selection.ts';

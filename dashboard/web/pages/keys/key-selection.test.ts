@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { isSelectable, keyChoices } from './key-selection.ts';
 
 const NOW_MS = 1_800_000_000_000;

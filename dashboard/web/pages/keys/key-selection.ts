@@ -1,4 +1,4 @@
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { hasEnded } from '../../keys/key-labels.ts';
 import { whyFixed } from './key-status.ts';
 

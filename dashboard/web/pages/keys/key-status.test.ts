@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { keyStatus, mayExtend, mayReplace, whyFixed } from './key-status.ts';
 
 const DAY_MS = 86_400_000;

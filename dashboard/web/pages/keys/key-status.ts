@@ -1,5 +1,5 @@
-import { isExpiring } from '../../../../core/key-filter.ts';
-import type { KeyStateName, KeyView } from '../../../contract/keys.ts';
+import type { KeyStateName, KeyView } from '#contract/keys.ts';
+import { isExpiring } from '#core/key-filter.ts';
 import { hasEnded } from '../../keys/key-labels.ts';
 
 /** `expiring` keys work, but not for long. `atMs` is the moment of the end. */

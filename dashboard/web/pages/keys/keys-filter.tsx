@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import { KEY_GROUPS, type KeyGroup } from '../../../../core/key-filter.ts';
+import { countOf } from '#core/count-of.ts';
+import { KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';

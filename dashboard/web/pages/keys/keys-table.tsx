@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Instant, LastTime } from '../../components/figures.tsx';
 import { Checkbox } from '../../forms/choices.tsx';

@@ -1,4 +1,4 @@
-import { KEY_GROUPS } from '../../../../core/key-filter.ts';
+import { KEY_GROUPS } from '#core/key-filter.ts';
 import { oneOf, text, type UrlState, urlReader } from '../../search/url-values.ts';
 
 /** `show`: absent is `usable`. `key`: the key in the drawer. */

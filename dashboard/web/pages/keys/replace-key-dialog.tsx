@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { CreatedKeyView } from '../../../contract/keys.ts';
+import type { CreatedKeyView } from '#contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';

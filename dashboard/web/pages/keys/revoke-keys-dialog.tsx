@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { countOf } from '#core/count-of.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';

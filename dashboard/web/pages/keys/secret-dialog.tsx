@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
-import type { CreatedKeyView } from '../../../contract/keys.ts';
+import type { CreatedKeyView } from '#contract/keys.ts';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import type { PasswordLinkView, SessionView } from '../../../contract/session.ts';
+import type { PasswordLinkView, SessionView } from '#contract/session.ts';
 import { ask } from '../../api/api.ts';
 import { useSignInMethods } from '../../api/sign-in-methods.ts';
 import { useSend } from '../../api/use-send.ts';

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { PasswordLinkView, SessionView } from '../../../contract/session.ts';
+import type { PasswordLinkView, SessionView } from '#contract/session.ts';
 import { send } from '../../api/api.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { startSession } from '../../api/session.ts';

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { LinkView, MemberView } from '../../../contract/people.ts';
+import type { LinkView, MemberView } from '#contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { RadioGroup } from '../../forms/choices.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';

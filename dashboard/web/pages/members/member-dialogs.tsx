@@ -1,5 +1,5 @@
 import { type ReactNode, type RefObject, useState } from 'react';
-import type { LinkView } from '../../../contract/people.ts';
+import type { LinkView } from '#contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useFinish, useToast } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';

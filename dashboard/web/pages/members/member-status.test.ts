@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MemberView } from '../../../contract/people.ts';
+import type { MemberView } from '#contract/people.ts';
 import { findMembers, memberState, whyStays } from './member-status.ts';
 
 const member = (email: string, more: Partial<MemberView> = {}): MemberView => ({

@@ -1,5 +1,5 @@
-import type { MemberView } from '../../../contract/people.ts';
-import type { Role } from '../../../contract/session.ts';
+import type { MemberView } from '#contract/people.ts';
+import type { Role } from '#contract/session.ts';
 
 export type MemberState = 'active' | 'invited' | 'disabled';
 

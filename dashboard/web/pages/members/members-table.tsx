@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import type { MemberView } from '../../../contract/people.ts';
-import type { Role } from '../../../contract/session.ts';
+import type { MemberView } from '#contract/people.ts';
+import type { Role } from '#contract/session.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Instant, LastTime } from '../../components/figures.tsx';
 import type { MenuAction } from '../../overlays/menu-popup.tsx';

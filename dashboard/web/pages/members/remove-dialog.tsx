@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { MemberView } from '../../../contract/people.ts';
+import type { MemberView } from '#contract/people.ts';
+import { countOf } from '#core/count-of.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { KeyView } from '../../../contract/keys.ts';
+import type { KeyView } from '#contract/keys.ts';
+import { countOf } from '#core/count-of.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { FilterSelect } from '../../forms/select.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';

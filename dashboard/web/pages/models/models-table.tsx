@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { ModelView } from '../../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
 import { useSession } from '../../api/session.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CostRowView } from '../../../contract/costs.ts';
+import type { CostRowView } from '#contract/costs.ts';
 import { costSeries, sortCosts, subjectOf } from './cost-rows.ts';
 
 const row = (more: Partial<CostRowView>): CostRowView => ({

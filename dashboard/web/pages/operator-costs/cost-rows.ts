@@ -1,4 +1,4 @@
-import type { CostRowView } from '../../../contract/costs.ts';
+import type { CostRowView } from '#contract/costs.ts';
 import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
 import { dollars } from '../../format/format-money.ts';
 import type { Column, Measure, Order } from './costs-url.ts';

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { CostRowView } from '../../../contract/costs.ts';
+import type { CostRowView } from '#contract/costs.ts';
+import { countOf } from '#core/count-of.ts';
 import { Count, Money } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { CatalogueComparison, CatalogueDifference, CatalogueDispute } from '../../../contract/operator.ts';
+import type { CatalogueComparison, CatalogueDifference, CatalogueDispute } from '#contract/operator.ts';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { type Column, Table } from '../../table/table.tsx';

@@ -1,4 +1,4 @@
-import type { CatalogueDifference } from '../../../contract/operator.ts';
+import type { CatalogueDifference } from '#contract/operator.ts';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { formatPricePerMillion } from '../../format/format-money.ts';
 import { formatCount } from '../../format/format-number.ts';

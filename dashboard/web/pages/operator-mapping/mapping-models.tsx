@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { CatalogueDifference, MappedModelView } from '../../../contract/operator.ts';
+import type { CatalogueDifference, MappedModelView } from '#contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Count } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';

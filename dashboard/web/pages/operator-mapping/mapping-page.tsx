@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { MappingView } from '../../../contract/operator.ts';
+import type { MappingView } from '#contract/operator.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Instant } from '../../components/figures.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ProviderView } from '../../../contract/operator.ts';
+import type { ProviderView } from '#contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Instant } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';

@@ -1,5 +1,5 @@
-import { countOf } from '../../../../core/count-of.ts';
-import type { ProviderView } from '../../../contract/operator.ts';
+import type { ProviderView } from '#contract/operator.ts';
+import { countOf } from '#core/count-of.ts';
 import { formatCount, formatPercent } from '../../format/format-number.ts';
 
 export interface HealthLabel {

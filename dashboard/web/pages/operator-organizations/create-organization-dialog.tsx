@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationView } from '../../../contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { OrganizationRow } from '../../../contract/operator.ts';
+import type { OrganizationRow } from '#contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Count, Instant, Money } from '../../components/figures.tsx';
 import type { OnOrganizationAction } from '../../organizations/organization-dialogs.tsx';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { ProcessView } from '../../../contract/operator.ts';
+import type { ProcessView } from '#contract/operator.ts';
+import { countOf } from '#core/count-of.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Instant, Money } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessView, SystemView } from '../../../contract/operator.ts';
+import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 
 const PROCESS: ProcessView = {

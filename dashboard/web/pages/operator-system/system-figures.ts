@@ -1,5 +1,5 @@
-import { countOf } from '../../../../core/count-of.ts';
-import type { ProcessView, SystemView } from '../../../contract/operator.ts';
+import type { ProcessView, SystemView } from '#contract/operator.ts';
+import { countOf } from '#core/count-of.ts';
 
 export interface SystemTotals {
   readonly ready: number;

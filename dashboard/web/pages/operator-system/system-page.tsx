@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ProcessView, SystemView } from '../../../contract/operator.ts';
+import type { ProcessView, SystemView } from '#contract/operator.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Stat, StatRow } from '../../components/card.tsx';

@@ -1,4 +1,4 @@
-import type { Body } from '../../../contract/api.ts';
+import type { Body } from '#contract/api.ts';
 
 export type InvitedAs = 'owner' | 'member' | 'operator';
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import type { UserRow } from '../../../contract/operator.ts';
-import type { LinkView } from '../../../contract/people.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { LinkView } from '#contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import type { UserRow } from '../../../contract/operator.ts';
-import type { LinkView } from '../../../contract/people.ts';
+import type { UserRow } from '#contract/operator.ts';
+import type { LinkView } from '#contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { Checkbox } from '../../forms/choices.tsx';

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { UserRow } from '../../../contract/operator.ts';
+import type { UserRow } from '#contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Instant, LastTime } from '../../components/figures.tsx';
 import { actionsColumn } from '../../table/actions-column.tsx';

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Overview } from '../../../contract/organization.ts';
+import type { Overview } from '#contract/organization.ts';
 import { Card } from '../../components/card.tsx';
 import { Count } from '../../components/figures.tsx';
 import { formatPercent } from '../../format/format-number.ts';

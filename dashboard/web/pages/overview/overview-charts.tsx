@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useRef } from 'react';
-import type { Overview, OverviewGroup } from '../../../contract/organization.ts';
+import type { Overview, OverviewGroup } from '#contract/organization.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { useHiddenSeries } from '../../charts/hidden-series.ts';
 import { Card } from '../../components/card.tsx';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OverviewSeries } from '../../../contract/organization.ts';
+import type { OverviewSeries } from '#contract/organization.ts';
 import { inKnownOrder, OTHER_ID, seriesId, shownSeries } from './overview-series.ts';
 
 function series(id?: string): OverviewSeries {

@@ -1,4 +1,4 @@
-import type { OverviewSeries } from '../../../contract/organization.ts';
+import type { OverviewSeries } from '#contract/organization.ts';
 import { dollars } from '../../format/format-money.ts';
 
 export type OverviewMeasure = 'cost' | 'requests' | 'tokens';

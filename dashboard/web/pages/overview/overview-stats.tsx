@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import type { OrganizationView, Overview } from '../../../contract/organization.ts';
+import type { OrganizationView, Overview } from '#contract/organization.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
 import { Count, Duration, Money } from '../../components/figures.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';

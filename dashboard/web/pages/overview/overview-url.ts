@@ -1,4 +1,4 @@
-import type { OverviewGroup, OverviewRange } from '../../../contract/organization.ts';
+import type { OverviewGroup, OverviewRange } from '#contract/organization.ts';
 import { oneOf, type UrlState, urlReader } from '../../search/url-values.ts';
 
 export const DEFAULT_RANGE: OverviewRange = '7d';

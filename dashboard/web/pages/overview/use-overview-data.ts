@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query';
-import type { OrganizationView, Overview, OverviewGroup, OverviewRange } from '../../../contract/organization.ts';
+import type { OrganizationView, Overview, OverviewGroup, OverviewRange } from '#contract/organization.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { useAsk } from '../../api/use-ask.ts';
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
-import type { RequestView } from '../../../contract/request-log.ts';
+import type { RequestView } from '#contract/request-log.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Duration, Money } from '../../components/figures.tsx';

@@ -1,4 +1,4 @@
-import type { PlayMessage } from '../../../contract/playground.ts';
+import type { PlayMessage } from '#contract/playground.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import type { PlayEvent, PlayFailure, PlayIds, PlayUsage } from './play.ts';
 

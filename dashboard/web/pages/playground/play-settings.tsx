@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import type { KeyView } from '../../../contract/keys.ts';
-import type { ModelView } from '../../../contract/money.ts';
-import { MAX_PLAY_TOKENS } from '../../../contract/playground.ts';
+import type { KeyView } from '#contract/keys.ts';
+import type { ModelView } from '#contract/money.ts';
+import { MAX_PLAY_TOKENS } from '#contract/playground.ts';
 import { Field } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
 import { NumberInput, ParsedInput } from '../../forms/number-inputs.tsx';

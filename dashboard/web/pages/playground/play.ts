@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, parseObject } from '../../../../core/json-object.ts';
-import { GATEWAY_STATUS, type PlayInput } from '../../../contract/playground.ts';
+import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { ApiProblem, problemFrom } from '../../api/problem.ts';
 import { eventsOf } from './stream-events.ts';
 

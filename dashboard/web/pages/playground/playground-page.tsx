@@ -1,7 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { present } from '../../../../core/present.ts';
-import type { ModelView } from '../../../contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
+import { present } from '#core/present.ts';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';

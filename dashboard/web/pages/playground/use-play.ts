@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { PlayInput } from '../../../contract/playground.ts';
+import type { PlayInput } from '#contract/playground.ts';
 import { ApiProblem } from '../../api/problem.ts';
 import { play } from './play.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ChargeView } from '../../../contract/request-log.ts';
+import type { ChargeView } from '#contract/request-log.ts';
 import { formatMoneyExactly, formatPricePerMillion } from '../../format/format-money.ts';
 import { formatCount } from '../../format/format-number.ts';
 import { priceEntryLabel } from '../../models/price-labels.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChargeView } from '../../../contract/request-log.ts';
+import type { ChargeView } from '#contract/request-log.ts';
 import { chargeLines, chargeSum } from './charge-lines.ts';
 
 const charge = (change: Partial<ChargeView> = {}): ChargeView => ({

@@ -1,7 +1,7 @@
-import { formatPico } from '../../../../core/money.ts';
-import { chargeNanoUsd, type Prices, tokensAt } from '../../../../core/pricing.ts';
-import type { PricesView } from '../../../contract/money.ts';
-import type { ChargeView } from '../../../contract/request-log.ts';
+import type { PricesView } from '#contract/money.ts';
+import type { ChargeView } from '#contract/request-log.ts';
+import { formatPico } from '#core/money.ts';
+import { chargeNanoUsd, type Prices, tokensAt } from '#core/pricing.ts';
 
 /** Tokens that were charged at one price. */
 export interface ChargeLine {

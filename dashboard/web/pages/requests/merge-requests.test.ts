@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RequestView } from '../../../contract/request-log.ts';
+import type { RequestView } from '#contract/request-log.ts';
 import { followFromMs, LOOK_BACK_MS, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const row = (id: string): RequestView => ({

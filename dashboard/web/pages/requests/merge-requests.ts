@@ -1,4 +1,4 @@
-import type { RequestPage, RequestView } from '../../../contract/request-log.ts';
+import type { RequestPage, RequestView } from '#contract/request-log.ts';
 
 /**
  * A request is logged at its end with its time of arrival, so a long one appears below newer ones.

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { RequestDetail, RequestView } from '../../../contract/request-log.ts';
+import type { RequestDetail, RequestView } from '#contract/request-log.ts';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Fact, Facts, Muted } from '../../components/facts.tsx';
 import { Duration, Instant, Money } from '../../components/figures.tsx';

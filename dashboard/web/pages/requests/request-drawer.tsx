@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import type { RequestView } from '../../../contract/request-log.ts';
+import type { RequestView } from '#contract/request-log.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '../../../../core/errors/catalogue.ts';
+import { CATALOGUE } from '#core/errors/catalogue.ts';
 import { statusLabel, statusTone } from './request-labels.ts';
 import { resultChoice, resultChoices, resultFilter } from './result-choices.ts';
 

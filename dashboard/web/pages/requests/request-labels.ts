@@ -1,5 +1,5 @@
-import { CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
-import type { RequestView } from '../../../contract/request-log.ts';
+import type { RequestView } from '#contract/request-log.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
 import { formatCount } from '../../format/format-number.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
+import { countOf } from '#core/count-of.ts';
 import { Banner } from '../../components/banner.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';

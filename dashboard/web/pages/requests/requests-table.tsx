@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
-import type { RequestView } from '../../../contract/request-log.ts';
+import type { RequestView } from '#contract/request-log.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money } from '../../components/figures.tsx';

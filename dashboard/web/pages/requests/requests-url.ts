@@ -1,5 +1,5 @@
-import { present } from '../../../../core/present.ts';
-import type { RequestFilter } from '../../../contract/request-log.ts';
+import type { RequestFilter } from '#contract/request-log.ts';
+import { present } from '#core/present.ts';
 import { idOf, isFiltered, oneOf, text, type UrlState, urlReader, wholeNumber } from '../../search/url-values.ts';
 
 const RANGES = ['15m', '1h', '24h', '7d', '30d'] as const;

@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry, CLIENT_GONE_STATUS } from '../../../../core/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry, CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
 import type { RequestsUrlState } from './requests-url.ts';
 
 /** The result of a request as one choice: all, an outcome, a status or a code. */

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import type { RequestFilter, RequestPage, RequestView } from '../../../contract/request-log.ts';
+import type { RequestFilter, RequestPage, RequestView } from '#contract/request-log.ts';
 import { ask } from '../../api/api.ts';
 import { askPagesKey, useAskPages } from '../../api/use-ask.ts';
 import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';

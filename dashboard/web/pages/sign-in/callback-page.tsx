@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import type { SessionView } from '../../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
 import { send } from '../../api/api.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { startSession } from '../../api/session.ts';

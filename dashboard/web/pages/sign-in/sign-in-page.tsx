@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { SessionView } from '../../../contract/session.ts';
+import type { SessionView } from '#contract/session.ts';
 import { startSession } from '../../api/session.ts';
 import { useSignedInElsewhere, useSignInMethods } from '../../api/sign-in-methods.ts';
 import { useSend } from '../../api/use-send.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { UsageRowView } from '../../../contract/money.ts';
+import type { UsageRowView } from '#contract/money.ts';
 import { sortUsage } from './sort-usage.ts';
 import { COLUMNS } from './usage-url.ts';
 

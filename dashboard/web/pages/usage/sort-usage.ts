@@ -1,4 +1,4 @@
-import type { UsageRowView } from '../../../contract/money.ts';
+import type { UsageRowView } from '#contract/money.ts';
 import type { Column, Order } from './usage-url.ts';
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;

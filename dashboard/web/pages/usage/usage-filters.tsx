@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { present } from '../../../../core/present.ts';
+import { present } from '#core/present.ts';
 import { ToggleGroup } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import type { Days, DaysUrl } from '../../search/days.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { UsageRowView } from '../../../contract/money.ts';
+import type { UsageRowView } from '#contract/money.ts';
 import { sumOf } from '../../charts/chart-data.ts';
 import { MAX_SERIES, OTHERS } from '../../charts/daily-series.ts';
 import { usageSeries } from './usage-series.ts';

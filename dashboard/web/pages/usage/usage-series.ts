@@ -1,4 +1,4 @@
-import type { UsageRowView } from '../../../contract/money.ts';
+import type { UsageRowView } from '#contract/money.ts';
 import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
 import { dollars } from '../../format/format-money.ts';
 import type { Measure } from './usage-url.ts';

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import { countOf } from '../../../../core/count-of.ts';
-import type { UsageGroupName, UsageRowView } from '../../../contract/money.ts';
+import type { UsageGroupName, UsageRowView } from '#contract/money.ts';
+import { countOf } from '#core/count-of.ts';
 import { Count, Money } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';

@@ -1,5 +1,5 @@
-import { present } from '../../../../core/present.ts';
-import type { UsageGroupName } from '../../../contract/money.ts';
+import type { UsageGroupName } from '#contract/money.ts';
+import { present } from '#core/present.ts';
 import { PRESETS, readDays } from '../../search/days.ts';
 import { idOf, oneOf, type RawUrl, text, type UrlState, urlReader } from '../../search/url-values.ts';
 

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '#core/log/log.ts';
+import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
+import type { StoredResponseMetrics } from '../../telemetry/stored-response-metrics.ts';
+
+/**
+ * Rows of one deletion. Responses are large: small deletions keep the statement short and the disk
+ * free for charges.
+ */
+const ROWS_AT_ONCE = 200;
+const BETWEEN_MS = 50;
+const LONGEST_PAUSE_MS = 60_000;
+const SHORTEST_PAUSE_MS = 1_000;
+
+export interface ExpiryOptions {
+  readonly store: Pick<IdempotencyStore, 'deleteOlderThan' | 'tidyStored'>;
+  readonly retentionMs: () => number;
+  /** Bound of one organization. */
+  readonly boundBytes: () => number;
+  readonly metrics: StoredResponseMetrics;
+  readonly log: Log;
+}
+
+/**
+ * Deletes keys and responses past their retention, and corrects the sums of stored bytes, while the
+ * process lives. Returns how to stop.
+ */
+export function keepDeletingExpired(options: ExpiryOptions): () => void {
+  const stop = new AbortController();
+  void deleteUntil(stop.signal, options);
+  return () => stop.abort();
+}
+
+async function deleteUntil(
+  stop: AbortSignal,
+  { store, retentionMs, boundBytes, metrics, log }: ExpiryOptions,
+): Promise<void> {
+  while (!stop.aborted) {
+    let hasMore = false;
+    try {
+      const deleted = await store.deleteOlderThan(retentionMs(), ROWS_AT_ONCE);
+      const { changed, evicted, storedBytes } = await store.tidyStored(boundBytes(), ROWS_AT_ONCE);
+      hasMore = deleted >= ROWS_AT_ONCE || changed >= ROWS_AT_ONCE;
+      metrics.storedResponsesEvicted(evicted);
+      metrics.responseBytesStored(storedBytes);
+    } catch (error) {
+      log.warn({ err: error }, 'old idempotency keys could not be deleted yet');
+    }
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, retentionMs() / 10));
+    const delayMs = hasMore ? BETWEEN_MS : pauseMs;
+    await sleep(delayMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,91 @@
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { HEAD_BYTES, responseBytesOf, SEALED_SEGMENT_BYTES } from '../../fairness/sealed-segments.ts';
+import type { RequestSeal } from './sealed-response.ts';
+
+/** Response of an earlier request, read from the database as the client takes it. */
+export interface StoredResponse {
+  /** Size of the response. */
+  readonly bytes: number;
+  /** Most bytes that are in memory at once. */
+  readonly memoryBytes: number;
+  /** Reads the next bytes. Rejects if they are not what was stored. */
+  next(): Promise<NextBytes>;
+}
+
+/** `gone`: the response was deleted or evicted meanwhile, or the database is unavailable. */
+export type NextBytes = Buffer | 'end' | 'gone';
+
+/**
+ * Reads at most `bytes` sealed bytes from `from` on. `undefined`: the response is gone. Rejects
+ * with StoreUnavailable.
+ */
+export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
+
+/** First read: one segment, because a client may be cut off after its first byte. */
+const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
+/**
+ * Segments of one read. PostgreSQL sends bytes as hexadecimal text, and larger reads are no cheaper
+ * per byte.
+ */
+const SEGMENTS_AT_ONCE = 4;
+/**
+ * Segments that are read one by one at the beginning: a client that is about to be cut off costs
+ * little.
+ */
+const SLOW_SEGMENTS = 4;
+/** Bytes of one read of a response that was sealed whole. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** Opens a stored response. `undefined`: it is gone. Rejects with StoreUnavailable. */
+export async function openStoredResponse(
+  readSealed: ReadSealed,
+  seal: RequestSeal,
+  generationId: string,
+  sealedBytes: number,
+): Promise<StoredResponse | undefined> {
+  const head = await readSealed(0, FIRST_BYTES);
+  if (head === undefined) return undefined;
+  const read: ReadSealed = (from, bytes) => readSealed(from, bytes).catch(goneWhereUnavailable);
+  const open = seal.segments(head, sealedBytes, generationId);
+  if (open === undefined) return sealedWhole(read, seal, generationId, sealedBytes);
+  let position = 0;
+  return {
+    bytes: responseBytesOf(sealedBytes),
+    memoryBytes: Math.min(sealedBytes, SEGMENTS_AT_ONCE * SEALED_SEGMENT_BYTES),
+    async next() {
+      const at = HEAD_BYTES + position * SEALED_SEGMENT_BYTES;
+      if (at >= sealedBytes) return 'end';
+      const segments = position < SLOW_SEGMENTS ? 1 : SEGMENTS_AT_ONCE;
+      const bytes = Math.min(segments * SEALED_SEGMENT_BYTES, sealedBytes - at);
+      const sealed = position === 0 ? head.subarray(HEAD_BYTES) : await read(at, bytes);
+      if (sealed === undefined) return 'gone';
+      if (sealed.length !== bytes) throw new Error(`a stored response ends after ${at + sealed.length} bytes`);
+      const opened = open(sealed, position);
+      position += segments;
+      return opened;
+    },
+  };
+}
+
+function sealedWhole(read: ReadSealed, seal: RequestSeal, generationId: string, sealedBytes: number): StoredResponse {
+  let isRead = false;
+  return {
+    bytes: seal.wholeBytes(sealedBytes),
+    memoryBytes: sealedBytes,
+    async next() {
+      if (isRead) return 'end';
+      isRead = true;
+      const pieces: Buffer[] = [];
+      for (let at = 0; at < sealedBytes; at += PIECE_BYTES) {
+        const piece = await read(at, PIECE_BYTES);
+        if (piece === undefined) return 'gone';
+        pieces.push(piece);
+      }
+      return seal.openWhole(Buffer.concat(pieces), generationId);
+    },
+  };
+}
+
+function goneWhereUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}

@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { Authorization } from '#core/config/provider-auth.ts';
+import {
+  authFilters,
+  credentialsDigest,
+  type JsonObject,
+  tokenClusterName,
+  tokenFilters,
+  withCodec,
+} from './provider-auth-filters.ts';
+
+/**
+ * The Envoy cluster of one provider. Its name contains a hash of its content and its credentials: a
+ * changed cluster is another cluster, so Envoy never changes one that serves streams. The
+ * provider's secrets are not part of it.
+ */
+export interface ProviderEndpoint extends Authorization {
+  readonly baseUrl: URL;
+  /** PEM bundle that verifies certificates. */
+  readonly trustedCaPath?: string | undefined;
+}
+
+export type Cluster = JsonObject;
+
+/** Most bytes that Envoy buffers for a client that stops reading. */
+const CONNECTION_BUFFER_BYTES = 262_144;
+const HTTP2_STREAM_WINDOW = 262_144;
+const HTTP2_STREAMS = 100;
+const UNLIMITED = 100_000;
+
+/** Value of the request header `x-gw-cluster`, such as `openai-3f0c9a7be21d`. */
+export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
+  const body = JSON.stringify(clusterBody(endpoint, authFilters('', endpoint, '')));
+  const content = endpoint.credentials === undefined ? body : body + credentialsDigest(endpoint.credentials);
+  return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`;
+}
+
+/** The cluster of a provider, and that of its token endpoint. `folder`: of credential files. */
+export function providerClusters(name: string, endpoint: ProviderEndpoint, folder: string): Cluster[] {
+  const clusters = [providerCluster(name, endpoint, authFilters(name, endpoint, folder))];
+  const { auth, trustedCaPath } = endpoint;
+  if (auth?.kind === 'oauth2')
+    clusters.push(providerCluster(tokenClusterName(name), { baseUrl: auth.tokenUrl, trustedCaPath }, tokenFilters()));
+  return clusters;
+}
+
+export function providerCluster(
+  name: string,
+  endpoint: ProviderEndpoint,
+  filters: readonly JsonObject[] = [],
+): Cluster {
+  return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(endpoint, filters) };
+}
+
+function clusterBody({ baseUrl, trustedCaPath }: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
+  const host = bareHost(baseUrl);
+  const secure = baseUrl.protocol === 'https:';
+  return {
+    connect_timeout: '3s',
+    per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
+    ...discovery(host),
+    load_assignment: {
+      cluster_name: host,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(host, portOf(baseUrl)) } }] }],
+    },
+    // The gateway limits requests. Envoy's defaults of 1024 would refuse admitted ones.
+    circuit_breakers: {
+      thresholds: [
+        {
+          max_connections: UNLIMITED,
+          max_pending_requests: UNLIMITED,
+          max_requests: UNLIMITED,
+          max_retries: UNLIMITED,
+        },
+      ],
+    },
+    upstream_connection_options: { tcp_keepalive: { keepalive_time: 30, keepalive_interval: 10, keepalive_probes: 3 } },
+    ...ejection(host),
+    typed_extension_protocol_options: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': { ...httpOptions(secure), ...withCodec(filters) },
+    },
+    ...(secure ? { transport_socket: tls(host, trustedCaPath) } : {}),
+  };
+}
+
+/**
+ * One logical host; its addresses are alternatives (happy eyeballs over IPv6 and IPv4). Load
+ * balancers of providers return different addresses each time, so a new reply of DNS must not close
+ * connections.
+ */
+function discovery(host: string): Cluster {
+  if (isIPv4(host) || isIPv6(host)) return { type: 'STATIC' };
+  return {
+    cluster_type: {
+      name: 'envoy.cluster.dns',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster',
+        dns_lookup_family: 'ALL',
+        all_addresses_in_single_endpoint: true,
+        respect_dns_ttl: true,
+        dns_min_refresh_rate: '5s',
+        dns_refresh_rate: '30s',
+        dns_failure_refresh_rate: { base_interval: '1s', max_interval: '10s' },
+        // Limits the delay of a start or reload by a silent name server: 2 tries, 6 s in all
+        // (measured).
+        typed_dns_resolver_config: {
+          name: 'envoy.network.dns_resolver.cares',
+          typed_config: {
+            '@type': 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig',
+            query_timeout_seconds: 2,
+            query_tries: 2,
+          },
+        },
+      },
+    },
+  };
+}
+
+/**
+ * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s,
+ * and 10 s at most when it fails again, so that requests go to the next target at once instead of
+ * waiting for a time-out. Any success resets the count; a 500 or 429 does not count. A provider on
+ * the loopback is never ejected: its refusals cost nothing, and it should answer the moment it is
+ * up.
+ */
+function ejection(host: string): Cluster {
+  if (isLoopback(host)) return {};
+  return {
+    outlier_detection: {
+      interval: '1s',
+      base_ejection_time: '5s',
+      max_ejection_time: '10s',
+      max_ejection_percent: 100,
+      split_external_local_origin_errors: true,
+      consecutive_local_origin_failure: 20,
+      enforcing_consecutive_local_origin_failure: 100,
+      consecutive_gateway_failure: 20,
+      enforcing_consecutive_gateway_failure: 100,
+      enforcing_consecutive_5xx: 0,
+      enforcing_success_rate: 0,
+      enforcing_local_origin_success_rate: 0,
+    },
+    // Below this share of healthy hosts Envoy ignores ejections ("panic"), with one host always.
+    common_lb_config: { healthy_panic_threshold: { value: 0 } },
+  };
+}
+
+/**
+ * Closes idle connections before the provider does (Node and uvicorn after 5 s, load balancers
+ * after 60 s). A request sent into a closing connection fails and is not repeated.
+ */
+function httpOptions(secure: boolean): Cluster {
+  const type = { '@type': 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions' };
+  if (!secure) {
+    return {
+      ...type,
+      common_http_protocol_options: { idle_timeout: '4s' },
+      explicit_http_config: { http_protocol_options: {} },
+    };
+  }
+  return {
+    ...type,
+    // Long-lived connections would never follow a change of DNS.
+    common_http_protocol_options: { idle_timeout: '50s', max_connection_duration: '600s' },
+    auto_config: {
+      http_protocol_options: {},
+      http2_protocol_options: {
+        max_concurrent_streams: HTTP2_STREAMS,
+        initial_stream_window_size: HTTP2_STREAM_WINDOW,
+        // Room for the window of every stream: stopped readers do not delay others on the
+        // connection.
+        initial_connection_window_size: HTTP2_STREAM_WINDOW * HTTP2_STREAMS,
+      },
+    },
+  };
+}
+
+/**
+ * Envoy adds ALPN for h2 and http/1.1 by itself in auto_config. An address as host has no SNI, its
+ * certificate must name the address.
+ */
+function tls(host: string, trustedCaPath: string | undefined): Cluster {
+  const isAddress = isIPv4(host) || isIPv6(host);
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+      ...(isAddress ? {} : { sni: host }),
+      common_tls_context: {
+        tls_params: { tls_minimum_protocol_version: 'TLSv1_2', tls_maximum_protocol_version: 'TLSv1_3' },
+        validation_context: {
+          trusted_ca: { filename: trustedCaPath ?? '' },
+          match_typed_subject_alt_names: [{ san_type: isAddress ? 'IP_ADDRESS' : 'DNS', matcher: { exact: host } }],
+        },
+      },
+    },
+  };
+}
+
+function socketAddress(host: string, port: number): Cluster {
+  return { socket_address: { address: host, port_value: port } };
+}
+
+function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+}
+
+/** Removes the brackets of an IPv6 address in a URL. */
+function bareHost(url: URL): string {
+  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+}

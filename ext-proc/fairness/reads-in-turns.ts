@@ -1,0 +1,63 @@
+import { Turns } from '#core/fairness/turns.ts';
+import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
+import type { Ledger } from '#database/ledger/ledger.ts';
+
+/** Customers' reads of the ledger. */
+export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
+
+export interface ReadTurns {
+  readonly ledger: Turns;
+  /** Sums of usage, which take longer: one for each organization, on half of the connections. */
+  readonly sums: Turns;
+  /** Claims of idempotency keys, and pieces of responses that are replayed. */
+  readonly idempotency: Turns;
+}
+
+/**
+ * Bound on the waiting reads of one organization. It may have a thousand keys with 600 reads a
+ * minute each, by default.
+ */
+const EACH_WAITING = 256;
+/** Bound on waiting claims: an organization may have thousands of concurrent requests. */
+const CLAIMS_WAITING = 8_192;
+const WAIT_MS = 2_000;
+
+export function createReadTurns(pool: { readonly administration: number; readonly idempotency: number }): ReadTurns {
+  // One connection is left for what the process itself does there.
+  const reads = Math.max(1, pool.administration - 1);
+  return {
+    ledger: turnsOf(reads, halfOf(reads), EACH_WAITING),
+    sums: turnsOf(halfOf(reads), 1, EACH_WAITING),
+    idempotency: turnsOf(pool.idempotency, halfOf(pool.idempotency), CLAIMS_WAITING),
+  };
+}
+
+function turnsOf(atOnce: number, each: number, waiting: number): Turns {
+  return new Turns({ atOnce, perOrganization: { atOnce: each, waiting }, waitMs: WAIT_MS });
+}
+
+function halfOf(connections: number): number {
+  return Math.ceil(connections / 2);
+}
+
+/**
+ * The reads of organizations take turns. They reject as the ledger's, and with StoreUnavailable
+ * when a turn does not come.
+ */
+export function ledgerInTurns(ledger: LedgerReads, turns: ReadTurns): LedgerReads {
+  return {
+    findGeneration: (organizationId, generationId) =>
+      turns.ledger.run({ organizationId }, () => ledger.findGeneration(organizationId, generationId)),
+    credits: (organizationId) => turns.ledger.run({ organizationId }, () => ledger.credits(organizationId)),
+    usage: (query, onPage) => turns.sums.run(query, () => turns.ledger.run(query, () => ledger.usage(query, onPage))),
+  };
+}
+
+/** The same for what requests with an Idempotency-Key ask. */
+export function idempotencyInTurns(store: IdempotencyStore, { idempotency }: ReadTurns): IdempotencyStore {
+  return {
+    ...store,
+    claim: (request) => idempotency.run(request, () => store.claim(request)),
+    piece: (claim, from, bytes) => idempotency.run(claim, () => store.piece(claim, from, bytes)),
+  };
+}

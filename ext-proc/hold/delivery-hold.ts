@@ -1,0 +1,86 @@
+import type { Target } from '#core/config/gateway-config.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
+import type { TokenUsage } from '#core/pricing.ts';
+import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
+
+/**
+ * Hold of an admitted request as delivery sees it. It ends in one charge, or in a release before
+ * the client gets the error.
+ */
+export interface DeliveryHold {
+  /** Notes the target of the next attempt and the tier that it is sent, before it is called. */
+  asked(target: Target, sentTier: string | undefined): void;
+  /**
+   * Notes that the stream begins to go to the client. `output` says what was sent, which is charged
+   * even if this process is killed.
+   */
+  delivers(output: () => OutputSoFar): void;
+  /** Notes that the stream has ended. `charge` follows once its end is written. */
+  outputEnded(metered: MeteredUsage): void;
+  /** Computes the charge in USD for `usage.cost`. */
+  costUsd(metered: Pick<MeteredUsage, 'usage' | 'serviceTier'>): number;
+  /**
+   * Charges the output, and resolves after the commit (docs/design.md, "Invariants", 4).
+   * `response`: the whole body, if it is to be stored for replay. A refusal: the charge could not
+   * be made durable, and is not made.
+   */
+  charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
+  /** Records an uncharged attempt. */
+  uncharged(attempt: UnchargedAttempt): void;
+  /** Releases the hold, unless it was charged. */
+  release(): Promise<void>;
+}
+
+/** Output of a provider that is to be charged. */
+export interface ProviderOutput {
+  readonly provider: string;
+  /** The target's name for the model. */
+  readonly providerModel: string;
+  readonly upstreamId?: string;
+  readonly finishReason?: string;
+  readonly usage: TokenUsage;
+  readonly usageCounted: boolean;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
+  readonly cancelled: boolean;
+  readonly latencyMs: number;
+  readonly generationTimeMs: number;
+}
+
+export interface MeteredUsage {
+  readonly usage: TokenUsage;
+  readonly counted: boolean;
+  /** Tier that the response names. */
+  readonly serviceTier?: string;
+}
+
+export interface OutputSoFar {
+  /** Estimated tokens of the output. */
+  readonly tokens: number;
+  /** The provider's id of the response, once known. */
+  readonly upstreamId: string | undefined;
+  /** Usage that the provider has said, of which the output may have grown since. */
+  readonly usage?: TokenUsage | undefined;
+  /** Tier that the response names. */
+  readonly serviceTier?: string | undefined;
+}
+
+/** Outcome of a delivery, for log and metrics. Nothing was charged unless `charged`. */
+export interface DeliveryOutcome {
+  readonly status: number;
+  /** Refusal that the client got as a response or as the final event. */
+  readonly refusal?: Refusal;
+  readonly attempts: readonly Attempt[];
+  readonly timeToFirstEventMs?: number;
+  readonly clientGone: boolean;
+  /** Mismatch in the response's usage. */
+  readonly usageMismatch?: TotalMismatch | undefined;
+  /** The response's usage counts something about a cache that no rule reads. */
+  readonly hasUnreadCache?: boolean;
+}
+
+/**
+ * Difference of the reported total from the sum of prompt and completion. `undefined`: none, or one
+ * of the three is no count.
+ */
+export type TotalMismatch = 'above' | 'below';

@@ -1,0 +1,51 @@
+import type { PriceTable, TokenUsage } from '#core/pricing.ts';
+
+export interface Attempt {
+  readonly provider: string;
+  /** `ok` or why the attempt failed. */
+  readonly result: string;
+  /** Present: the attempt failed for the operator's own account at the provider. */
+  readonly account?: AccountErrorKind | undefined;
+  /** Time from the call to the end of the response, or to the failure. */
+  readonly durationMs?: number;
+  /** Time from the call to the first event of a stream, or to the head of another response. */
+  readonly firstEventMs?: number;
+}
+
+/**
+ * Part of the operator's own account at a provider that an error is about: its credentials and
+ * permissions, or its money and quota. The client may not read it and cannot mend it.
+ */
+export type AccountErrorKind = 'credentials' | 'funds';
+
+/** Attempt for which no customer is charged. */
+export interface UnchargedAttempt {
+  /** Number among the attempts of this request, from 1. */
+  readonly attempt: number;
+  readonly provider: string;
+  /** The provider's name for the model. */
+  readonly providerModel: string;
+  /** Costs of the target, if it has any. */
+  readonly costTable?: PriceTable | undefined;
+  /** Service tier that it was sent, if any. */
+  readonly sentTier?: string | undefined;
+  readonly askedAtMs: number;
+  /** `ok` if the response was complete, otherwise why the attempt failed. */
+  readonly result: string;
+  readonly work: ProviderWork;
+  /** The provider's id of the response or the request, if it sent one. */
+  readonly upstreamId?: string;
+  /** Tokens that the provider may bill for `some` work. */
+  readonly tokens?: {
+    readonly usage: TokenUsage;
+    readonly source: 'reported' | 'counted' | 'estimated';
+    /** Tier that the response names. */
+    readonly serviceTier?: string | undefined;
+  };
+}
+
+/**
+ * Work of a provider for a failed attempt. `none`: it did not get the request. `refused`: it
+ * reported an error. `some`: it worked at least on the prompt, as far as known.
+ */
+export type ProviderWork = 'none' | 'refused' | 'some';

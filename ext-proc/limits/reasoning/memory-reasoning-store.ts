@@ -1,0 +1,47 @@
+import type { Clock } from '#core/clock.ts';
+import { KeptMessages } from './kept-messages.ts';
+import type { ReasoningBounds, ReasoningStore } from './reasoning-store.ts';
+
+/** Messages expire in a process that keeps no more of them, too. */
+const EXPIRE_EVERY_MS = 60_000;
+
+/** Two messages have this name. */
+const AMBIGUOUS = Buffer.alloc(0);
+
+export interface ReasoningStoreOptions {
+  readonly bounds: ReasoningBounds;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly onEvicted: (messages: number) => void;
+}
+
+/** Keeps reasoning for one process. */
+export function createMemoryReasoningStore({ bounds, clock, onEvicted }: ReasoningStoreOptions): ReasoningStore {
+  const kept = new KeptMessages<Buffer>(bounds);
+  const timer = setInterval(() => kept.expire(clock.monotonicMs()), EXPIRE_EVERY_MS);
+  timer.unref();
+  return {
+    async keep({ organizationId, name, sealed }) {
+      if (sealed.length > bounds.messageBytes) return 'full';
+      const nowMs = clock.monotonicMs();
+      const value = kept.get(name, nowMs) === undefined ? sealed : AMBIGUOUS;
+      const evicted = kept.add({ organizationId, name, value, bytes: value.length }, nowMs);
+      if (evicted.length > 0) onEvicted(evicted.length);
+      return 'kept';
+    },
+    async find(_, names, mostBytes) {
+      const nowMs = clock.monotonicMs();
+      let leftBytes = mostBytes;
+      return names.map((name) => {
+        const sealed = kept.get(name, nowMs);
+        if (sealed === undefined || sealed === AMBIGUOUS || sealed.length > leftBytes) return undefined;
+        leftBytes -= sealed.length;
+        return sealed;
+      });
+    },
+    heldBytes: () => kept.bytes,
+    close() {
+      clearInterval(timer);
+      kept.clear();
+    },
+  };
+}

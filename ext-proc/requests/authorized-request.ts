@@ -1,0 +1,69 @@
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { NanoUsd } from '#core/money.ts';
+import type { TokenUsage } from '#core/pricing.ts';
+import type { Principal } from '#core/principal.ts';
+import type { Route } from '../access/route.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
+import type { Exchange } from '../transport/exchange.ts';
+
+/**
+ * A request whose caller may use its route, with the configuration and the prices that were in
+ * force when it arrived.
+ */
+export interface AuthorizedRequest {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly principal: Principal;
+  readonly config: GatewayConfig;
+  readonly arrivedAtMs: number;
+  /**
+   * Counts one read against `read_rpm`. Called when the query is known to be well formed, so that a
+   * malformed one counts nothing.
+   */
+  takeRead(): Promise<Refusal | undefined>;
+  /** Filled as facts become known, for the access line and the row of the request log. */
+  readonly notes: RequestNotes;
+  readonly trace: RequestTrace | undefined;
+}
+
+export interface RequestNotes {
+  model?: string;
+  streamed?: boolean;
+  generationId?: string;
+  usage?: TokenUsage;
+  costNanoUsd?: NanoUsd;
+  attempts?: readonly string[];
+  /** Provider of the response, or the one that was tried last. */
+  provider?: string;
+  timeToFirstEventMs?: number;
+  clientGone?: boolean;
+  replayed?: boolean;
+  /** `user` and `metadata` of the request. For the request log alone. */
+  user?: string;
+  metadata?: string;
+}
+
+export type EndpointResult =
+  | Refusal
+  /** A 200 with a JSON body. */
+  | { readonly kind: 'json'; readonly body: unknown }
+  /** The endpoint has responded to the exchange itself, or the client has left. */
+  | { readonly kind: 'responded'; readonly status: number; readonly refusal?: Refusal };
+
+/**
+ * The size limit is for all requests. The body of a read is never read, so only its declared size
+ * is checked.
+ */
+export function checkDeclaredSize({ exchange, config }: AuthorizedRequest): Refusal | undefined {
+  const limitBytes = config.limits.requestBodyBytes;
+  if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;
+  return refuse('request_too_large', { limit_bytes: limitBytes });
+}
+
+/** More reads of the organization wait for the database than can be served soon. */
+export function tooManyAtOnce({ metrics }: { readonly metrics: Pick<Metrics, 'admissionRefused'> }): Refusal {
+  metrics.admissionRefused('reads');
+  return refuse('rpm_exceeded', { problem: 'Too many reads of this organization at once.' }, { retryAfterSeconds: 1 });
+}

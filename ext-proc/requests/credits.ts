@@ -1,0 +1,39 @@
+import { isRefusal } from '#core/errors/refusal.ts';
+import { usdNumber } from '#core/money.ts';
+import type { LedgerReads } from '../fairness/reads-in-turns.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import { readQuery } from './query.ts';
+
+/**
+ * `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new
+ * ones.
+ */
+export async function showCredits(
+  request: AuthorizedRequest,
+  ledger: LedgerReads,
+  limits: LimitStore,
+): Promise<EndpointResult> {
+  const query = readQuery(request.route.query, []);
+  if (isRefusal(query)) return query;
+  const limited = await request.takeRead();
+  if (limited) return limited;
+  const organizationId = request.principal.organization.id;
+  const [credits, heldNanoUsd] = await Promise.all([
+    ledger.credits(organizationId),
+    limits.heldNanoUsd(organizationId, request.arrivedAtMs),
+  ]);
+  return {
+    kind: 'json',
+    body: {
+      data: {
+        balance: usdNumber(credits.balanceNanoUsd),
+        held: usdNumber(heldNanoUsd),
+        available: usdNumber(credits.balanceNanoUsd - heldNanoUsd),
+        total_credits: usdNumber(credits.totalCreditsNanoUsd),
+        total_usage: usdNumber(credits.totalUsageNanoUsd),
+        currency: 'USD',
+      },
+    },
+  };
+}

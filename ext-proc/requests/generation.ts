@@ -1,0 +1,41 @@
+import { isRefusal, refuse } from '#core/errors/refusal.ts';
+import { isGenerationId } from '#core/id-form.ts';
+import { usdNumber } from '#core/money.ts';
+import type { Generation } from '#database/ledger/ledger.ts';
+import type { LedgerReads } from '../fairness/reads-in-turns.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import { readQuery } from './query.ts';
+import { tokenFigures } from './token-figures.ts';
+
+/** `GET /v1/generation?id=`: one settled request of the caller's organization. */
+export async function showGeneration(request: AuthorizedRequest, ledger: LedgerReads): Promise<EndpointResult> {
+  const query = readQuery(request.route.query, ['id']);
+  if (isRefusal(query)) return query;
+  const { id } = query.values;
+  if (id === undefined || id === '') return refuse('invalid_request', { problem: 'id is required.' }, { param: 'id' });
+  if (!isGenerationId(id)) return refuse('generation_not_found');
+  const limited = await request.takeRead();
+  if (limited) return limited;
+  const generation = await ledger.findGeneration(request.principal.organization.id, id);
+  if (generation === undefined) return refuse('generation_not_found');
+  return { kind: 'json', body: { data: generationRecord(generation) } };
+}
+
+function generationRecord(generation: Generation) {
+  return {
+    id: generation.generationId,
+    model: generation.model,
+    provider_name: generation.provider,
+    created_at: new Date(generation.createdAtMs).toISOString(),
+    streamed: generation.streamed,
+    cancelled: generation.cancelled,
+    finish_reason: generation.finishReason ?? null,
+    service_tier: generation.serviceTier ?? null,
+    ...tokenFigures(generation.usage),
+    total_cost: usdNumber(generation.costNanoUsd),
+    latency: generation.latencyMs,
+    generation_time: generation.generationTimeMs,
+    api_key_id: generation.keyId,
+    upstream_id: generation.upstreamId ?? null,
+  };
+}

@@ -1,0 +1,79 @@
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { Log } from '#core/log/log.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { OmittedCounts } from './omitted-requests.ts';
+import { createProviderAttemptLog, type ProviderAttemptLog } from './provider-attempt-log.ts';
+import { RefusedQuota } from './refused-quota.ts';
+import { createRequestLog, type RequestLog } from './request-log-buffer.ts';
+
+export interface OpeningOptions {
+  readonly databaseUrl: string;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly workerIndex: number;
+  readonly initial: Pick<GatewayConfig, 'workers'>;
+}
+
+/** The request log, which bounds the rows of refused requests. */
+export interface GatewayRequestLog extends RequestLog {
+  /**
+   * Takes a request that was refused before a provider was called; `undefined`: its key does not
+   * exist. False: the key has had its rows of this minute, so the request is only counted and gets
+   * no access line either. `isUnusable`: the key is revoked or expired, or its organization
+   * suspended.
+   */
+  addRefused(row: RequestLogRow | undefined, isUnusable: boolean): boolean;
+}
+
+/** Everything that is written beside the requests, on one connection. */
+export interface RequestLogs {
+  readonly requestLog: GatewayRequestLog;
+  readonly attempts: ProviderAttemptLog;
+  /** Deletes older rows of both, until this process ends. */
+  keepTidy(retentionMs: () => number): void;
+}
+
+/** Longest delay of the line that counts omitted requests. */
+const REPORT_EVERY_MS = 5_000;
+
+/**
+ * Opens the request log and the log of uncharged attempts. Their connection closes when both are
+ * closed.
+ */
+export function openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial }: OpeningOptions): RequestLogs {
+  const store = openRequestLog(databaseUrl, log);
+  let open = 2;
+  const close = async () => {
+    open -= 1;
+    if (open === 0) await store.close();
+  };
+  const requestLog = createRequestLog({ store: { write: store.write, close }, metrics, log });
+  const quota = new RefusedQuota(log, { workerIndex, workers: initial.workers });
+  const omitted = new OmittedCounts({ store: store.omitted, log, onDropped: metrics.requestLogDropped });
+  const reporter = setInterval(() => quota.report(Date.now()), REPORT_EVERY_MS);
+  reporter.unref();
+  return {
+    requestLog: {
+      add: (row) => requestLog.add(row),
+      addRefused(row, isUnusable) {
+        const nowMs = Date.now();
+        const key = row && { id: row.keyId, organizationId: row.organizationId };
+        const isWritten = quota.take({ key, isUnusable }, nowMs);
+        if (row) isWritten ? requestLog.add(row) : omitted.add(row, nowMs);
+        return isWritten;
+      },
+      waiting: () => requestLog.waiting(),
+      dropped: () => requestLog.dropped(),
+      async close(withinMs) {
+        clearInterval(reporter);
+        quota.report(Number.POSITIVE_INFINITY);
+        await omitted.close(withinMs);
+        await requestLog.close(withinMs);
+      },
+    },
+    attempts: createProviderAttemptLog({ store: { write: store.attempts.write, close }, metrics, log }),
+    keepTidy: store.keepTidy,
+  };
+}

@@ -1,0 +1,64 @@
+import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
+import type { Log } from '#core/log/log.ts';
+import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider-attempts.ts';
+import type { ChargeMetrics } from '../../telemetry/charge-metrics.ts';
+import type { ProviderAttemptMetrics } from '../../telemetry/provider-attempt-metrics.ts';
+
+/**
+ * Takes uncharged attempts and writes them in batches: no request waits for it or fails with it.
+ */
+export interface ProviderAttemptLog extends ProviderAttempts {
+  /**
+   * Writes what waits, and ends. Attempts that are not written within this time, in ms, are lost.
+   */
+  close(withinMs: number): Promise<void>;
+}
+
+export interface ProviderAttemptLogOptions {
+  readonly store: {
+    /** As RequestLogStore.write(). */
+    write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
+    close(): Promise<void>;
+  };
+  readonly metrics: ProviderAttemptMetrics & Pick<ChargeMetrics, 'lost'>;
+  readonly log: Log;
+}
+
+/** Few requests have an uncharged attempt, so an hour without PostgreSQL fits. */
+const BOUNDS: BufferBounds = {
+  capacity: 20_000,
+  batch: 500,
+  everyMs: 500,
+  firstRetryMs: 500,
+  longestRetryMs: 10_000,
+};
+
+export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions): ProviderAttemptLog {
+  const attempts = new BufferedWriter<ProviderAttempt>({
+    async write(batch) {
+      const { refused } = await store.write(batch);
+      metrics.providerAttemptsWritten(batch.length - refused);
+      if (refused > 0) metrics.providerAttemptsDropped(refused);
+    },
+    bounds: BOUNDS,
+    onDropped: (_reason, size) => metrics.providerAttemptsDropped(size),
+    log,
+    messages: {
+      failing: 'uncharged attempts cannot be written now: they wait',
+      recovered: 'uncharged attempts are written again',
+      full: 'uncharged attempts cannot be written: the newest are dropped',
+      lost: 'uncharged attempts are lost: the time to stop is over',
+    },
+  });
+  return {
+    record(attempt) {
+      const { loss, tokens } = attempt;
+      if (tokens) metrics.unchargedTokens(attempt.reason, tokens.usage.promptTokens + tokens.usage.completionTokens);
+      if (loss) metrics.lost(loss.reason, loss.amountNanoUsd);
+      attempts.add(attempt);
+    },
+    async close(withinMs) {
+      if (await attempts.close(withinMs)) await store.close();
+    },
+  };
+}

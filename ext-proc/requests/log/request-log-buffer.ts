@@ -1,0 +1,77 @@
+import { type BufferBounds, BufferedWriter } from '#core/batching/buffered-writer.ts';
+import type { Log } from '#core/log/log.ts';
+import type { RequestLogRow, RequestLogStore } from '#database/request-log/request-log-store.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+
+/**
+ * Takes a row for every request and writes them in batches: no request waits for it or fails with
+ * it.
+ */
+export interface RequestLog {
+  /** Takes the row, or drops it when too many wait. Never throws. */
+  add(row: RequestLogRow): void;
+  /** Rows that are not written yet. */
+  waiting(): number;
+  /** Rows that were never written, since the start of the process. */
+  dropped(): number;
+  /** Writes what waits, and ends. Rows that are not written within this time, in ms, are lost. */
+  close(withinMs: number): Promise<void>;
+}
+
+export interface RequestLogOptions {
+  readonly store: Pick<RequestLogStore, 'write' | 'close'>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly bounds?: BufferBounds;
+}
+
+/** With so many rows waiting, later ones are written without `metadata`, which may have 40 KB. */
+const MOST_WITH_METADATA = 1_000;
+
+/** A row without metadata takes about 1 KB. */
+const BOUNDS: BufferBounds = {
+  capacity: 20_000,
+  batch: 500,
+  everyMs: 500,
+  firstRetryMs: 500,
+  longestRetryMs: 10_000,
+};
+
+export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: RequestLogOptions): RequestLog {
+  let dropped = 0;
+  const drop = (rows: number): void => {
+    dropped += rows;
+    metrics.requestLogDropped(rows);
+  };
+  const rows = new BufferedWriter<RequestLogRow>({
+    async write(batch) {
+      const { refused } = await store.write(batch);
+      metrics.requestLogWritten(batch.length - refused);
+      if (refused > 0) drop(refused);
+    },
+    bounds,
+    onDropped: (_reason, size) => drop(size),
+    log,
+    messages: {
+      failing: 'the request log cannot be written now: its rows wait',
+      recovered: 'the request log is written again',
+      full: 'the request log cannot be written: its newest rows are dropped',
+      lost: 'rows of the request log are lost: the time to stop is over',
+    },
+  });
+  metrics.watchRequestLog(
+    () => rows.waiting(),
+    () => rows.stalledMs(),
+  );
+  return {
+    add: (row) =>
+      rows.add(
+        row.metadata !== undefined && rows.waiting() > MOST_WITH_METADATA ? { ...row, metadata: undefined } : row,
+      ),
+    waiting: () => rows.waiting(),
+    dropped: () => dropped,
+    async close(withinMs) {
+      if (await rows.close(withinMs)) await store.close();
+    },
+  };
+}

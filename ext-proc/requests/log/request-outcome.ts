@@ -1,0 +1,143 @@
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import { newId } from '#core/ids.ts';
+import { formatUsd, usdNumber } from '#core/money.ts';
+import type { Principal } from '#core/principal.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import { checkKey } from '../../access/authenticate.ts';
+import type { Route } from '../../access/route.ts';
+import { hasFailed } from '../../telemetry/request-metrics.ts';
+import type { RequestTrace } from '../../telemetry/request-trace.ts';
+import type { Exchange } from '../../transport/exchange.ts';
+import type { RequestNotes } from '../authorized-request.ts';
+
+/**
+ * Facts about a request for its metrics, its access line, its row in the request log and its span.
+ */
+export interface RequestOutcome {
+  readonly startedMs: number;
+  readonly arrivedAtMs: number;
+  /** The configuration when the request arrived. */
+  readonly config: GatewayConfig;
+  readonly notes: RequestNotes;
+  readonly trace: RequestTrace | undefined;
+  route?: Route;
+  /** Present also where the key is revoked or expired. */
+  principal?: Principal;
+  address?: string;
+  status: number;
+  code?: string;
+  /** The reason why a store was unavailable. */
+  problem?: string;
+}
+
+/** The request's line in the process log, at most 8 KiB whatever a client sends. */
+export function accessLine(exchange: Exchange, outcome: RequestOutcome, durationMs: number): object {
+  const { route, principal, notes, status, code } = outcome;
+  return {
+    request_id: bounded(exchange.requestId),
+    trace_id: outcome.trace?.traceId,
+    route: route?.name,
+    method: bounded(exchange.method, LONGEST_METHOD),
+    status,
+    code,
+    problem: outcome.problem === undefined ? undefined : bounded(outcome.problem),
+    address: outcome.address,
+    organization: principal?.organization.id,
+    key: principal?.key.id,
+    model: notes.model === undefined ? undefined : bounded(notes.model),
+    stream: notes.streamed,
+    generation_id: notes.generationId,
+    replayed: notes.replayed,
+    attempts: notes.attempts?.slice(-MOST_ATTEMPTS),
+    tokens_prompt: notes.usage?.promptTokens,
+    tokens_completion: notes.usage?.completionTokens,
+    cost_usd: notes.costNanoUsd === undefined ? undefined : formatUsd(notes.costNanoUsd),
+    first_event_ms: notes.timeToFirstEventMs === undefined ? undefined : Math.round(notes.timeToFirstEventMs),
+    duration_ms: Math.round(durationMs * 10) / 10,
+    client_gone: notes.clientGone === true ? true : undefined,
+  };
+}
+
+/**
+ * The request cost its sender nothing: refused before a provider was called, or left before there
+ * was a response.
+ */
+export function isFree({ code, status, notes }: RequestOutcome): boolean {
+  return notes.generationId === undefined && (code !== undefined || status >= 400);
+}
+
+/** The key is revoked or expired, or its organization suspended. */
+export function isUnusable({ principal, arrivedAtMs }: RequestOutcome): boolean {
+  if (principal === undefined) return false;
+  return principal.organization.suspended || checkKey(principal.key, arrivedAtMs) !== undefined;
+}
+
+const LONGEST_TEXT = 200;
+const LONGEST_METHOD = 32;
+const MOST_ATTEMPTS = 20;
+
+/**
+ * The request's row in the request log. `undefined`: its route or key is unknown, so it belongs to
+ * no organization.
+ */
+export function requestLogRow(
+  exchange: Exchange,
+  outcome: RequestOutcome,
+  durationMs: number,
+): RequestLogRow | undefined {
+  const { route, principal, notes } = outcome;
+  if (route === undefined || principal === undefined) return undefined;
+  return {
+    id: newId('log', outcome.arrivedAtMs),
+    arrivedAtMs: outcome.arrivedAtMs,
+    organizationId: principal.organization.id,
+    keyId: principal.key.id,
+    requestId: bounded(exchange.requestId),
+    generationId: notes.generationId,
+    route: route.name,
+    model: notes.model === undefined ? undefined : bounded(notes.model),
+    modelKnown: notes.model !== undefined && outcome.config.models.has(notes.model),
+    provider: notes.provider,
+    address: outcome.address ?? '',
+    userAgent: bounded(exchange.header('user-agent') ?? '') || undefined,
+    status: outcome.status,
+    code: outcome.code,
+    streamed: notes.streamed === true,
+    replayed: notes.replayed === true,
+    clientGone: notes.clientGone === true,
+    usage: notes.usage,
+    costNanoUsd: notes.costNanoUsd,
+    firstEventMs: notes.timeToFirstEventMs,
+    durationMs,
+    user: notes.user,
+    metadata: notes.metadata,
+  };
+}
+
+/**
+ * Sets the attributes of the request's span: fewer than its access line has, and nothing about the
+ * caller's address.
+ */
+export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
+  const { route, principal, notes, status, code } = outcome;
+  // A path that is not a route is text of the client.
+  const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
+  root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
+  root.set('http.request.method', exchange.method);
+  root.set('http.route', path);
+  root.set('http.response.status_code', status);
+  root.set('request.id', exchange.requestId);
+  root.set('gateway.organization.id', principal?.organization.id);
+  root.set('gateway.generation.id', notes.generationId);
+  root.set('gen_ai.request.model', notes.model);
+  if (notes.costNanoUsd !== undefined) root.set('gateway.cost_usd', usdNumber(notes.costNanoUsd));
+  if (code === undefined) return;
+  // A fault of the caller is an attribute, but not a failed span.
+  if (hasFailed({ status, code })) root.fail(code);
+  else root.set('error.type', code);
+}
+
+/** Copies what it cuts: a slice would keep the whole text in memory while the row waits. */
+function bounded(text: string, longest = LONGEST_TEXT): string {
+  return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
+}

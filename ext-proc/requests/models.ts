@@ -1,0 +1,70 @@
+import type { Model } from '#core/config/gateway-config.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
+import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
+import { modelPricing } from './model-pricing.ts';
+import { readQuery } from './query.ts';
+
+/** `GET /v1/models`: the enabled models that the key may use, in the order of the configuration. */
+export async function listModels(request: AuthorizedRequest): Promise<EndpointResult> {
+  const query = readQuery(request.route.query, []);
+  if (isRefusal(query)) return query;
+  const limited = await request.takeRead();
+  if (limited) return limited;
+  const { config, principal, arrivedAtMs } = request;
+  const allowed = principal.key.models;
+  const data = [...config.models.values()]
+    .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))
+    .map((model) => modelRecord(model, arrivedAtMs));
+  return { kind: 'json', body: { object: 'list', data } };
+}
+
+/** OpenAI's format needs the time when a model was made. It is not known, so it is a constant. */
+const CREATED_SECONDS = 1_735_689_600;
+
+/**
+ * Names besides our own are those that clients look for: `context_length` and `architecture` of
+ * OpenRouter, `max_model_len` of vLLM.
+ */
+function modelRecord(model: Model, atMs: number) {
+  return {
+    id: model.id,
+    object: 'model',
+    created: CREATED_SECONDS,
+    owned_by: 'inference-gateway',
+    capabilities: [...model.capabilities],
+    context_window: model.contextWindow,
+    context_length: model.contextWindow,
+    max_model_len: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    max_completion_tokens: model.maxOutputTokens,
+    reasoning_efforts: model.reasoningEfforts,
+    architecture: {
+      input_modalities: [
+        'text',
+        ...(model.capabilities.has('vision') ? ['image'] : []),
+        ...(model.capabilities.has('files') ? ['file'] : []),
+      ],
+      output_modalities: ['text'],
+    },
+    supported_parameters: supportedParameters(model),
+    pricing: modelPricing(model, atMs),
+  };
+}
+
+/** Fields that every request has. */
+const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages']);
+const CACHE_FIELDS: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
+const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
+
+function supportedParameters({ capabilities, reasoningEfforts, pricesCacheWrites, targets }: Model): readonly string[] {
+  const extra = new Set(targets.flatMap(({ provider }) => [...(provider.extraFields ?? [])]));
+  const official = [...CHAT_FIELDS.keys()].filter((name) => {
+    if (REQUIRED.has(name) || NOT_OFFERED.has(name)) return false;
+    if (CACHE_FIELDS.has(name)) return pricesCacheWrites === true;
+    if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');
+    if (name === 'response_format') return capabilities.has('json_mode');
+    return name !== 'reasoning_effort' || reasoningEfforts.length > 0;
+  });
+  return [...official, ...extra];
+}

@@ -1,0 +1,131 @@
+import { MINUTE_MS } from '#core/clock.ts';
+import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+
+/**
+ * The limit `limits.refused_rpm`. Refused requests cost their sender nothing, so each organization
+ * has only so many in a UTC minute, and all its requests beyond are refused. A revoked or expired
+ * key has a count of its own.
+ *
+ * The limit store adds up the counts of all gateway processes, but no request waits for it: a
+ * process counts, reports to the store afterwards, and learns the counts of the others from the
+ * reply. So a process exceeds the limit by the requests that it refuses during one such call. While
+ * Redis is unavailable each process has the whole limit for itself. One process alone is exact.
+ */
+export interface RefusedRequests {
+  /**
+   * Counts one refused request of an organization or a key. Returns another refusal, to be sent
+   * instead, if the limit is used up.
+   */
+  take(id: string, limit: number, nowMs: number): Refusal | undefined;
+  /** As take(), without counting. */
+  check(id: string, limit: number, nowMs: number): Refusal | undefined;
+}
+
+/**
+ * Statuses that count, 408 of uploads among them. A request that ends with 409 or 429 may be well
+ * formed, and 5xx is no fault of the caller.
+ */
+export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 408, 413, 422]);
+
+/**
+ * Bound on organizations and keys with refused requests in one minute. Beyond it the oldest are
+ * forgotten.
+ */
+const MOST_WINDOWS = 10_000;
+
+interface Window {
+  endsAtMs: number;
+  /** Counted by this process. */
+  own: number;
+  /** Part of `own` that is reported to the store. */
+  reported: number;
+  isReporting: boolean;
+  /** Counted by other processes, as far as the store has replied. */
+  elsewhere: number;
+}
+
+export function createRefusedRequests(
+  store: Pick<LimitStore, 'countRefused'>,
+  mostWindows = MOST_WINDOWS,
+): RefusedRequests {
+  const windows = new Map<string, Window>();
+
+  function currentWindow(id: string, nowMs: number): Window | undefined {
+    const window = windows.get(id);
+    // A clock that was set back starts over.
+    const isCurrent = window !== undefined && nowMs < window.endsAtMs && window.endsAtMs - nowMs <= 2 * MINUTE_MS;
+    return isCurrent ? window : undefined;
+  }
+
+  function newWindow(id: string, nowMs: number): Window {
+    const endsAtMs = (Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS;
+    const window = { endsAtMs, own: 0, reported: 0, isReporting: false, elsewhere: 0 };
+    windows.delete(id);
+    windows.set(id, window);
+    if (windows.size > mostWindows) forget(nowMs);
+    return window;
+  }
+
+  /** Forgets windows that are over; if there is none, the oldest. */
+  function forget(nowMs: number): void {
+    for (const [id, { endsAtMs }] of windows) if (endsAtMs <= nowMs) windows.delete(id);
+    const [oldest] = windows.keys();
+    if (windows.size > mostWindows && oldest !== undefined) windows.delete(oldest);
+  }
+
+  function refuseBeyond(window: Window | undefined, limit: number, nowMs: number): Refusal | undefined {
+    if (window === undefined || window.own + window.elsewhere < limit) return undefined;
+    const retryAfterSeconds = Math.max(1, Math.ceil((window.endsAtMs - nowMs) / 1000));
+    return refuse('rpm_exceeded', { problem: 'Too many refused requests in this minute.' }, { retryAfterSeconds });
+  }
+
+  /** Makes one call at a time: requests that are refused meanwhile go with the next. */
+  async function report(id: string, window: Window, nowMs: number): Promise<void> {
+    window.isReporting = true;
+    const requests = window.own - window.reported;
+    window.reported = window.own;
+    try {
+      const { refused, resetsAtMs } = await store.countRefused(id, requests, nowMs);
+      learn(window, { refused, resetsAtMs, requests });
+    } catch {
+      // The store is unavailable: the count of this process still limits.
+    } finally {
+      window.isReporting = false;
+      if (window.own > window.reported && windows.get(id) === window) void report(id, window, nowMs);
+    }
+  }
+
+  return {
+    check: (id, limit, nowMs) => refuseBeyond(currentWindow(id, nowMs), limit, nowMs),
+    take(id, limit, nowMs) {
+      const window = currentWindow(id, nowMs) ?? newWindow(id, nowMs);
+      const beyond = refuseBeyond(window, limit, nowMs);
+      if (beyond) return beyond;
+      window.own += 1;
+      if (!window.isReporting) void report(id, window, nowMs);
+      return undefined;
+    },
+  };
+}
+
+interface Reported {
+  /** Sum of all processes in the minute of the store. */
+  readonly refused: number;
+  readonly resetsAtMs: number;
+  /** Requests that this report added. */
+  readonly requests: number;
+}
+
+/** Follows the minutes of the store's clock, which may be ahead of this process or behind it. */
+function learn(window: Window, { refused, resetsAtMs, requests }: Reported): void {
+  const aheadMs = resetsAtMs - window.endsAtMs;
+  if (aheadMs < -MINUTE_MS / 2) return;
+  if (aheadMs > MINUTE_MS / 2) {
+    window.own = window.own - window.reported + requests;
+    window.reported = requests;
+    window.elsewhere = 0;
+  }
+  window.endsAtMs = resetsAtMs;
+  window.elsewhere = Math.max(window.elsewhere, refused - window.reported);
+}

@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '#core/clock.ts';
+import type { GatewayConfig, Model, Provider } from '#core/config/gateway-config.ts';
+import type { LoadedConfig } from '#core/config/load.ts';
+import type { ModelPrices, PriceList } from '#core/price-list.ts';
+import { scheduleJson, tableJson } from '#core/price-schedule-json.ts';
+import type {
+  ReportedConfiguration,
+  ReportedModel,
+  ReportedPriceList,
+  ReportedPrices,
+  ReportedProblem,
+  ReportedProvider,
+} from '#database/process-reports/report.ts';
+
+/** Describes the configuration in force, after each reload too. */
+export interface ConfigurationReport {
+  /** The same object until something changes. */
+  current(): ReportedConfiguration;
+  inForce(
+    config: GatewayConfig,
+    notes: { readonly warnings: readonly ReportedProblem[]; readonly restartNeeded?: readonly string[] },
+  ): void;
+  /** The file was refused, so the configuration before it stays in force. */
+  refused(problems: readonly ReportedProblem[]): void;
+}
+
+export function createConfigurationReport(path: string, clock: Clock, initial: LoadedConfig): ConfigurationReport {
+  let current: ReportedConfiguration;
+  const report: ConfigurationReport = {
+    current: () => current,
+    inForce(config, { warnings, restartNeeded = [] }) {
+      current = {
+        ...describeMapping(config),
+        path,
+        loadedAtMs: clock.nowMs(),
+        warnings: warnings.map(describeProblem),
+        refused: null,
+        restartNeeded,
+      };
+    },
+    refused(problems) {
+      current = { ...current, refused: { atMs: clock.nowMs(), problems: problems.map(describeProblem) } };
+    },
+  };
+  report.inForce(initial.config, initial);
+  return report;
+}
+
+type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'priceLists' | 'providers'>;
+
+/** Names every field that is reported, so that no secret is. */
+function describeMapping(config: GatewayConfig): Mapping {
+  const models = [...config.models.values()].map(describeModel);
+  const providers = [...config.providers.values()].map(describeProvider);
+  const lists = [...config.priceLists].map(([name, list]) => [name, describeList(list)] as const);
+  const mapping = { models, priceLists: Object.fromEntries(lists), providers };
+  return { fingerprint: fingerprintOf(mapping), ...mapping };
+}
+
+/** Enough digits that two mappings of one gateway never share one by chance. */
+const FINGERPRINT_DIGITS = 16;
+
+function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
+  return hash('sha256', JSON.stringify(mapping)).slice(0, FINGERPRINT_DIGITS);
+}
+
+function describeModel(model: Model): ReportedModel {
+  return {
+    id: model.id,
+    capabilities: [...model.capabilities],
+    reasoningEfforts: model.reasoningEfforts,
+    contextWindow: model.contextWindow,
+    maxOutputTokens: model.maxOutputTokens,
+    defaultOutputTokens: model.defaultOutputTokens,
+    ...describePrices(model),
+    disabled: model.disabled,
+    problem: model.problem ?? null,
+    targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),
+  };
+}
+
+function describePrices({ priceTable, schedule }: ModelPrices): ReportedPrices {
+  const { prices, above, serviceTiers } = tableJson(priceTable);
+  return { prices, above, serviceTiers, ...(schedule === undefined ? {} : { schedule: scheduleJson(schedule) }) };
+}
+
+function describeList({ others, models }: PriceList): ReportedPriceList {
+  const listed = [...models].map(([id, one]) => [id, 'percentParts' in one ? one : describePrices(one)] as const);
+  return { ...(others === undefined ? {} : { others }), models: Object.fromEntries(listed) };
+}
+
+function describeProvider({ name, baseUrl, apiKey, auth, onDisconnect }: Provider): ReportedProvider {
+  return {
+    name,
+    host: baseUrl.host,
+    scheme: baseUrl.protocol === 'https:' ? 'https' : 'http',
+    hasKey: apiKey !== undefined || auth?.kind === 'aws' || auth?.kind === 'oauth2',
+    onDisconnect: onDisconnect ?? null,
+  };
+}
+
+function describeProblem({ file, line, column, message }: ReportedProblem): ReportedProblem {
+  return { file, line, column, message };
+}

@@ -1,0 +1,91 @@
+import type { ProviderHealth } from '#database/process-reports/report.ts';
+import type { Attempt } from '../../hold/provider-attempt.ts';
+
+/**
+ * Attempts and failures of each provider in the last five minutes, in slices: a busy provider takes
+ * no more memory than an idle one.
+ */
+export interface ProviderLog {
+  note(attempts: readonly Attempt[], nowMs: number): void;
+  /** Every named provider, and every other one that was called. */
+  health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected'>>;
+}
+
+const SLICE_MS = 10_000;
+const SLICES = 30;
+
+/**
+ * Results that are no failure of the provider: it succeeded, was not called, or was right to
+ * refuse.
+ */
+const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
+  'ok',
+  'abandoned',
+  'process_ends',
+  'no_room',
+  'unsendable',
+  'egress_unreachable',
+  'status_400',
+  'status_422',
+]);
+
+interface Slice {
+  /** Number of the time slice that it counts; an older one is reused. */
+  number: number;
+  attempts: number;
+  failures: number;
+}
+
+interface Tally {
+  readonly slices: Slice[];
+  lastFailure: ProviderHealth['lastFailure'];
+  lastAskedMs: number;
+}
+
+export function createProviderLog(): ProviderLog {
+  const tallies = new Map<string, Tally>();
+
+  function noteOne({ provider, result, account }: Attempt, nowMs: number): void {
+    const tally = tallies.get(provider) ?? newTally();
+    tallies.set(provider, tally);
+    const number = Math.floor(nowMs / SLICE_MS);
+    const slice = tally.slices[number % SLICES];
+    if (slice === undefined) throw new RangeError(`no slice for ${nowMs}`);
+    if (slice.number !== number) Object.assign(slice, { number, attempts: 0, failures: 0 });
+    slice.attempts += 1;
+    tally.lastAskedMs = nowMs;
+    if (NOT_ITS_FAILURE.has(result)) return;
+    slice.failures += 1;
+    tally.lastFailure = { result, atMs: nowMs, ...(account === undefined ? {} : { account }) };
+  }
+
+  return {
+    note(attempts, nowMs) {
+      for (const attempt of attempts) noteOne(attempt, nowMs);
+    },
+    health(names, nowMs) {
+      // Providers of former configurations go when they are not called any more.
+      for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
+      const found = new Map<string, Omit<ProviderHealth, 'ejected'>>();
+      for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));
+      return found;
+    },
+  };
+}
+
+function newTally(): Tally {
+  const slices = Array.from({ length: SLICES }, () => ({ number: -1, attempts: 0, failures: 0 }));
+  return { slices, lastFailure: null, lastAskedMs: 0 };
+}
+
+function sum(tally: Tally | undefined, nowMs: number): Omit<ProviderHealth, 'ejected'> {
+  const oldest = Math.floor(nowMs / SLICE_MS) - SLICES + 1;
+  let attempts = 0;
+  let failures = 0;
+  for (const slice of tally?.slices ?? []) {
+    if (slice.number < oldest) continue;
+    attempts += slice.attempts;
+    failures += slice.failures;
+  }
+  return { attempts, failures, lastFailure: failures > 0 ? (tally?.lastFailure ?? null) : null };
+}

@@ -1,0 +1,119 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
+import { type EnvoyLook, gatherReport, type ReportSources } from './process-report.ts';
+import { watchActivity } from './process-report-activity.ts';
+import { createConfigurationReport } from './process-report-configuration.ts';
+import { createMachineMeter } from './process-report-machine.ts';
+
+const clock = { nowMs: () => 1_000_000, monotonicMs: () => performance.now() };
+const config = configWith(modelWith());
+const never = new AbortController().signal;
+const LOOK: EnvoyLook = { version: '1.39.3', state: 'LIVE', uptimeMs: 12_000, ejected: new Set() };
+
+function sources(changes: Partial<ReportSources> = {}): ReportSources {
+  const source = { files: [], secretFiles: [], fingerprint: 'unused' };
+  const configuration = createConfigurationReport('gateway.yaml', clock, {
+    ok: true,
+    declared: { models: {}, baseUrls: new Map(), untiered: new Set(), priceLists: [] },
+    storesChanged: false,
+    variables: { ofDashboard: [], ofDashboardAlone: [] },
+    config,
+    warnings: [],
+    source,
+  });
+  return {
+    clock,
+    gatewayVersion: '1.2.3',
+    machine: createMachineMeter(clock),
+    activity: watchActivity(createMetrics(), clock).activity,
+    config: () => config,
+    configuration: configuration.current,
+    spooled: () => [],
+    liveHolds: () => [],
+    restingTargets: (providers) => new Map([...providers].map((name) => [name, 2])),
+    notReady: async () => undefined,
+    ...changes,
+  };
+}
+
+afterEach(() => void vi.useRealTimers());
+
+it('puts the parts together', async () => {
+  const report = await gatherReport(
+    sources({
+      spooled: () => [{ bytes: 3 }, { bytes: 4 }],
+      notReady: async () => 'draining',
+      envoy: async () => LOOK,
+      requestLog: () => ({ waiting: 5, dropped: 1 }),
+    }),
+    never,
+  );
+  expect(report).toMatchObject({
+    gatewayVersion: '1.2.3',
+    notReady: 'draining',
+    requests: { inFlight: 0, ended: 0, failed: 0 },
+    spool: { charges: 2, bytes: 7 },
+    holds: { totalNanoUsd: '0', count: 0 },
+    requestLog: { waiting: 5, dropped: 1 },
+    envoy: { reachable: true, version: '1.39.3', state: 'LIVE', uptimeMs: 12_000 },
+    providers: { local: { attempts: 0, failures: 0, lastFailure: null, ejected: false, restingTargets: 2 } },
+  });
+  expect(JSON.stringify(report)).not.toContain('provider-secret');
+});
+
+it('knows which provider Envoy has ejected by its cluster, and says so only when it has asked Envoy', async () => {
+  const ejectedIn = async (changes: Partial<ReportSources>) =>
+    (await gatherReport(sources(changes), never)).providers.local?.ejected;
+  expect(await ejectedIn({ envoy: async () => ({ ...LOOK, ejected: new Set(['local-1']) }) })).toBe(true);
+  expect(await ejectedIn({ envoy: async () => ({ ...LOOK, ejected: new Set(['local-0']) }) })).toBe(false);
+  expect(await ejectedIn({ envoy: async () => undefined })).toBe(null);
+  expect(await ejectedIn({})).toBe(null);
+});
+
+it('tells Envoy that does not answer from one that another process asks', async () => {
+  expect((await gatherReport(sources({ envoy: async () => undefined }), never)).envoy).toEqual({ reachable: false });
+  expect(await gatherReport(sources(), never)).toMatchObject({ envoy: null, requestLog: null, notReady: null });
+});
+
+it('does not wait for what hangs, and not at all when the process ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const hanging = { notReady: () => new Promise<undefined>(() => {}), envoy: () => new Promise<undefined>(() => {}) };
+  const late = gatherReport(sources(hanging), never);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(await late).toMatchObject({
+    notReady: 'whether it is ready was not known in time',
+    envoy: { reachable: false },
+  });
+  const stopping = new AbortController();
+  const cut = gatherReport(sources(hanging), stopping.signal);
+  stopping.abort();
+  expect((await cut).envoy).toEqual({ reachable: false });
+});
+
+it('measures a blocked event loop as lag, and once only', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  let nowMs = 0;
+  const meter = createMachineMeter({ ...clock, monotonicMs: () => nowMs });
+  const fire = (lateMs: number) => {
+    nowMs += 50 + lateMs;
+    vi.advanceTimersByTime(50);
+  };
+  for (const lateMs of [0, 0, 300, 0]) fire(lateMs);
+  const busy = meter.take();
+  expect(busy.overMs).toBe(500);
+  expect(busy.eventLoopLagMs).toMatchObject({ p50: 0, max: expect.closeTo(300, 0) });
+  fire(0);
+  expect(meter.take()).toMatchObject({ overMs: 50, eventLoopLagMs: { max: 0 } });
+  meter.close();
+});
+
+it('measures the CPU and the memory that it uses', () => {
+  const meter = createMachineMeter(clock);
+  const before = process.threadCpuUsage().user;
+  while (process.threadCpuUsage().user - before < 200_000);
+  const { cpuFraction, overMs, rssBytes, heapUsedBytes } = meter.take();
+  expect(cpuFraction * overMs).toBeGreaterThan(180);
+  expect(rssBytes).toBeGreaterThan(heapUsedBytes);
+  meter.close();
+});

@@ -1,0 +1,104 @@
+import type { Clock } from '#core/clock.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type {
+  ProcessReport,
+  ProviderHealth,
+  ReportedConfiguration,
+  ReportedEnvoy,
+} from '#database/process-reports/report.ts';
+import type { Hold } from '../../limits/limit-store.ts';
+import type { ProcessActivity } from './process-report-activity.ts';
+import { sumHolds } from './process-report-holds.ts';
+import type { MachineMeter } from './process-report-machine.ts';
+
+/** Sources of the parts of a report. */
+export interface ReportSources {
+  readonly clock: Clock;
+  readonly gatewayVersion: string;
+  readonly machine: MachineMeter;
+  readonly activity: ProcessActivity;
+  readonly config: () => GatewayConfig;
+  readonly configuration: () => ReportedConfiguration;
+  readonly spooled: () => readonly { readonly bytes: number }[];
+  readonly liveHolds: () => readonly Hold[];
+  readonly restingTargets: (providers: Iterable<string>) => ReadonlyMap<string, number>;
+  /** Absent: the process has none. */
+  readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
+  readonly notReady: () => Promise<string | undefined>;
+  /** Absent: another process asks Envoy. `undefined`: Envoy does not answer. */
+  readonly envoy?: () => Promise<EnvoyLook | undefined>;
+}
+
+export interface EnvoyLook {
+  readonly version: string;
+  readonly state: string;
+  readonly uptimeMs: number;
+  /** Clusters that get no requests now. */
+  readonly ejected: ReadonlySet<string>;
+}
+
+/**
+ * Longer than the time-outs of the probe and of Envoy's admin: for parts without a time-out of
+ * their own.
+ */
+const LOOK_WITHIN_MS = 2_500;
+
+export async function gatherReport(sources: ReportSources, stopping: AbortSignal): Promise<ProcessReport> {
+  const [notReady, look] = await Promise.all([
+    inTime(sources.notReady(), 'whether it is ready was not known in time', stopping),
+    sources.envoy === undefined ? null : inTime(sources.envoy(), undefined, stopping),
+  ]);
+  // Everything below happens in one turn, so that the parts are of one moment.
+  const spooled = sources.spooled();
+  return {
+    gatewayVersion: sources.gatewayVersion,
+    configurationFingerprint: sources.configuration().fingerprint,
+    notReady: notReady ?? null,
+    ...sources.machine.take(),
+    requests: { inFlight: sources.activity.inFlight, ...sources.activity.takeEnded() },
+    spool: { charges: spooled.length, bytes: spooled.reduce((sum, { bytes }) => sum + bytes, 0) },
+    holds: sumHolds(sources.liveHolds()),
+    requestLog: sources.requestLog?.() ?? null,
+    envoy: look === null ? null : envoyAsReported(look),
+    providers: providerHealth(sources, look ?? undefined),
+    unknownTiers: sources.activity.unknownTiers(),
+  };
+}
+
+/** `undefined` for a part that does not come in time. */
+async function inTime<T, Late>(promise: Promise<T>, late: Late, stopping: AbortSignal): Promise<T | Late> {
+  let giveUp: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<Late>((resolve) => {
+    giveUp = () => resolve(late);
+    timer = setTimeout(giveUp, LOOK_WITHIN_MS);
+    stopping.addEventListener('abort', giveUp);
+  });
+  try {
+    return await Promise.race([promise, over]);
+  } finally {
+    clearTimeout(timer);
+    if (giveUp !== undefined) stopping.removeEventListener('abort', giveUp);
+  }
+}
+
+function envoyAsReported(look: EnvoyLook | undefined): ReportedEnvoy {
+  if (look === undefined) return { reachable: false };
+  const { version, state, uptimeMs } = look;
+  return { reachable: true, version, state, uptimeMs };
+}
+
+function providerHealth(
+  { config, activity, clock, restingTargets }: ReportSources,
+  look: EnvoyLook | undefined,
+): Record<string, ProviderHealth> {
+  const known = config().providers;
+  const resting = restingTargets(known.keys());
+  const health: [string, ProviderHealth][] = [];
+  for (const [name, found] of activity.providers.health(known.keys(), clock.nowMs())) {
+    const cluster = known.get(name)?.cluster;
+    const ejected = look === undefined || cluster === undefined ? null : look.ejected.has(cluster);
+    health.push([name, { ...found, ejected, restingTargets: resting.get(name) ?? 0 }]);
+  }
+  return Object.fromEntries(health);
+}

@@ -1,0 +1,79 @@
+import type { Log } from '#core/log/log.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ProcessReports, ReportingProcess } from '#database/process-reports/report.ts';
+import { gatherReport, type ReportSources } from './process-report.ts';
+
+export interface ReporterOptions {
+  readonly process: ReportingProcess;
+  readonly reports: ProcessReports;
+  readonly sources: ReportSources;
+  readonly log: Log;
+  readonly everyMs?: number;
+}
+
+export interface ProcessReporter {
+  /** Deletes the row: the process ends cleanly. */
+  close(): Promise<void>;
+}
+
+const EVERY_MS = 2_000;
+const FORGET_EVERY_MS = 60_000;
+
+/**
+ * Reports at once and then every two seconds, one report at a time. A report that cannot be written
+ * is replaced by the next.
+ */
+export function startProcessReports(options: ReporterOptions): ProcessReporter {
+  const { reports, sources, log, everyMs = EVERY_MS } = options;
+  const { clock, machine } = sources;
+  const stopping = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let failing = false;
+  let forgottenAtMs = Number.NEGATIVE_INFINITY;
+  let running = report();
+
+  async function report(): Promise<void> {
+    const startedMs = clock.monotonicMs();
+    try {
+      await writeOne(startedMs);
+      if (failing) log.info({}, 'the process reports again');
+      failing = false;
+    } catch (error) {
+      // Every report fails alike while PostgreSQL is unavailable, so only the first is logged.
+      const why = error instanceof StoreUnavailable ? { error: error.message } : { err: error };
+      if (!failing) log.warn(why, 'the process could not report; it goes on trying');
+      failing = true;
+    }
+    if (stopping.signal.aborted) return;
+    const waitMs = Math.max(0, startedMs + everyMs - clock.monotonicMs());
+    timer = setTimeout(() => {
+      running = report();
+    }, waitMs);
+    timer.unref();
+  }
+
+  async function writeOne(nowMs: number): Promise<void> {
+    const gathered = await gatherReport(sources, stopping.signal);
+    if (stopping.signal.aborted) return;
+    await reports.write(options.process, gathered, sources.configuration());
+    if (nowMs < forgottenAtMs + FORGET_EVERY_MS) return;
+    forgottenAtMs = nowMs;
+    await reports.removeForgotten();
+  }
+
+  return {
+    async close() {
+      stopping.abort();
+      clearTimeout(timer);
+      await running;
+      machine.close();
+      try {
+        // While PostgreSQL is unavailable the row stays; readers ignore it after some time.
+        if (!failing) await reports.remove(options.process.id);
+      } catch (error) {
+        log.warn({ err: error }, "the process's report could not be taken away");
+      }
+      await reports.close();
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { hostname } from 'node:os';
+import type { Clock } from '#core/clock.ts';
+import type { TracingConfig } from '#core/config/gateway-config.ts';
+import type { Log } from '#core/log/log.ts';
+import type { FinishedTrace, RequestTrace, RequestTracer } from './request-trace.ts';
+import { createSpanExporter, type SpanExporter } from './span-exporter.ts';
+import { readTraceContext } from './trace-context.ts';
+import type { TraceMetrics } from './trace-metrics.ts';
+
+/** Decides which requests are traced, and exports their traces. */
+export interface Tracing {
+  /** `undefined`: this request is not traced. */
+  begin(request: TracedRequest, config: TracingConfig): RequestTrace | undefined;
+  /** The request is over, and its trace is exported. */
+  end(trace: RequestTrace): void;
+}
+
+export interface TracedRequest {
+  header(name: string): string | undefined;
+  /** The sender is one of the operator's proxies (`trusted_proxies`). */
+  isTrusted(): boolean;
+}
+
+/** The sender's span where the request is traced, otherwise `undefined`. */
+export interface Decision {
+  readonly parent: ReturnType<typeof readTraceContext>;
+}
+
+/**
+ * A client's trace continues here, but the operator pays for the record, so only a trusted proxy
+ * decides with its flag. For all others the decision is random, not derived from a trace id that
+ * they choose.
+ */
+export function decide(request: TracedRequest, { sampleRatio }: TracingConfig): Decision | undefined {
+  const parent = readTraceContext(request.header('traceparent'), request.header('tracestate'));
+  const isDecided = parent !== undefined && request.isTrusted();
+  const isSampled = isDecided ? parent.sampled : Math.random() < sampleRatio;
+  return isSampled ? { parent } : undefined;
+}
+
+export interface OpeningTracing {
+  /** The configuration now: a reload may switch tracing on, off, and to another collector. */
+  readonly target: () => TracingConfig | undefined;
+  readonly workerIndex: number;
+  /** Version of the gateway. */
+  readonly version: string;
+  readonly clock: Clock;
+  readonly metrics: TraceMetrics;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+}
+
+/**
+ * Resolves when requests can be traced, if the configuration says so. OpenTelemetry is loaded when
+ * tracing is configured for the first time; requests of that moment are not traced.
+ */
+export async function openTracing(options: OpeningTracing): Promise<Tracing & Pick<SpanExporter, 'close'>> {
+  const { target, workerIndex, version, clock, metrics, log } = options;
+  const resource = {
+    'service.name': 'inference-gateway',
+    'service.version': version,
+    'service.instance.id': `${hostname()}-${workerIndex}`,
+  };
+  let tracer: RequestTracer | undefined;
+  let isLoading = false;
+  const encode = (spans: FinishedTrace): Uint8Array => {
+    if (tracer === undefined) throw new Error('spans of a tracer that is not loaded');
+    return tracer.encode(spans);
+  };
+  const exporter = createSpanExporter({ target, encode, metrics, log });
+
+  async function load(): Promise<void> {
+    const { openRequestTracer } = await import('./request-trace.ts');
+    tracer = openRequestTracer(clock, resource);
+  }
+
+  if (target() !== undefined) await load();
+  return {
+    begin(request, config) {
+      const decision = decide(request, config);
+      if (decision === undefined) return undefined;
+      if (tracer !== undefined) return tracer.begin(decision.parent);
+      if (!isLoading) load().catch((error: unknown) => log.error({ err: error }, 'OpenTelemetry cannot be loaded'));
+      isLoading = true;
+      return undefined;
+    },
+    end(trace) {
+      if (tracer) exporter.add(tracer.end(trace));
+    },
+    close: exporter.close,
+  };
+}
