@@ -9,6 +9,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY tsconfig.json ./
+COPY contract contract
 COPY core core
 COPY database database
 COPY ext-proc ext-proc
@@ -36,6 +37,7 @@ WORKDIR /app
 RUN mkdir -m 0750 /data compiled && chown 10001:10001 /data compiled
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
+COPY contract contract
 COPY core core
 COPY database database
 COPY ext-proc ext-proc

@@ -87,6 +87,7 @@ export default defineConfig({
           name: 'unit',
           ...SHARING,
           include: [
+            'contract/**/*.test.ts',
             'core/**/*.test.ts',
             'database/**/*.test.ts',
             'ext-proc/**/*.test.ts',

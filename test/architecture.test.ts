@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { allFiles, sourceFiles } from './fixtures/source-files.ts';
 
 const sources = sourceFiles([
+  'contract',
   'core',
   'database',
   'ext-proc',
@@ -16,6 +17,7 @@ const sources = sourceFiles([
 ]);
 
 const everything = allFiles([
+  'contract',
   'core',
   'database',
   'ext-proc',

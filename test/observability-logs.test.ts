@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { accessLine } from '#ext-proc/requests/log/request-outcome.ts';
+import { accessLine } from '#ext-proc/requests/request-outcome.ts';
 import type { Exchange } from '#ext-proc/transport/exchange.ts';
 import { configWith } from './fixtures/gateway-config.ts';
 import { MANUAL } from './fixtures/observability-files.ts';

@@ -1,4 +1,3 @@
-import { clusterName } from '#ext-proc/envoy-config/provider-cluster.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type {
   GatewayConfig,
@@ -188,7 +187,6 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
     ...(entry.anthropic_version === undefined ? {} : { anthropicVersion: entry.anthropic_version }),
     ...endpoint,
-    cluster: clusterName(name, endpoint),
   };
 }
 

@@ -150,11 +150,6 @@ export interface KeylessProvider {
   readonly anthropicVersion?: string;
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
-  /**
-   * Name of the Envoy cluster: carries a hash of its content, so that a change never touches
-   * streams in flight.
-   */
-  readonly cluster: string;
 }
 
 /** Way in which calls are authorized. `header`: it has the key as it is. Envoy does the others. */

@@ -87,7 +87,7 @@ describe('defaults', () => {
       disabled: false,
     });
     const provider = config.providers.get('p');
-    expect(Object.keys(provider ?? {}).sort()).toEqual(['api', 'baseUrl', 'cluster', 'name', 'outputLimitField']);
+    expect(Object.keys(provider ?? {}).sort()).toEqual(['api', 'baseUrl', 'name', 'outputLimitField']);
     expect(provider?.outputLimitField).toBe('max_tokens');
   });
 

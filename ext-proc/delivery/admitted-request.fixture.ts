@@ -14,7 +14,6 @@ export function provider(name: string, more: Partial<Provider> = {}): Provider {
       baseUrl,
       apiKey: `secret-of-${name}`,
       outputLimitField: 'max_tokens',
-      cluster: `${name}-1`,
     },
     ...more,
   };

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
+import type { ProviderTokens } from '../envoy-config/envoy-tokens.ts';
 import { SharedBudget } from '../fairness/shared-budget.ts';
 import type { DeliveryHold, DeliveryOutcome, ProviderOutput } from '../hold/delivery-hold.ts';
 import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
@@ -12,7 +13,6 @@ import { createDeliveryService, type DeliveryService, type DeliveryServiceOption
 import { type Egress, startEgress } from './egress.fixture.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { createIdentities } from './provider/identities.ts';
-import type { ProviderTokens } from './provider/provider-tokens.ts';
 
 /** A client, and what reached it. */
 export interface Client {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { GatewayConfig, Provider } from '#core/config/gateway-config.ts';
 import { credentialsFile, credentialsPath } from './provider-auth-filters.ts';
-import { type Cluster, providerClusters } from './provider-cluster.ts';
+import { type Cluster, clusterOf, providerClusters } from './provider-cluster.ts';
 
 /**
  * Envoy's clusters by name: one for each provider that some model can be served by, and one for its
@@ -13,7 +13,7 @@ export type Clusters = ReadonlyMap<string, Cluster>;
 export function clustersOf(config: GatewayConfig, credentialsFolder: string): Clusters {
   const clusters = new Map<string, Cluster>();
   for (const provider of usedProviders(config)) {
-    for (const cluster of providerClusters(provider.cluster, provider, credentialsFolder))
+    for (const cluster of providerClusters(clusterOf(provider), provider, credentialsFolder))
       clusters.set(String(cluster.name), cluster);
   }
   return clusters;
@@ -22,7 +22,9 @@ export function clustersOf(config: GatewayConfig, credentialsFolder: string): Cl
 /** Content of the files that clusters refer to, by path. */
 export function credentialFiles(config: GatewayConfig, folder: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
-  for (const { cluster, credentials } of usedProviders(config)) {
+  for (const provider of usedProviders(config)) {
+    const { credentials } = provider;
+    const cluster = clusterOf(provider);
     if (credentials !== undefined) files.set(credentialsPath(folder, cluster), credentialsFile(cluster, credentials));
   }
   return files;

@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Provider } from '#core/config/gateway-config.ts';
 import { EnvoyTokens } from './envoy-tokens.ts';
+import { clusterOf } from './provider-cluster.ts';
 
 /** Reasons why Envoy has no token, as its statistics count them. */
 
 const PROVIDER: Provider = {
-  ...{ name: 'p', api: 'chat', baseUrl: new URL('http://127.0.0.1:9'), outputLimitField: 'max_tokens', cluster: 'p-0' },
+  ...{ name: 'p', api: 'chat', baseUrl: new URL('http://127.0.0.1:9'), outputLimitField: 'max_tokens' },
   auth: { kind: 'oauth2', tokenUrl: new URL('http://127.0.0.1:9'), scopes: [] },
 };
+const CLUSTER = clusterOf(PROVIDER);
 const socket = join(tmpdir(), `gw-tokens-${process.pid}.sock`);
 let admin: Server;
 let asked: string[];
@@ -36,12 +38,12 @@ afterEach(async () => {
   await rm(socket, { force: true });
 });
 
-const own = (name: string) => `p-0credential_injector.oauth2.${name}`;
+const own = (name: string) => `${CLUSTER}credential_injector.oauth2.${name}`;
 const counts = (fetched: number, failed: number, refused: number) => ({
   [own('token_fetched')]: fetched,
   [own('token_fetch_failed_on_client_secret')]: 1,
   [own('token_fetch_failed_on_bad_response_code')]: failed,
-  'p-0-token.upstream_rq_401': refused,
+  [`${CLUSTER}-token.upstream_rq_401`]: refused,
 });
 
 test('the first attempt is awaited; a secret that was not there yet is none', async () => {

@@ -1,7 +1,18 @@
 import type { Provider } from '#core/config/gateway-config.ts';
-import type { ProviderTokens, WhyNoToken } from '../delivery/provider/provider-tokens.ts';
 import { adminGet } from './envoy-admin.ts';
 import { tokenClusterName } from './provider-auth-filters.ts';
+import { clusterOf } from './provider-cluster.ts';
+
+/** Access tokens that Envoy fetches for providers with `auth.oauth2`. */
+export interface ProviderTokens {
+  /** True if Envoy has a token, or knows that it gets none for now. */
+  isSettled(provider: Provider): Promise<boolean>;
+  /** Reason why Envoy sent a request of this provider back. */
+  whyNone(provider: Provider): Promise<WhyNoToken>;
+}
+
+/** `refused`: the token endpoint does not accept the credentials. */
+export type WhyNoToken = 'pending' | 'refused' | 'unavailable';
 
 /** Requests for the tokens of a provider, since Envoy's start. */
 interface TokenCounts {
@@ -53,7 +64,8 @@ export class EnvoyTokens implements ProviderTokens {
     return asking;
   }
 
-  async #read({ cluster }: Provider): Promise<TokenCounts | undefined> {
+  async #read(provider: Provider): Promise<TokenCounts | undefined> {
+    const cluster = clusterOf(provider);
     const own = `${cluster}credential_injector\\.oauth2\\.token_fetch(ed|_failed_.*)`;
     const filter = `^cluster\\.(${own}|${tokenClusterName(cluster)}\\.upstream_rq_(400|401|403))$`;
     const stats = await adminGet(this.#adminSocket, `/stats?filter=${encodeURIComponent(filter)}`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
+import type { Provider } from '#core/config/gateway-config.ts';
 import type { Authorization } from '#core/config/provider-auth.ts';
 import {
   authFilters,
@@ -29,7 +30,17 @@ const HTTP2_STREAM_WINDOW = 262_144;
 const HTTP2_STREAMS = 100;
 const UNLIMITED = 100_000;
 
-/** Value of the request header `x-gw-cluster`, such as `openai-3f0c9a7be21d`. */
+const names = new WeakMap<Provider, string>();
+
+/** The value of the request header `x-gw-cluster`, such as `openai-3f0c9a7be21d`. */
+export function clusterOf(provider: Provider): string {
+  const known = names.get(provider);
+  if (known !== undefined) return known;
+  const name = clusterName(provider.name, provider);
+  names.set(provider, name);
+  return name;
+}
+
 export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
   const body = JSON.stringify(clusterBody(endpoint, authFilters('', endpoint, '')));
   const content = endpoint.credentials === undefined ? body : body + credentialsDigest(endpoint.credentials);

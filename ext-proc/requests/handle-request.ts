@@ -18,6 +18,8 @@ import { type ChatDeps, completeChat } from './chat.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
 import type { GatewayRequestLog } from './log/open-request-logs.ts';
+import { listModels } from './models.ts';
+import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 import {
   accessLine,
   describeTrace,
@@ -25,9 +27,7 @@ import {
   isUnusable,
   type RequestOutcome,
   requestLogRow,
-} from './log/request-outcome.ts';
-import { listModels } from './models.ts';
-import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
+} from './request-outcome.ts';
 import { showUsage } from './usage.ts';
 
 export interface RequestHandlerDeps extends ChatDeps {

@@ -32,7 +32,6 @@ function look(baseUrl: string, trustedCaPath = bundle, isUsed = true, tokenUrl?:
     apiKey: 'provider-secret',
     outputLimitField: 'max_tokens',
     trustedCaPath,
-    cluster: 'p-1',
     ...(tokenUrl === undefined ? {} : { auth: { kind: 'oauth2', tokenUrl: new URL(tokenUrl), scopes: [] } }),
   };
   return lookAtProvider(provider, isUsed);

@@ -56,6 +56,31 @@ describe('the order', () => {
     expect(FOLDERS.filter((folder) => !folders.has(folder))).toEqual([]);
   });
 
+  it('keeps the folders of a room together, so that rooms have the order too', () => {
+    const roomOf = (folder: string) => folder.split('/', 2).join('/');
+    const scattered = FOLDERS.map(roomOf).filter(
+      (room, index, rooms) => rooms[index - 1] !== room && rooms.indexOf(room) < index,
+    );
+    expect(scattered).toEqual([]);
+  });
+
+  it('gives the gateway process at most 15 rooms on 7 floors', () => {
+    const roomOf = (file: string) => file.split('/').slice(0, -1).slice(0, 2).join('/');
+    const below = Map.groupBy(
+      imports.filter(
+        ([from, to]) => isBelow(from, 'ext-proc') && isBelow(to, 'ext-proc') && roomOf(from) !== roomOf(to),
+      ),
+      ([from]) => roomOf(from),
+    );
+    const floorOf = (room: string): number =>
+      1 + Math.max(0, ...new Set(below.get(room)?.map(([, to]) => floorOf(roomOf(to)))));
+    const rooms = new Set(
+      FOLDERS.filter((folder) => isBelow(`${folder}/`, 'ext-proc')).map((folder) => roomOf(`${folder}/`)),
+    );
+    expect(rooms.size).toBeLessThanOrEqual(15);
+    expect(floorOf('ext-proc')).toBeLessThanOrEqual(7);
+  });
+
   it('names no area as used that is not', () => {
     const unused = AREAS.flatMap(({ path, uses }) =>
       uses

@@ -161,7 +161,7 @@ export class GatewayProcess implements Runner {
     }
   }
 
-  /** `endpoints/chat.ts` with a provider that is played. Never rejects. */
+  /** `requests/chat.ts` with a provider that is played. Never rejects. */
   async serve(ask: Ask): Promise<void> {
     const { observer } = this.#options;
     try {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import { loadConfig } from '#core/config/load.ts';
+import { clusterOf as clusterOfProvider } from '#ext-proc/envoy-config/provider-cluster.ts';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
@@ -50,9 +51,9 @@ export async function configFrom(
 }
 
 export function clusterOf(config: GatewayConfig, name: string): string {
-  const cluster = config.providers.get(name)?.cluster;
-  if (cluster === undefined) throw new Error(`no provider ${name}`);
-  return cluster;
+  const provider = config.providers.get(name);
+  if (provider === undefined) throw new Error(`no provider ${name}`);
+  return clusterOfProvider(provider);
 }
 
 export async function activeClusters(envoy: EnvoyProcess): Promise<string[]> {

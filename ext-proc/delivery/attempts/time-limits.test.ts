@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'vitest';
+import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, type Delivered, deliverTo, deliveryOver } from '../client.fixture.ts';
 import {
@@ -59,7 +60,7 @@ describe.concurrent('in time', () => {
         const { outcome } = await deliver({ stream: true, providers, timeouts: { firstByteMs: LIMIT_MS } });
         expect(outcome.refusal?.code ?? outcome.status).toBe(expected);
         const clusters = egress.asked.map(({ headers }) => headers['x-gw-cluster']);
-        expect(clusters).toEqual(providers.map(({ cluster }) => cluster));
+        expect(clusters).toEqual(providers.map(clusterOf));
         expect([to.heads.length, to.responses.length]).toEqual(expected === 200 ? [1, 0] : [0, 1]);
       });
     });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { providerRequest } from './provider-request.ts';
 
@@ -23,7 +24,7 @@ test('a request has a path, headers in order, and the length of its body', () =>
   );
   expect(path).toBe('/api/v1/chat/completions');
   expect(headers).toEqual([
-    ...['host', 'alpha.example', 'x-gw-cluster', 'alpha-1', 'content-type', 'application/json'],
+    ...['host', 'alpha.example', 'x-gw-cluster', clusterOf(target.provider), 'content-type', 'application/json'],
     ...['accept', 'text/event-stream', 'accept-encoding', 'identity', 'user-agent', 'inference-gateway'],
     ...['authorization', 'Bearer secret-of-alpha'],
   ]);

@@ -1,5 +1,6 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
 import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
+import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { untracedHeaders } from '../../telemetry/trace-context.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -82,8 +83,17 @@ function queryOf({ query = {} }: Provider): string {
 }
 
 function constantHeaders({ provider, api }: Target, accept: string): string[] | undefined {
-  const { baseUrl, cluster } = provider;
-  const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
+  const { baseUrl } = provider;
+  const headers = [
+    'host',
+    baseUrl.host,
+    'x-gw-cluster',
+    clusterOf(provider),
+    'content-type',
+    'application/json',
+    'accept',
+    accept,
+  ];
   // Compressed events would have to be decompressed for the charge, and arrive in larger pieces.
   headers.push('accept-encoding', 'identity');
   const version =

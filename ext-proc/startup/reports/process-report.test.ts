@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
+import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { type EnvoyLook, gatherReport, type ReportSources } from './process-report.ts';
 import { watchActivity } from './process-report-activity.ts';
@@ -65,7 +66,11 @@ it('puts the parts together', async () => {
 it('knows which provider Envoy has ejected by its cluster, and says so only when it has asked Envoy', async () => {
   const ejectedIn = async (changes: Partial<ReportSources>) =>
     (await gatherReport(sources(changes), never)).providers.local?.ejected;
-  expect(await ejectedIn({ envoy: async () => ({ ...LOOK, ejected: new Set(['local-1']) }) })).toBe(true);
+  expect(
+    await ejectedIn({
+      envoy: async () => ({ ...LOOK, ejected: new Set([...config.providers.values()].map(clusterOf)) }),
+    }),
+  ).toBe(true);
   expect(await ejectedIn({ envoy: async () => ({ ...LOOK, ejected: new Set(['local-0']) }) })).toBe(false);
   expect(await ejectedIn({ envoy: async () => undefined })).toBe(null);
   expect(await ejectedIn({})).toBe(null);

@@ -6,6 +6,7 @@ import type {
   ReportedConfiguration,
   ReportedEnvoy,
 } from '#database/process-reports/report.ts';
+import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import type { Hold } from '../../limits/limit-store.ts';
 import type { ProcessActivity } from './process-report-activity.ts';
 import { sumHolds } from './process-report-holds.ts';
@@ -96,8 +97,8 @@ function providerHealth(
   const resting = restingTargets(known.keys());
   const health: [string, ProviderHealth][] = [];
   for (const [name, found] of activity.providers.health(known.keys(), clock.nowMs())) {
-    const cluster = known.get(name)?.cluster;
-    const ejected = look === undefined || cluster === undefined ? null : look.ejected.has(cluster);
+    const provider = known.get(name);
+    const ejected = look === undefined || provider === undefined ? null : look.ejected.has(clusterOf(provider));
     health.push([name, { ...found, ejected, restingTargets: resting.get(name) ?? 0 }]);
   }
   return Object.fromEntries(health);

@@ -61,7 +61,9 @@ describe('publishing', () => {
       underscore: 'http://my_service:8000',
     });
     expect(await startPublisher(envoy.paths).publish(config)).toEqual({ ok: true, confirmed: true });
-    expect(await activeClusters(envoy)).toEqual([...config.providers.values()].map(({ cluster }) => cluster).sort());
+    expect(await activeClusters(envoy)).toEqual(
+      [...config.providers.keys()].map((name) => clusterOf(config, name)).sort(),
+    );
     expect(await readFile(clustersPath(envoy.paths), 'utf8')).not.toContain(PROVIDER_SECRET);
   });
 

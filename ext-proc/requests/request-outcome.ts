@@ -3,12 +3,12 @@ import { newId } from '#core/ids.ts';
 import { formatUsd, usdNumber } from '#core/money.ts';
 import type { Principal } from '#core/principal.ts';
 import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
-import { checkKey } from '../../access/authenticate.ts';
-import type { Route } from '../../access/route.ts';
-import { hasFailed } from '../../telemetry/request-metrics.ts';
-import type { RequestTrace } from '../../telemetry/request-trace.ts';
-import type { Exchange } from '../../transport/exchange.ts';
-import type { RequestNotes } from '../authorized-request.ts';
+import { checkKey } from '../access/authenticate.ts';
+import type { Route } from '../access/route.ts';
+import { hasFailed } from '../telemetry/request-metrics.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import type { RequestNotes } from './authorized-request.ts';
 
 /**
  * Facts about a request for its metrics, its access line, its row in the request log and its span.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
-import type { Exchange } from '../../transport/exchange.ts';
+import type { Exchange } from '../transport/exchange.ts';
 import { accessLine, isFree, isUnusable, type RequestOutcome } from './request-outcome.ts';
 
 const HUGE = '\u0001'.repeat(60_000);
