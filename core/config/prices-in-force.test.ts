@@ -60,6 +60,15 @@ describe('prices and costs', () => {
     expect(serviceTiers?.get('flex')?.prices.outputPicoUsd).toBe(2_000_000n);
     expect(serviceTiers?.get('fast')?.prices.outputPicoUsd).toBe(3_000_000n);
   });
+
+  it('may depend on date, hour, tier and length at once', async () => {
+    const tier = 'service_tiers: {flex: {input: 1, output: 1, above: [{input_tokens: 9, input: 1, output: 7}]}}';
+    const costs = `{input: 1, output: 1, from: {2026-12-01: {input: 1, output: 1,
+      hours: [{utc: "01:00-04:00", input: 1, output: 1, ${tier}}]}}}`;
+    const config = await configOf('{input: 2, output: 10}', `, cost_usd_per_million_tokens: ${costs}`);
+    const [target] = configAt(config, Date.parse('2026-12-01T02:00:00Z')).models.get('m')?.targets ?? [];
+    expect(target?.costTable?.serviceTiers.get('flex')?.above[0]?.prices.outputPicoUsd).toBe(7_000_000n);
+  });
 });
 
 describe('price lists', () => {

@@ -29,7 +29,8 @@ export type Path = readonly (string | number)[];
 /** Resolves the references of a text (`${NAME}`); `undefined` leaves the value out. */
 export type TextResolver = (text: string, path: Path, position: Position) => string | undefined;
 
-const MAX_DEPTH = 12;
+/** A price of a target's costs, by date, hour, tier and length, is 14 levels deep. */
+const MAX_DEPTH = 16;
 /** Bounds for aliases, far above the largest sensible file. */
 const MAX_NODES = 50_000;
 const MAX_ALIASES = 1000;
