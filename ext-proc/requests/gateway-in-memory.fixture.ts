@@ -1,0 +1,85 @@
+import type { Clock } from '#core/clock.ts';
+import type { GatewayConfig } from '#core/config/gateway-config.ts';
+import type { Log } from '#core/log/log.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { createMemoryLedger } from '#test/contract/memory-ledger.ts';
+import { noJournal, noRecentCharges } from '#test/fixtures/no-journal.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
+import { createAccounting } from '../billing/accounting.ts';
+import { createHoldKeeper } from '../billing/hold-keeper.ts';
+import type { Spool } from '../billing/spool/spool.ts';
+import type { DeliveryService } from '../delivery/delivery-service.ts';
+import { ValidationTurns } from '../fairness/validation-turns.ts';
+import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
+import { createMetrics } from '../telemetry/metrics.ts';
+import type { ExchangeHandler } from '../transport/exchange.ts';
+import { createRequestHandler, type RequestHandlerDeps } from './handle-request.ts';
+
+/** Requests of one caller, from headers to charges. Time and delivery are played. */
+export interface GatewayInMemory {
+  readonly handle: ExchangeHandler;
+  /** As they were charged. */
+  charges(): readonly Settlement[];
+  heldNanoUsd(): Promise<bigint>;
+  close(): Promise<void>;
+}
+
+export interface GatewayInMemoryOptions {
+  readonly clock: Clock;
+  readonly config: () => GatewayConfig;
+  readonly deliver: DeliveryService['deliver'];
+  /** Resolves when the key of a request is found. */
+  readonly authenticated: () => Promise<void>;
+}
+
+const CREDIT_NANO_USD = 10n ** 15n;
+/** Longer than any history: what becomes of lost holds is tested elsewhere. */
+const LEASE_MS = 365 * 86_400_000;
+const LEASES = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem() {}, spooledIds: () => new Set<string>() };
+const metrics = createMetrics();
+const log = { info() {}, warn() {}, error() {} } as unknown as Log;
+
+export function gatewayInMemory({ clock, config, deliver, authenticated }: GatewayInMemoryOptions): GatewayInMemory {
+  const { account: _, ...caller } = principalWith();
+  const { key, organization } = caller;
+  const ledger = createMemoryLedger();
+  ledger.addKey(organization.id, key.id);
+  ledger.credit(organization.id, CREDIT_NANO_USD);
+  const limits = createMemoryLimitStore({ leaseMs: LEASE_MS });
+  const holds = createHoldKeeper({ limits, clock, ...LEASES });
+  const accounting = createAccounting({
+    ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0, recent: noRecentCharges },
+    idempotency: { free: async () => undefined },
+    attempts: { record: () => undefined },
+    // The ledger takes every charge.
+    spool: { pending: () => [] } as unknown as Spool,
+    room: { problem: () => undefined, failed: () => undefined },
+    journal: () => noJournal,
+  });
+  const unused = {} as never;
+  const deps: RequestHandlerDeps = {
+    ...{ limits, accounting, clock, config, metrics, log, ledger },
+    ...{ claims: unused, turns: unused, tracing: unused },
+    delivery: { deliver } as unknown as DeliveryService,
+    keys: {
+      async findByHash(_hash, day) {
+        await authenticated();
+        return { ...caller, account: ledger.read(organization.id, key.id, day) };
+      },
+    },
+    validationTurns: new ValidationTurns(),
+    boundTokens: async () => undefined,
+    reasoning: { keep: async () => undefined, find: async () => [] },
+    requestLog: { add: () => undefined, addRefused: () => false },
+    isProbe: () => false,
+  };
+  return {
+    handle: createRequestHandler(deps),
+    charges: ledger.charges,
+    heldNanoUsd: () => limits.heldNanoUsd(organization.id, clock.nowMs()),
+    async close() {
+      holds.close();
+      await accounting.close();
+    },
+  };
+}
