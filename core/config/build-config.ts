@@ -186,6 +186,7 @@ function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa
     ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
     ...(entry.anthropic_version === undefined ? {} : { anthropicVersion: entry.anthropic_version }),
+    ...(entry.reasoning_memory === undefined ? {} : { reasoningMemory: entry.reasoning_memory }),
     ...endpoint,
   };
 }

@@ -148,6 +148,11 @@ export interface KeylessProvider {
   readonly sendTraceparent?: true;
   /** `anthropic-version` of calls to the Messages API. Absent: the dialect's. */
   readonly anthropicVersion?: string;
+  /**
+   * Member of messages with tool calls in which this provider of chat completions wants its
+   * reasoning back. Absent: it wants none.
+   */
+  readonly reasoningMemory?: 'reasoning_content';
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
 }

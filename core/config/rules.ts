@@ -67,7 +67,7 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
  * 404.
  */
 function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
-  const { api, base_url } = provider;
+  const { api, base_url, reasoning_memory } = provider;
   const problems = [
     ...checkCallFields(path, provider),
     ...checkShaping([...path, 'request'], provider.request, provider.output_limit_field),
@@ -76,6 +76,10 @@ function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
   if (endpoint !== undefined) {
     const message = `must end before ${endpoint}, which is put behind it`;
     problems.push({ path: [...path, 'base_url'], message });
+  }
+  if (reasoning_memory !== undefined && api !== 'chat') {
+    const message = 'is for providers with api: chat; the reasoning of others is always kept';
+    problems.push({ path: [...path, 'reasoning_memory'], message });
   }
   return problems;
 }

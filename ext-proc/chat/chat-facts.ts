@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
+import { CalledMessages } from './called-messages.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './tokens/prompt-record.ts';
-import { ToolLoop } from './tool-loop.ts';
 
 /**
  * A wish that the provider writes its prompt cache, which costs more than input: by
@@ -44,7 +44,7 @@ export interface ChatFacts {
   /** Images that are given as a string, with its quotes. */
   readonly bareImages: Span[];
   readonly prompt: PromptRecorder;
-  readonly toolLoop: ToolLoop;
+  readonly called: CalledMessages;
 }
 
 export function newChatFacts(): ChatFacts {
@@ -60,7 +60,7 @@ export function newChatFacts(): ChatFacts {
     otherStreamOptions: [],
     bareImages: [],
     prompt: new PromptRecorder(),
-    toolLoop: new ToolLoop(),
+    called: new CalledMessages(),
   };
 }
 

@@ -1,8 +1,10 @@
 import type { Refusal } from '#core/errors/refusal.ts';
 import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import { countText, MESSAGE_PARTS, readPart } from './content-parts.ts';
-import type { JsonCursor, Span } from './json/json-cursor.ts';
+import type { JsonCursor, JsonKind, Span } from './json/json-cursor.ts';
 
+/** Its quotes. */
+const EMPTY_STRING_BYTES = 2;
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
 /** `messages`: an array with at least one message, which is checked before (`missing_messages`). */
@@ -24,7 +26,9 @@ class MessageReader {
   #speaksOtherwise = false;
   #hasToolCallId = false;
   #toolCalls: Span | undefined;
-  #hasReasoning = false;
+  #hasDetails = false;
+  /** `reasoning_content`, and whether it says something. */
+  #reasoning: (Span & { readonly isGiven: boolean }) | undefined;
   /** Index of the content part or tool call in progress, for `param`. */
   #list: 'content' | 'tool_calls' | undefined;
   #item = 0;
@@ -50,10 +54,15 @@ class MessageReader {
   }
 
   #noteCalls(): void {
-    const { toolLoop } = this.#facts;
-    if (this.#role === 'user') toolLoop.end();
-    if (this.#role !== 'assistant' || this.#toolCalls === undefined || this.#hasReasoning) return;
-    toolLoop.add(this.#index, this.#toolCalls);
+    const { called } = this.#facts;
+    if (this.#role === 'user') called.userSpeaks();
+    const [toolCalls, reasoning] = [this.#toolCalls, this.#reasoning];
+    if (this.#role !== 'assistant' || toolCalls === undefined) return;
+    const contentPlace = reasoning ?? { start: toolCalls.end, end: toolCalls.end };
+    called.add({
+      ...{ message: this.#index, toolCalls, lacksDetails: !this.#hasDetails },
+      contentPlace: reasoning?.isGiven ? undefined : contentPlace,
+    });
   }
 
   #member(name: string): Refusal | undefined {
@@ -74,7 +83,7 @@ class MessageReader {
       case 'tool_calls':
         if (kind === 'null') return void cursor.skip();
         if (kind !== 'array') return this.#invalid('.tool_calls', 'must be an array');
-        this.#toolCalls = { start: cursor.start, end: cursor.end };
+        if (cursor.copy().eachElement(() => true) === true) this.#toolCalls = { start: cursor.start, end: cursor.end };
         return this.#eachItem('tool_calls', () => this.#toolCall());
       case 'function_call':
         if (kind === 'null') return void cursor.skip();
@@ -85,7 +94,10 @@ class MessageReader {
         this.#speaksOtherwise = true;
         return this.#countedText('.refusal');
       case 'reasoning_details':
-        this.#hasReasoning = kind === 'array' && cursor.copy().eachElement(() => true) === true;
+        this.#hasDetails = kind === 'array' && cursor.copy().eachElement(() => true) === true;
+        return this.#unknownMember();
+      case 'reasoning_content':
+        this.#reasoningContent(kind);
         return this.#unknownMember();
       default:
         return this.#unknownMember(name);
@@ -98,11 +110,17 @@ class MessageReader {
    */
   #unknownMember(name = ''): undefined {
     const kind = this.#cursor.kind();
-    // Histories of reasoning models have messages with nothing but their reasoning.
-    if ((name === 'audio' && kind === 'object') || (name === 'reasoning_content' && kind === 'string'))
-      this.#speaksOtherwise = true;
+    if (name === 'audio' && kind === 'object') this.#speaksOtherwise = true;
     this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;
+  }
+
+  #reasoningContent(kind: JsonKind): void {
+    const { start, end } = this.#cursor;
+    // Histories of reasoning models have messages with nothing but their reasoning.
+    if (kind === 'string') this.#speaksOtherwise = true;
+    const isEmpty = kind === 'null' || (kind === 'string' && end - start === EMPTY_STRING_BYTES);
+    this.#reasoning = { start, end, isGiven: !isEmpty };
   }
 
   #content(): Refusal | undefined {

@@ -1,8 +1,8 @@
 import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { Steps } from '../fairness/steps.ts';
+import type { CalledMessage, ReasoningMember } from './called-messages.ts';
 import type { CacheWrites } from './chat-facts.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
-import type { CalledMessage } from './tool-loop.ts';
 
 /**
  * A chat completion request after parsing and validation. The rest of the gateway decides by these
@@ -52,8 +52,10 @@ export interface ChatRequest {
    * of the prompt. Never logged.
    */
   promptTexts(): readonly string[];
-  /** Assistant messages whose reasoning may be kept. */
-  calledMessages(): readonly CalledMessage[];
+  /** Assistant messages with tool calls and without `reasoning_content`. */
+  readonly messagesWithoutReasoning: number;
+  /** Assistant messages that lack this member, whose value may be kept. */
+  calledMessages(member: ReasoningMember): readonly CalledMessage[];
   /**
    * The body for a provider, in pieces: that of the client, with another model, output limit, usage
    * request and identities.
@@ -77,6 +79,11 @@ export interface ProviderFields {
   readonly streamOptions?: false | undefined;
   /** Changes of the members, in this order. Absent: none. */
   readonly shaping?: readonly RequestShaping[] | undefined;
+  /**
+   * `reasoning_content` of messages that lack it, as JSON by index. Each other one with tool calls
+   * gets a space. Absent: the messages are sent as they came.
+   */
+  readonly reasoning?: ReadonlyMap<number, Buffer> | undefined;
   /**
    * Replaces the value of a field that identifies an end user of the customer
    * (delivery/provider/identities.ts).

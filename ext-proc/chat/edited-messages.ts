@@ -18,6 +18,29 @@ export function imageEdits(bareImages: readonly Span[]): readonly Edit[] {
 const URL_OPEN = Buffer.from('{"url":');
 const URL_CLOSE = Buffer.from('}');
 
+/** Place of the `reasoning_content` of a message. In an empty span the member is new. */
+export interface ContentPlace extends Span {
+  readonly message: number;
+}
+
+/**
+ * Gives messages their `reasoning_content`, as JSON by index. DeepSeek and Kimi refuse tool calls
+ * without it, and DeepSeek an empty text too: where it was not kept, a space stands for it.
+ */
+export function reasoningEdits(
+  places: readonly ContentPlace[],
+  reasoning: ReadonlyMap<number, Buffer>,
+): readonly Edit[] {
+  return places.flatMap(({ message, start, end }) => {
+    const value = { start, end, text: reasoning.get(message) ?? LOST_REASONING };
+    return start === end ? [{ start, end, text: REASONING_KEY }, value] : [value];
+  });
+}
+
+const REASONING_KEY = Buffer.from(',"reasoning_content":');
+/** As JSON. */
+export const LOST_REASONING = Buffer.from('" "');
+
 /** Changes of roles. `roles` has the start and end of each message's role, quotes included. */
 export function roleEdits(bytes: Buffer, roles: Int32Array, shaping: readonly RequestShaping[]): readonly Edit[] {
   const edits: Edit[] = [];

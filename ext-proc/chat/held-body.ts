@@ -1,5 +1,6 @@
 import { freeMemory } from '../fairness/growing-bytes.ts';
 import type { Steps } from '../fairness/steps.ts';
+import type { CalledMessage, CalledMessages, ReasoningMember } from './called-messages.ts';
 import type { ProviderFields } from './chat-request.ts';
 import { promptHead, promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
@@ -8,7 +9,6 @@ import type { InputTokens } from './tokens/input-tokens.ts';
 import type { PromptRecord } from './tokens/prompt-record.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 import { TokenTally } from './tokens/token-tally.ts';
-import type { CalledMessage, ToolLoop } from './tool-loop.ts';
 
 /** Parts of a body that a model reads. Tokens are counted by them. */
 export interface ReadBody {
@@ -54,8 +54,8 @@ export class HeldBody {
     return promptTexts(bytes, prompt, false);
   }
 
-  calledMessages(loop: ToolLoop): readonly CalledMessage[] {
-    return loop.in(this.#whole().bytes);
+  calledMessages(called: CalledMessages, member: ReasoningMember): readonly CalledMessage[] {
+    return called.lacking(member, this.#whole().bytes);
   }
 
   encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { isRefusal } from '#core/errors/refusal.ts';
 import { parseJson } from '#core/parse-json.ts';
 import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import type { ProviderFields } from './chat-request.ts';
 
 const identify = (field: string, value: string) => `${field} of ${value.length}`;
 const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify };
 const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
 
-function encode(body: string, provider = FIELDS): string {
+function encode(body: string, provider: ProviderFields = FIELDS): string {
   const request = readChatRequest(Buffer.from(body), undefined);
   if (isRefusal(request)) throw new Error(JSON.stringify(request));
   return Buffer.concat(request.encodeFor(provider)).toString();
@@ -116,5 +117,25 @@ describe('the body for a provider', () => {
         expect(parseJson(encode(sent))).toEqual(expected);
       }),
     );
+  });
+
+  it('has the reasoning of tool calls where the provider wants it, and is the same but for that', () => {
+    const calls = '"tool_calls" : [{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]';
+    const written = (kept: readonly [string, string, string]) =>
+      `"messages":[{"role":"user","content":"x"}, {${calls}${kept[0]} ,"role":"assistant"},{"role":"assistant",${kept[1]}"content":1e0,${calls}},` +
+      `{"role":"assistant",${calls},"content":null${kept[2]}}, {"role":"assistant","content":"done"}]`;
+    const sent = written(['', '"reasoning_content": null ,', ',"reasoning_content":"mine"']).replace(
+      '1e0',
+      '"\\u00e9"',
+    );
+    const body = `{"model":"m",${sent}}`;
+    expect(encode(body)).toBe(`{"model":"upstream","max_tokens":77,${sent}}`);
+    const reasoning = new Map([[1, Buffer.from('"be\\n"')]]);
+    const added = written([
+      ',"reasoning_content":"be\\n"',
+      '"reasoning_content": " " ,',
+      ',"reasoning_content":"mine"',
+    ]).replace('1e0', '"\\u00e9"');
+    expect(encode(body, { ...FIELDS, reasoning })).toBe(`{"model":"upstream","max_tokens":77,${added}}`);
   });
 });

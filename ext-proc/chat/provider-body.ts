@@ -1,7 +1,6 @@
-import type { RequestShaping } from '#core/config/gateway-config.ts';
 import type { ChatFacts } from './chat-facts.ts';
 import type { ProviderFields } from './chat-request.ts';
-import { editedPieces, imageEdits, roleEdits } from './edited-messages.ts';
+import { type ContentPlace, editedPieces, imageEdits, reasoningEdits, roleEdits } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
 import { shapeMembers } from './request-shaping.ts';
 
@@ -27,6 +26,7 @@ export const NOT_SENT: ReadonlySet<string> = new Set(['store', 'metadata', 'moda
 export interface SentFacts
   extends Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities' | 'bareImages' | 'hasTools'> {
   readonly serviceTier: string | undefined;
+  readonly contentPlaces: readonly ContentPlace[];
 }
 
 /** Members of an accepted body. */
@@ -41,9 +41,9 @@ export interface SentBody {
 /**
  * Makes the body for a provider from the client's. Members are copied byte for byte, so that large
  * integers, `1.0` and escapes arrive as they were sent. Only `model`, the output limit, identities,
- * `service_tier`, the frame of an image that was a plain string, in a stream
- * `stream_options.include_usage`, and what the provider's shaping changes are new. Most pieces are
- * parts of `bytes`, so a long prompt is not copied.
+ * `service_tier`, the frame of an image that was a plain string, reasoning that a message lacks, in
+ * a stream `stream_options.include_usage`, and what the provider's shaping changes are new. Most
+ * pieces are parts of `bytes`, so a long prompt is not copied.
  */
 export function providerBody(body: SentBody, facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
   const { shaping = [], streamOptions } = provider;
@@ -56,7 +56,7 @@ export function providerBody(body: SentBody, facts: SentFacts, provider: Provide
   for (const [name, value] of shapeMembers(members, shaping, facts.hasTools, (json) => json)) {
     pieces.push(SEPARATOR);
     if (typeof value === 'string') pieces.push(Buffer.from(`${JSON.stringify(name)}:${value}`));
-    else if (value.name === 'messages') pieces.push(...messagePieces(body, value, facts, shaping));
+    else if (value.name === 'messages') pieces.push(...messagePieces(body, value, facts, provider));
     else if (value.name === name) pieces.push(body.bytes.subarray(value.start, value.end));
     else pieces.push(Buffer.from(`${JSON.stringify(name)}:`), body.bytes.subarray(value.valueStart, value.end));
   }
@@ -84,12 +84,15 @@ function newValue({ name }: BodyField, facts: SentFacts, provider: ProviderField
 function messagePieces(
   { bytes, roles }: SentBody,
   field: BodyField,
-  { bareImages }: SentFacts,
-  shaping: readonly RequestShaping[],
+  { bareImages, contentPlaces }: SentFacts,
+  { shaping = [], reasoning }: ProviderFields,
 ): readonly Buffer[] {
-  const [ofImages, ofRoles] = [imageEdits(bareImages), roleEdits(bytes, roles, shaping)];
-  if (ofImages.length === 0) return editedPieces(bytes, field, ofRoles);
-  const edits = [...ofImages, ...ofRoles].toSorted((a, b) => a.start - b.start);
+  const kinds = [
+    imageEdits(bareImages),
+    roleEdits(bytes, roles, shaping),
+    reasoning === undefined ? [] : reasoningEdits(contentPlaces, reasoning),
+  ].filter(({ length }) => length > 0);
+  const edits = kinds.length > 1 ? kinds.flat().toSorted((a, b) => a.start - b.start) : (kinds[0] ?? []);
   return editedPieces(bytes, field, edits);
 }
 

@@ -171,8 +171,9 @@ function chatRequest(
   inputTokens: InputTokens,
   remoteImageParam: string | undefined,
 ): ChatRequest {
-  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, toolLoop } = facts;
-  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier };
+  const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, called } = facts;
+  const contentPlaces = called.contentPlaces();
+  const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, contentPlaces };
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
     model,
@@ -188,7 +189,8 @@ function chatRequest(
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),
     promptTexts: () => held.promptTexts(),
-    calledMessages: () => held.calledMessages(toolLoop),
+    messagesWithoutReasoning: contentPlaces.length,
+    calledMessages: (member) => held.calledMessages(called, member),
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensOmitted: () => held.tokensOmitted(),

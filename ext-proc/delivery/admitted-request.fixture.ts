@@ -74,6 +74,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     wholeEstimate: () => doneWith(3),
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],
+    messagesWithoutReasoning: 0,
     calledMessages: () => [],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
     keepText: () => 0,

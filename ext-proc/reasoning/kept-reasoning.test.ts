@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import type { ReasoningMember } from '../chat/called-messages.ts';
 import { createMemoryReasoningStore } from '../limits/reasoning/memory-reasoning-store.ts';
 import {
   type KeptReasoningResult,
@@ -13,6 +14,7 @@ import { reasoningSeal } from './reasoning-seal.ts';
 
 const ORIGIN = { provider: 'alpha', model: 'its-model' };
 const DETAIL = { type: 'reasoning.encrypted', id: 'rs_1', data: 'c2VjcmV0IHRob3VnaHQ=', format: 'f', index: 0 };
+const DETAILS = 'reasoning_details';
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"it"}' } };
 
 const seal = reasoningSeal('org-1', 'sk-gw-one');
@@ -30,15 +32,15 @@ function opened(given?: Partial<ReasoningStore>) {
   return { kept, memory, results, onFault };
 }
 
-function produced(...choices: readonly object[]): ProducedReasoning {
-  const message = new ProducedMessage();
+function produced(member: ReasoningMember, ...choices: readonly object[]): ProducedReasoning {
+  const message = new ProducedMessage(member);
   for (const choice of choices) message.take([choice]);
   const reasoning = message.reasoning();
   if (reasoning === undefined) throw new Error('no reasoning was produced');
   return reasoning;
 }
 
-const PRODUCED = produced({ message: { content: null, tool_calls: [CALL], reasoning_details: [DETAIL] } });
+const PRODUCED = produced(DETAILS, { message: { content: null, tool_calls: [CALL], reasoning_details: [DETAIL] } });
 
 const returned = (...messages: readonly (readonly object[])[]) =>
   messages.map((calls, at) => ({ message: 2 * at + 1, toolCalls: Buffer.from(JSON.stringify(calls)) }));
@@ -48,8 +50,8 @@ describe('kept reasoning', () => {
     const { kept, results, memory } = opened();
     await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
     const other = { ...CALL, id: 'call_2' };
-    const found = await kept.find(seal, 'org-1', returned([other], [CALL]));
-    expect(found).toEqual([{ message: 3, ...ORIGIN, details: [DETAIL], json: Buffer.from(JSON.stringify([DETAIL])) }]);
+    const found = await kept.find(seal, 'org-1', DETAILS, returned([other], [CALL]));
+    expect(found).toEqual([{ message: 3, ...ORIGIN, member: DETAILS, json: Buffer.from(JSON.stringify([DETAIL])) }]);
     expect(results).toEqual([
       ['kept', 1],
       ['found', 1],
@@ -61,6 +63,7 @@ describe('kept reasoning', () => {
   it('is that of a stream whose calls came in pieces', async () => {
     const { kept, memory } = opened();
     const streamed = produced(
+      DETAILS,
       { delta: { reasoning_details: [DETAIL] } },
       { delta: { tool_calls: [{ index: 0, ...CALL, function: { name: 'look', arguments: '' } }] } },
       { delta: { tool_calls: [{ index: 0, function: { arguments: '{"at"' } }] } },
@@ -71,9 +74,31 @@ describe('kept reasoning', () => {
     );
     await kept.keep(seal, 'org-1', ORIGIN, streamed);
     const custom = { id: 'call_2', type: 'custom', custom: { name: 'say', input: 'it' } };
-    expect(await kept.find(seal, 'org-1', returned([CALL]))).toEqual([]);
-    expect(await kept.find(seal, 'org-1', returned([CALL, custom]))).toMatchObject([{ details: [DETAIL] }]);
+    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
+    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL, custom]))).toMatchObject([
+      { json: Buffer.from(JSON.stringify([DETAIL])) },
+    ]);
     memory.close();
+  });
+
+  it('is the text of a provider of chat completions, whole, and no other member’s', async () => {
+    const { kept, memory } = opened();
+    const pieces = Array.from({ length: 5_000 }, (_, at) => `${at}é `);
+    const choices = pieces.map((text) => ({ delta: { reasoning_content: text, reasoning_details: [DETAIL] } }));
+    const calls = { delta: { reasoning_content: null, tool_calls: [{ index: 0, ...CALL }] } };
+    await kept.keep(seal, 'org-1', ORIGIN, produced('reasoning_content', ...choices, calls));
+    const json = Buffer.from(JSON.stringify(pieces.join('')));
+    const found = { message: 1, ...ORIGIN, member: 'reasoning_content', json };
+    expect(await kept.find(seal, 'org-1', 'reasoning_content', returned([CALL]))).toEqual([found]);
+    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
+    memory.close();
+  });
+
+  it('is no text that never ends', () => {
+    const message = new ProducedMessage('reasoning_content');
+    message.take([{ delta: { tool_calls: [{ index: 0, ...CALL }] } }]);
+    for (let at = 0; at < 300; at++) message.take([{ delta: { reasoning_content: 'x'.repeat(1_000) } }]);
+    expect(message.reasoning()).toBeUndefined();
   });
 
   it('is sealed: no other API key finds it, and what somebody else wrote is not opened', async () => {
@@ -93,14 +118,14 @@ describe('kept reasoning', () => {
     await writing.keep(seal, 'org-1', ORIGIN, PRODUCED);
     const stored = Buffer.concat(sealedBytes).toString('latin1');
     for (const secret of [DETAIL.data, 'call_1', 'look', 'its-model']) expect(stored).not.toContain(secret);
-    expect(await kept.find(reasoningSeal('org-1', 'sk-gw-two'), 'org-1', returned([CALL]))).toEqual([]);
-    expect(await kept.find(reasoningSeal('org-2', 'sk-gw-one'), 'org-2', returned([CALL]))).toEqual([]);
+    expect(await kept.find(reasoningSeal('org-1', 'sk-gw-two'), 'org-1', DETAILS, returned([CALL]))).toEqual([]);
+    expect(await kept.find(reasoningSeal('org-2', 'sk-gw-one'), 'org-2', DETAILS, returned([CALL]))).toEqual([]);
     const [sealed = Buffer.alloc(0)] = sealedBytes;
     for (const at of [0, 20, sealed.length - 1]) {
       const changed = Buffer.from(sealed);
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
       const reading = opened({ find: async () => [changed] });
-      expect(await reading.kept.find(seal, 'org-1', returned([CALL]))).toEqual([]);
+      expect(await reading.kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
       expect(reading.results).toEqual([['missing', 1]]);
       reading.memory.close();
     }
@@ -114,7 +139,7 @@ describe('kept reasoning', () => {
   ])('is missing while its store is %s', async (_, call, faults) => {
     const { kept, results, onFault, memory } = opened({ keep: call, find: call });
     await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
-    expect(await kept.find(seal, 'org-1', returned([CALL], [{ ...CALL, id: 'call_2' }]))).toEqual([]);
+    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL], [{ ...CALL, id: 'call_2' }]))).toEqual([]);
     expect(results).toEqual([
       ['unavailable', 1],
       ['unavailable', 2],
@@ -145,7 +170,7 @@ describe('kept reasoning', () => {
     ],
     ['is of no known form', { message: { tool_calls: [7], reasoning_details: {} } }],
   ])('is none where a message %s', (_, choice) => {
-    const message = new ProducedMessage();
+    const message = new ProducedMessage(DETAILS);
     message.take([choice]);
     expect(message.reasoning()).toBeUndefined();
   });

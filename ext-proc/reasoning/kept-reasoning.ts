@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { CalledMessage } from '../chat/tool-loop.ts';
+import type { CalledMessage, ReasoningMember } from '../chat/called-messages.ts';
 import { settlesWithin } from '../fairness/wait.ts';
 import type { KeptReasoningResult, ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
 import type { ProducedReasoning } from './produced-message.ts';
 import type { ReasoningSeal } from './reasoning-seal.ts';
 
-/** The reasoning that belongs to a message of a request, and the target that it came from. */
+/** Reasoning that a message of a request lacks, and the target that it came from. */
 export interface FoundReasoning extends ReasoningOrigin {
   /** Index among the request's messages. */
   readonly message: number;
-  readonly details: readonly JsonObject[];
-  /** The details as JSON. */
+  readonly member: ReasoningMember;
+  /** Value of the member. */
   readonly json: Buffer;
 }
 
@@ -34,10 +34,11 @@ export interface KeptReasoning {
     origin: ReasoningOrigin,
     produced: ProducedReasoning,
   ): Promise<void>;
-  /** Finds the reasoning of messages. Never rejects, and never takes long. */
+  /** Finds the reasoning of messages that lack this member. Never rejects, and never takes long. */
   find(
     seal: ReasoningSeal,
     organizationId: string,
+    member: ReasoningMember,
     messages: readonly CalledMessage[],
   ): Promise<readonly FoundReasoning[]>;
 }
@@ -62,6 +63,22 @@ const MOST_FOUND_BYTES = 1024 * 1024;
 
 /** Calls of so many bytes are compared without a pause, which takes about 2 ms. */
 const BYTES_AT_ONCE = 64 * 1024;
+/** A message takes as long as so many bytes of calls, to be named and to be opened. */
+const NAMED_BYTES = 512;
+const OPENED_BYTES = 1024;
+
+/** Work of the event loop, with pauses for other work. */
+class PausedWork {
+  #bytes = 0;
+
+  async done(bytes: number): Promise<void> {
+    this.#bytes += bytes;
+    if (this.#bytes < BYTES_AT_ONCE) return;
+    this.#bytes = 0;
+    await setImmediate();
+  }
+}
+
 /** Calls beyond so many bytes are not compared. */
 const MOST_COMPARED_BYTES = 2 * 1024 * 1024;
 
@@ -81,15 +98,18 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
   }
 
   return {
-    async keep(seal, organizationId, origin, { calls, details }) {
+    async keep(seal, organizationId, origin, { calls, member, value }) {
       const text = textOfCalls(calls);
       if (text === undefined) return onResult('full', 1);
       const name = seal.nameOf(text);
       const { provider, model } = origin;
-      const sealed = await seal.seal(name, Buffer.from(JSON.stringify({ provider, model, details })));
+      const sealed = await seal.seal(
+        name,
+        Buffer.from(JSON.stringify({ provider, model, [SEALED_AS[member]]: value })),
+      );
       onResult((await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable', 1);
     },
-    async find(seal, organizationId, messages) {
+    async find(seal, organizationId, member, messages) {
       const named = await namesOf(seal, messages);
       if (named.length === 0) return [];
       const names = named.map(({ name }) => name);
@@ -98,11 +118,14 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
         onResult('unavailable', named.length);
         return [];
       }
-      const opened = named.flatMap(({ name, message }, at) => {
+      const opened: FoundReasoning[] = [];
+      const work = new PausedWork();
+      for (const [at, { name, message }] of named.entries()) {
         const sealed = found[at];
-        const reasoning = sealed && read(seal.open(name, sealed));
-        return reasoning === undefined ? [] : [{ ...reasoning, message }];
-      });
+        const reasoning = sealed && read(seal.open(name, sealed), member);
+        if (reasoning !== undefined) opened.push({ ...reasoning, member, message });
+        await work.done(OPENED_BYTES + (sealed?.length ?? 0));
+      }
       if (opened.length > 0) onResult('found', opened.length);
       if (opened.length < named.length) onResult('missing', named.length - opened.length);
       return opened;
@@ -118,7 +141,8 @@ interface NamedMessage {
 /** Names of messages, the newest first. */
 async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Promise<readonly NamedMessage[]> {
   const byName = new Map<string, NamedMessage>();
-  let [comparedBytes, sincePauseBytes] = [0, 0];
+  const work = new PausedWork();
+  let comparedBytes = 0;
   for (const { message, toolCalls } of messages.toReversed()) {
     comparedBytes += toolCalls.length;
     if (comparedBytes > MOST_COMPARED_BYTES) break;
@@ -126,16 +150,20 @@ async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]):
     const text = calls && textOfCalls(calls);
     const name = text && seal.nameOf(text);
     if (name !== undefined && !byName.has(name)) byName.set(name, { message, name });
-    sincePauseBytes += toolCalls.length;
-    if (sincePauseBytes < BYTES_AT_ONCE) continue;
-    sincePauseBytes = 0;
-    await setImmediate();
+    await work.done(NAMED_BYTES + toolCalls.length);
   }
   return [...byName.values()];
 }
 
-function read(text: Buffer | undefined): Omit<FoundReasoning, 'message'> | undefined {
+/** Names of the members in what is sealed. */
+const SEALED_AS = { reasoning_details: 'details', reasoning_content: 'content' } as const;
+
+function read(
+  text: Buffer | undefined,
+  member: ReasoningMember,
+): (ReasoningOrigin & Pick<FoundReasoning, 'json'>) | undefined {
   if (text === undefined) return undefined;
-  const { provider, model, details } = JSON.parse(text.toString()) as ReasoningOrigin & { details: JsonObject[] };
-  return { provider, model, details: details.filter(isObject), json: Buffer.from(JSON.stringify(details)) };
+  const { provider, model, ...sealed } = JSON.parse(text.toString()) as ReasoningOrigin & JsonObject;
+  const value = sealed[SEALED_AS[member]];
+  return value === undefined ? undefined : { provider, model, json: Buffer.from(JSON.stringify(value)) };
 }

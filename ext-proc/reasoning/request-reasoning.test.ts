@@ -11,13 +11,18 @@ import { SharedBudget } from '../fairness/shared-budget.ts';
 import { createMemoryReasoningStore } from '../limits/reasoning/memory-reasoning-store.ts';
 import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
 import { createKeptReasoning } from './kept-reasoning.ts';
-import { ProducedMessage } from './produced-message.ts';
 import { findReasoning } from './request-reasoning.ts';
 
 const OPENAI: Target = { provider: provider('openai'), model: 'gpt', api: 'responses' };
 const AZURE: Target = { provider: provider('azure'), model: 'gpt', api: 'responses' };
 const DETAILS = [{ type: 'reasoning.encrypted', id: 'rs_1', data: 'x'.repeat(2_000), format: 'f', index: 0 }];
-const FOUND = [{ message: 1, details: DETAILS }];
+const FOUND = [{ message: 1, json: Buffer.from(JSON.stringify(DETAILS)) }];
+const DEEPSEEK: Target = {
+  provider: { ...provider('deepseek'), reasoningMemory: 'reasoning_content' },
+  ...{ model: 'deepseek-flash', api: 'chat' },
+};
+const TEXT = 'I look. '.repeat(250);
+const FOUND_TEXT = [{ message: 1, json: Buffer.from(JSON.stringify(TEXT)) }];
 const CALL = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
 const ANSWER = { role: 'tool', tool_call_id: 'call_1', content: 'seen' };
 const TURN: readonly JsonObject[] = [
@@ -38,9 +43,9 @@ function withStore(targets: readonly Target[] = [OPENAI], more: Partial<ModelCho
   const kept = createKeptReasoning({ store, onResult: () => {}, onFault: () => {} });
   const model = { ...admittedRequest().model, contextWindow: 100_000, targets, ...more };
   const memory = new SharedBudget(100_000).open('org-1');
-  const find = (messages: readonly JsonObject[]) =>
+  const find = (messages: readonly JsonObject[], more: JsonObject = {}) =>
     findReasoning(kept, {
-      chat: chatRequest({ ...BODY, messages }),
+      chat: chatRequest({ ...BODY, messages, ...more }),
       choice: { model, outputLimit: 100, heldOutputTokens: 100, leastOutputTokens: 1 },
       organizationId: 'org-1',
       apiKey: 'sk-gw-one',
@@ -49,17 +54,16 @@ function withStore(targets: readonly Target[] = [OPENAI], more: Partial<ModelCho
   return { find, memory, close: () => store.close() };
 }
 
-function produced(): ProducedMessage {
-  const message = new ProducedMessage();
-  message.take([{ message: { tool_calls: [CALL], reasoning_details: DETAILS } }]);
-  return message;
-}
-
 /** A store that has kept the reasoning of `TURN`. */
 async function afterTurn(...given: Parameters<typeof withStore>) {
   const store = withStore(...given);
   const { reasoning } = await store.find(TURN.slice(0, 1));
-  await reasoning?.keep(produced(), OPENAI);
+  const [targets = [OPENAI]] = given;
+  for (const target of targets) {
+    const message = reasoning?.messageOf(target);
+    message?.take([{ message: { tool_calls: [CALL], reasoning_details: DETAILS, reasoning_content: TEXT } }]);
+    await reasoning?.keep(message, target);
+  }
   return store;
 }
 
@@ -73,7 +77,7 @@ describe('the reasoning of a request', () => {
 
   it('goes to no other target, whose account or model cannot read it', async () => {
     const chatOnly: Target = { ...OPENAI, api: 'chat' };
-    const { find, close } = await afterTurn([OPENAI, AZURE, chatOnly]);
+    const { find, close } = await afterTurn();
     const { chat, reasoning } = await find(TURN);
     expect(reasoning?.of(chatOnly)).toEqual([]);
     expect(reasoning?.of(AZURE)).toEqual([]);
@@ -104,6 +108,67 @@ describe('the reasoning of a request', () => {
     const { chat, reasoning } = await find(TURN);
     chat.keepText(0);
     expect(reasoning?.of(OPENAI)).toEqual([]);
+    close();
+  });
+
+  it('is the text that a provider of chat completions wants in every message', async () => {
+    const { find, memory, close } = await afterTurn([DEEPSEEK]);
+    const spoken = [...TURN, { role: 'user', content: 'And now?' }];
+    const sent = spoken.with(1, { ...TURN[1], reasoning_content: TEXT });
+    const asSent = chatRequest({ ...BODY, messages: sent }).inputTokens;
+    const { chat, reasoning } = await find(spoken);
+    for (const bound of ['estimate', 'ceiling', 'normalizedCeiling'] as const)
+      expect(chat.inputTokens[bound]).toBeGreaterThanOrEqual(asSent[bound]);
+    expect(memory.heldBytes).toBe(JSON.stringify(TEXT).length);
+    expect(reasoning?.of(DEEPSEEK)).toEqual(FOUND_TEXT);
+    const without = chatRequest({ ...BODY, messages: spoken }).inputTokens;
+    expect(chat.tokensOmitted()).toBeGreaterThan(asSent.estimate - without.estimate - 3);
+    expect(chat.tokensOmitted()).toBeLessThanOrEqual(chat.inputTokens.estimate - without.estimate);
+    for (const other of [
+      { ...DEEPSEEK, model: 'deepseek-pro' },
+      { ...DEEPSEEK, provider: { ...DEEPSEEK.provider, name: 'host' } },
+      { ...DEEPSEEK, api: 'anthropic' as const },
+      { ...DEEPSEEK, provider: provider('deepseek') },
+    ])
+      expect(reasoning?.of(other)).toEqual([]);
+    expect((await find(sent)).reasoning?.of(DEEPSEEK)).toEqual([]);
+    close();
+  });
+
+  it('is a space that is held for, where it was lost', async () => {
+    const { find, close } = withStore([DEEPSEEK]);
+    const messages = TURN.with(1, { ...TURN[1], reasoning_content: '' });
+    const asSent = chatRequest({ ...BODY, messages: TURN.with(1, { ...TURN[1], reasoning_content: ' ' }) }).inputTokens;
+    const { chat, reasoning } = await find(messages);
+    expect(chat.inputTokens.ceiling).toBeGreaterThanOrEqual(asSent.ceiling);
+    expect(chat.inputTokens.estimate).toBeGreaterThanOrEqual(asSent.estimate);
+    expect(reasoning?.of(DEEPSEEK)).toEqual([]);
+    expect(chat.tokensOmitted()).toBeGreaterThan(0);
+    reasoning?.of(OPENAI);
+    expect(chat.tokensOmitted()).toBe(0);
+    close();
+  });
+
+  it('goes to each of the targets of a model as that target wants it', async () => {
+    const { find, close } = await afterTurn([OPENAI, DEEPSEEK]);
+    // Both have answered the same calls, so neither reasoning is known to be that of the message.
+    expect((await find(TURN)).reasoning?.of(DEEPSEEK)).toEqual([]);
+    close();
+    const store = withStore([OPENAI, DEEPSEEK]);
+    const { reasoning } = await store.find(TURN.slice(0, 1));
+    const message = reasoning?.messageOf(DEEPSEEK);
+    message?.take([{ message: { tool_calls: [CALL], reasoning_content: TEXT } }]);
+    await reasoning?.keep(message, DEEPSEEK);
+    const found = (await store.find(TURN)).reasoning;
+    expect(found?.of(OPENAI)).toEqual([]);
+    expect(found?.of(DEEPSEEK)).toEqual(FOUND_TEXT);
+    store.close();
+  });
+
+  it('is not kept where several completions were asked for', async () => {
+    const { find, close } = withStore([DEEPSEEK]);
+    expect((await find(TURN)).reasoning?.messageOf(DEEPSEEK)).toBeDefined();
+    expect((await find(TURN, { n: 2 })).reasoning?.messageOf(DEEPSEEK)).toBeUndefined();
     close();
   });
 

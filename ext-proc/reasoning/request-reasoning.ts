@@ -1,22 +1,26 @@
 import type { Target } from '#core/config/gateway-config.ts';
+import type { ReasoningMember } from '../chat/called-messages.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
+import { LOST_REASONING } from '../chat/edited-messages.ts';
 import { countTokens } from '../chat/held-body.ts';
 import type { InputTokens } from '../chat/tokens/input-tokens.ts';
 import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
 import type { MemoryReservation } from '../fairness/shared-budget.ts';
 import { finish } from '../fairness/steps.ts';
 import type { FoundReasoning, KeptReasoning } from './kept-reasoning.ts';
-import type { ProducedMessage } from './produced-message.ts';
+import { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
 
 /** Reasoning that one message of a request lacked. */
-export type AddedReasoning = Pick<FoundReasoning, 'message' | 'details'>;
+export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
 
 /** Reasoning that a request lacked, and the way to keep that of its response. */
 export interface RequestReasoning {
   /** Returns what this target can read. A count of the prompt includes what was returned last. */
   of(target: Target): readonly AddedReasoning[];
+  /** For the response of this target. `undefined`: its reasoning is not kept. */
+  messageOf(target: Target): ProducedMessage | undefined;
   /** Keeps the reasoning of a whole response. Never rejects, and never takes long. */
   keep(message: ProducedMessage | undefined, target: Target): Promise<void>;
 }
@@ -44,24 +48,41 @@ export function findReasoning(
   request: ReasoningRequest,
 ): ChatWithReasoning | Promise<ChatWithReasoning> {
   const { chat, choice } = request;
-  return choice.model.targets.some(keepsReasoning) ? findKept(kept, request) : { chat, choice };
+  const members = new Set(choice.model.targets.flatMap((target) => reasoningMember(target) ?? []));
+  return members.size > 0 ? findKept(kept, request, members) : { chat, choice };
 }
 
-async function findKept(kept: KeptReasoning, request: ReasoningRequest): Promise<ChatWithReasoning> {
+async function findKept(
+  kept: KeptReasoning,
+  request: ReasoningRequest,
+  members: ReadonlySet<ReasoningMember>,
+): Promise<ChatWithReasoning> {
   const { chat, choice, organizationId, apiKey, memory } = request;
-  const messages = chat.calledMessages();
-  if (messages.length === 0 && !chat.hasTools) return { chat, choice };
+  const lacking = [...members]
+    .map((member) => ({ member, messages: chat.calledMessages(member) }))
+    .filter(({ messages }) => messages.length > 0);
+  if (lacking.length === 0 && !chat.hasTools) return { chat, choice };
   const seal = reasoningSeal(organizationId, apiKey);
-  const found = messages.length === 0 ? [] : await kept.find(seal, organizationId, messages);
-  const added = found.length === 0 ? undefined : addedTokens(found);
-  const fits = added !== undefined && hasRoom(request, added) && memory.take(bytesOf(found));
+  const lookups = lacking.map(({ member, messages }) => kept.find(seal, organizationId, member, messages));
+  const found = (await Promise.all(lookups)).flat();
+  const spaces = members.has('reasoning_content') ? chat.messagesWithoutReasoning : 0;
+  const [ofSpaces, ofAll] = [addedTokens([], spaces), addedTokens(found, spaces)];
+  const fits = found.length > 0 && hasRoom(request, ofAll) && memory.take(bytesOf(found));
   let inserted = fits ? found : [];
   let sentTokens = 0;
   const reasoning: RequestReasoning = {
     of(target) {
       const readable = readableBy(target, inserted);
-      sentTokens = Math.ceil(((added?.estimate ?? 0) * bytesOf(readable)) / Math.max(1, bytesOf(found)));
-      return readable.map(({ message, details }) => ({ message, details }));
+      const share = bytesOf(readable) / Math.max(1, bytesOf(found));
+      const sentSpaces = reasoningMember(target) === 'reasoning_content' ? spaces - readable.length : 0;
+      const spacesShare = sentSpaces / Math.max(1, spaces);
+      sentTokens = Math.ceil((ofAll.estimate - ofSpaces.estimate) * share + ofSpaces.estimate * spacesShare);
+      return readable.map(({ message, json }) => ({ message, json }));
+    },
+    messageOf(target) {
+      const member = reasoningMember(target);
+      // A client takes one of several completions, and nobody knows which.
+      return member === undefined || chat.completions > 1 ? undefined : new ProducedMessage(member);
     },
     async keep(message, target) {
       const produced = message?.reasoning();
@@ -70,7 +91,8 @@ async function findKept(kept: KeptReasoning, request: ReasoningRequest): Promise
       await kept.keep(seal, organizationId, { provider: provider.name, model }, produced);
     },
   };
-  if (!fits) return { chat, choice, reasoning };
+  const added = fits ? ofAll : ofSpaces;
+  if (added === NO_TOKENS) return { chat, choice, reasoning };
   const counted: ChatRequest = {
     ...chat,
     inputTokens: together(chat.inputTokens, added),
@@ -83,18 +105,30 @@ async function findKept(kept: KeptReasoning, request: ReasoningRequest): Promise
   return { chat: counted, choice, reasoning };
 }
 
-/** Other targets speak chat completions, where no reasoning comes back. */
-export function keepsReasoning({ api }: Target): boolean {
-  return api !== 'chat';
+/**
+ * The member of messages in which a target's reasoning comes back. `undefined`: it speaks chat
+ * completions, where none does unless its provider is known to want it.
+ */
+function reasoningMember({ api, provider }: Target): ReasoningMember | undefined {
+  return api === 'chat' ? provider.reasoningMemory : 'reasoning_details';
 }
 
 function bytesOf(found: readonly FoundReasoning[]): number {
   return found.reduce((sum, { json }) => sum + json.length, 0);
 }
 
-/** Counts the details as if the client had sent them. */
-function addedTokens(found: readonly FoundReasoning[]): InputTokens {
-  const bytes = Buffer.concat(found.map(({ json }) => json));
+const NO_TOKENS: InputTokens = {
+  ...{ estimate: 0, ceiling: 0, normalizedCeiling: 0 },
+  besidesText: { estimate: 0, ceiling: 0 },
+};
+
+/** Counts reasoning, and as many spaces in its place, as if the client had sent them. */
+function addedTokens(found: readonly FoundReasoning[], spaces: number): InputTokens {
+  const bytes = Buffer.concat([
+    ...found.map(({ json }) => json),
+    Buffer.alloc(LOST_REASONING.length * spaces, LOST_REASONING),
+  ]);
+  if (bytes.length === 0) return NO_TOKENS;
   const recorder = new PromptRecorder();
   recorder.addJson({ start: 0, end: bytes.length });
   const prompt = recorder.record();
@@ -120,6 +154,8 @@ function together(sent: InputTokens, added: InputTokens): InputTokens {
 }
 
 function readableBy(target: Target, found: readonly FoundReasoning[]): readonly FoundReasoning[] {
-  if (!keepsReasoning(target)) return [];
-  return found.filter(({ provider, model }) => provider === target.provider.name && model === target.model);
+  const wanted = reasoningMember(target);
+  return found.filter(
+    ({ provider, model, member }) => provider === target.provider.name && model === target.model && member === wanted,
+  );
 }

@@ -261,6 +261,7 @@ const CHAT = {
   ...{ promptText: () => '', promptTexts: () => [] },
   encodeFor: () => [],
   keepText: () => 0,
+  messagesWithoutReasoning: 0,
   calledMessages: () => [],
   tokensOmitted: () => 0,
 };

@@ -45,6 +45,7 @@ export interface TestProvider {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly stream_options?: boolean;
+  readonly reasoning_memory?: string;
   readonly extra_fields?: readonly string[];
   readonly request?: object;
   readonly output_limit_field?: string;

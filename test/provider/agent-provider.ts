@@ -6,6 +6,7 @@ import { functionCall, message, reasoning, responseWith } from '#ext-proc/dialec
 import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 import { reset } from './acts.ts';
 import type { Act, SeenRequest } from './call.ts';
+import { completionBody, DONE, type ProviderUsage, streamEvents, type ToolCall } from './chat-format.ts';
 
 /** Turns of a loop: the last one answers, all others think and call a tool. */
 export const TURNS = 10;
@@ -37,7 +38,7 @@ function callsOf(turn: number): readonly TurnCall[] {
   return calls.map((call) => ({ id: `call_${turn}${call}`, input: { step: turn, note: `"é" / ${call}` } }));
 }
 
-/** Encrypted reasoning, or the signature of thinking. */
+/** Encrypted reasoning, the signature of thinking, or what stands for the text of reasoning. */
 export const reasoningOf = (turn: number): string => `c2VjcmV0LX${'A'.repeat(900)}${turn}==`;
 
 /** Parts that the request of a turn must bring, in order, each with what names it. */
@@ -54,7 +55,7 @@ export function expectedIn(turn: number): readonly string[] {
 
 /** A provider's API, as the provider of an agent speaks it. */
 export interface AgentApi {
-  readonly api: 'responses' | 'anthropic';
+  readonly api: 'chat' | 'responses' | 'anthropic';
   answer(turn: number): Act;
   /** As `answer`, broken within the call of the tool. */
   cut(turn: number): Act;
@@ -155,7 +156,75 @@ function partOfBlock(role: string, { type, id, tool_use_id, signature }: Block):
   }
 }
 
-export const AGENT_APIS: readonly [AgentApi, AgentApi] = [
+interface ChatMessage {
+  readonly role: string;
+  readonly content?: string | null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_call_id?: string;
+}
+
+const chatMessagesOf = ({ json }: SeenRequest) => (json?.messages ?? []) as readonly ChatMessage[];
+
+function partsOfMessage(message: ChatMessage): readonly string[] {
+  if (message.role === 'tool') return [`result ${message.tool_call_id}`];
+  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = message;
+  return [
+    ...(reasoning ? [`reasoning ${reasoning}`] : []),
+    ...(content ? [`message ${message.role}`] : []),
+    ...calls.map(({ id }) => `call ${id}`),
+  ];
+}
+
+interface ChatTurn {
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ToolCall[];
+  readonly text?: string;
+  readonly usage: ProviderUsage;
+}
+
+function chatTurnOf(turn: number): ChatTurn {
+  const { prompt, cached, completion } = usageOf(turn);
+  const usage = {
+    ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: 200 },
+  };
+  if (turn === TURNS) return { text: ANSWER, usage };
+  const toolCalls = callsOf(turn).map(({ id, input }) => ({ id, name: TOOL, arguments: JSON.stringify(input) }));
+  return { reasoning: reasoningOf(turn), toolCalls, ...(turn === TALKING ? { text: 'I look.' } : {}), usage };
+}
+
+function chatEventsOf(turn: number, model: string): readonly string[] {
+  const { text, ...said } = chatTurnOf(turn);
+  return streamEvents({ model, ...said, ...(text === undefined ? {} : { pieces: [text] }) });
+}
+
+/** As DeepSeek: tool calls without the reasoning that made them are refused. */
+const CHAT_API: AgentApi = {
+  api: 'chat',
+  answer: (turn) => (call) => {
+    const { seen } = call;
+    const lacksReasoning = ({ tool_calls, reasoning_content }: ChatMessage) => tool_calls && !reasoning_content;
+    if (chatMessagesOf(seen).some(lacksReasoning)) {
+      call.writeHead(400, { 'content-type': 'application/json' });
+      const message = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+      return call.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null } }));
+    }
+    call.writeHead(200, { 'content-type': seen.stream ? 'text/event-stream' : 'application/json' });
+    const events = () => chatEventsOf(turn, seen.model).join('') + DONE;
+    call.end(seen.stream ? events() : completionBody({ model: seen.model, ...chatTurnOf(turn) }));
+  },
+  cut: (turn) => async (call) => {
+    call.writeHead(200, { 'content-type': 'text/event-stream' });
+    await call.write(chatEventsOf(turn, call.seen.model).slice(0, -3).join(''));
+    await reset(call);
+  },
+  partsIn: (seen) => chatMessagesOf(seen).flatMap(partsOfMessage),
+};
+
+export const AGENT_APIS: readonly [AgentApi, ...AgentApi[]] = [
+  CHAT_API,
   api(
     'responses',
     (turn) => ({ whole: responseOf(turn), events: responseEvents(responseOf(turn)) }),

@@ -20,6 +20,7 @@ export interface ToolCall {
 export interface CompletionContent {
   readonly model: string;
   readonly text?: string;
+  readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason?: string;
   /** `null`: the provider sends none. */
@@ -49,7 +50,8 @@ export function completionBody(content: CompletionContent): string {
         index: 0,
         message: {
           role: 'assistant',
-          content: toolCalls ? null : (content.text ?? DEFAULT_TEXT),
+          content: content.text ?? (toolCalls ? null : DEFAULT_TEXT),
+          ...(content.reasoning === undefined ? {} : { reasoning_content: content.reasoning }),
           ...(toolCalls ? { tool_calls: toolCalls } : {}),
         },
         finish_reason: content.finishReason ?? (toolCalls ? 'tool_calls' : 'stop'),
@@ -92,6 +94,7 @@ export interface StreamContent {
   readonly model: string;
   /** One content event per piece. */
   readonly pieces?: readonly string[];
+  readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason?: string;
   readonly usage?: ProviderUsage | null;
@@ -102,6 +105,8 @@ export interface StreamContent {
 export function streamEvents(content: StreamContent): string[] {
   const { model, serviceTier } = content;
   const events = [chunkBody({ model, serviceTier, delta: { role: 'assistant', content: '' } })];
+  for (const piece of content.reasoning?.match(/.{1,100}/gs) ?? [])
+    events.push(chunkBody({ model, delta: { content: null, reasoning_content: piece } }));
   for (const piece of content.pieces ?? (content.toolCalls ? [] : ['Hello', ' from', ' the', ' provider.'])) {
     events.push(chunkBody({ model, delta: { content: piece } }));
   }

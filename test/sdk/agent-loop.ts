@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Customer } from '../harness/operator.ts';
 import { type GatewayOptions, withGateway } from '../harness/with-gateway.ts';
 import { AGENT_APIS, type AgentApi, ANSWER, expectedIn, TURNS, usageOf } from '../provider/agent-provider.ts';
-import type { Act } from '../provider/call.ts';
+import type { Act, SeenRequest } from '../provider/call.ts';
 
 /** A loop of an agent with a tool, as users of a library write it. */
 export interface Agent {
@@ -39,7 +39,13 @@ const modelOf = ({ api }: AgentApi): string => `thinks-over-${api}`;
 /** The gateway of a file with agents. */
 export function withAgentGateway(): ReturnType<typeof withGateway> {
   const models = AGENT_APIS.map((one) => [modelOf(one), modelFor(one)] as const);
-  return withGateway({ config: { models: Object.fromEntries(models), retries: { per_target: 0 } } });
+  return withGateway(({ baseUrl }) => ({
+    config: {
+      models: Object.fromEntries(models),
+      providers: { fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' } },
+      retries: { per_target: 0 },
+    },
+  }));
 }
 
 function modelFor(one: AgentApi): GatewayOptions['config']['models'][string] {
@@ -96,7 +102,8 @@ export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run 
       expect(result).toEqual({ answer: ANSWER });
       expect(requests.map((seen) => api.partsIn(seen))).toEqual(all.map(expectedIn));
       expect(requests.map(({ stream }) => stream)).toEqual(all.map(() => stream));
-      expect(requests.every(({ json }) => json?.thinking !== undefined || json?.reasoning !== undefined)).toBe(true);
+      const isAskedToReason = ({ json }: SeenRequest) => json?.thinking ?? json?.reasoning ?? json?.reasoning_effort;
+      expect(requests.every(isAskedToReason)).toBe(true);
       expect(charges).toEqual(all.map(costNanoUsd));
     });
 

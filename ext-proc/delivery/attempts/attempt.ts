@@ -100,9 +100,9 @@ function ask(
   delivery: ActiveDelivery,
   target: Target,
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
-  const body = chatBody(delivery.admitted, target, delivery.identify);
   // Asked for every target: it counts what is sent.
   const reasoning = delivery.admitted.reasoning?.of(target) ?? [];
+  const body = chatBody(delivery.admitted, target, reasoning, delivery.identify);
   return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
 }
 

@@ -1,6 +1,5 @@
 import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
-import { ProducedMessage } from '../../reasoning/produced-message.ts';
-import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
+import type { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedJson } from '../attempts/attempt.ts';
 import { describeResponse } from '../attempts/attempt-span.ts';
@@ -33,7 +32,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
   // The client's next request may come at once.
-  const kept = admitted.reasoning?.keep(messageOf(opened), opened.target);
+  const kept = admitted.reasoning?.keep(messageOf(delivery, opened), opened.target);
   const refused = await chargeResponse(
     delivery,
     opened,
@@ -70,10 +69,10 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
 }
 
 /** `undefined`: its reasoning is not kept. A completion that lacks its long texts has none. */
-function messageOf({ response, target }: OpenedJson): ProducedMessage | undefined {
-  if (response.measured || !keepsReasoning(target)) return undefined;
-  const message = new ProducedMessage();
-  message.take(response.completion.choices);
+function messageOf({ admitted }: ActiveDelivery, { response, target }: OpenedJson): ProducedMessage | undefined {
+  if (response.measured) return undefined;
+  const message = admitted.reasoning?.messageOf(target);
+  message?.take(response.completion.choices);
   return message;
 }
 

@@ -1,6 +1,7 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
 import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
+import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { untracedHeaders } from '../../telemetry/trace-context.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -16,16 +17,21 @@ export interface ProviderRequest {
   readonly bodyBytes: number;
 }
 
-/** The chat completion for this target, in pieces. For another API it is not shaped yet. */
+/**
+ * The chat completion for this target, in pieces. For another API it is not shaped yet and has no
+ * reasoning.
+ */
 export function chatBody(
   { chat, organizationId, outputLimit }: AdmittedRequest,
   { provider, model, api, shaping }: Target,
+  added: readonly AddedReasoning[],
   identify: Identify,
 ): readonly Buffer[] {
-  const { outputLimitField, streamOptions } = provider;
+  const { outputLimitField, streamOptions, reasoningMemory } = provider;
+  const reasoning = reasoningMemory && new Map(added.map(({ message, json }) => [message, json]));
   return chat.encodeFor({
     ...{ model, outputLimit, streamOptions },
-    ...(api === 'chat' ? { outputLimitField, shaping } : { outputLimitField: 'max_completion_tokens' }),
+    ...(api === 'chat' ? { outputLimitField, shaping, reasoning } : { outputLimitField: 'max_completion_tokens' }),
     identify: (field, value) => identify(organizationId, field, value),
   });
 }

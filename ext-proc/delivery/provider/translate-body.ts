@@ -25,8 +25,7 @@ const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 export function translateBody({ bytes, api, fields, shaping, reasoning }: TranslationJob): TranslatedBody {
   const dialect = DIALECTS[api];
   if (dialect === undefined) return { kind: 'body', bytes };
-  const { buffer, byteOffset, length } = bytes;
-  const chat = withReasoning(parseExactly(Buffer.from(buffer, byteOffset, length).toString()), reasoning);
+  const chat = withReasoning(parseExactly(textOf(bytes)), reasoning);
   const identities = new Map<string, string>();
   for (const name of IDENTITIES) {
     const value = chat[name];
@@ -44,12 +43,17 @@ export function translateBody({ bytes, api, fields, shaping, reasoning }: Transl
   return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(body)) };
 }
 
+/** A thread gets plain arrays for Buffers. */
+function textOf({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString();
+}
+
 function withReasoning(chat: JsonObject, reasoning: readonly AddedReasoning[]): JsonObject {
   if (reasoning.length === 0 || !Array.isArray(chat.messages)) return chat;
   const messages: unknown[] = [...chat.messages];
-  for (const { message, details } of reasoning) {
+  for (const { message, json } of reasoning) {
     const known = messages[message];
-    if (isObject(known)) messages[message] = { ...known, reasoning_details: details };
+    if (isObject(known)) messages[message] = { ...known, reasoning_details: JSON.parse(textOf(json)) };
   }
   return { ...chat, messages };
 }

@@ -1,6 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { ProducedMessage } from '../../reasoning/produced-message.ts';
-import { keepsReasoning } from '../../reasoning/request-reasoning.ts';
+import type { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
 import type { OpenedStream } from '../attempts/open-stream.ts';
@@ -96,7 +95,7 @@ class StreamRelay {
     this.#record = record;
     this.#includeUsage = admitted.chat.includeUsage;
     this.#meter = new ResponseMeter(admitted);
-    this.#message = admitted.reasoning && keepsReasoning(opened.target) ? new ProducedMessage() : undefined;
+    this.#message = admitted.reasoning?.messageOf(opened.target);
     this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
     this.#usageFrame = new UsageFrame(admitted);
   }

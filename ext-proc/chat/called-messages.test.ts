@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '#test/fixtures/chat-request.ts';
+import type { ReasoningMember } from './called-messages.ts';
+
+const calls = (id: string) => [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }];
+const called = (id: string, more: object = {}) => ({ role: 'assistant', tool_calls: calls(id), ...more });
+const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'seen' });
+const says = (role: string) => ({ role, content: 'x' });
+
+/** Index and tool calls of the messages whose reasoning is looked for. */
+function lacking(member: ReasoningMember, messages: readonly object[]): readonly (readonly [number, unknown])[] {
+  const chat = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
+  if (isRefusal(chat)) throw new Error(chat.code);
+  return chat
+    .calledMessages(member)
+    .map(({ message, toolCalls }) => [message, JSON.parse(toolCalls.toString())] as const);
+}
+
+const indexes = (...given: Parameters<typeof lacking>) => lacking(...given).map(([message]) => message);
+
+test('details are looked for since the last message of the user, content in every message', () => {
+  const messages = [says('user'), called('1'), result('1'), says('user'), called('2'), result('2'), says('system')];
+  expect(lacking('reasoning_details', messages)).toEqual([[4, calls('2')]]);
+  expect(lacking('reasoning_content', messages)).toEqual([
+    [1, calls('1')],
+    [4, calls('2')],
+  ]);
+  expect(indexes('reasoning_details', [...messages, called('3'), result('3')])).toEqual([4, 7]);
+  expect(indexes('reasoning_details', [...messages, says('user')])).toEqual([]);
+});
+
+test('messages without calls, and those that bring their reasoning, lack none', () => {
+  const details = [{ type: 'reasoning.text', text: 'x' }];
+  const messages = [
+    says('user'),
+    says('assistant'),
+    called('1', { reasoning_details: details }),
+    called('2', { reasoning_details: [] }),
+    called('3', { reasoning_details: null, reasoning_content: 'because' }),
+    { ...says('assistant'), tool_calls: null },
+    { ...says('assistant'), tool_calls: [] },
+    called('4', { reasoning_content: '' }),
+    called('5', { reasoning_content: null, reasoning_details: details }),
+    called('6', { reasoning_content: 7 }),
+    { ...called('7'), role: 'user', content: 'x' },
+    called('8', { reasoning_details: details, reasoning_content: ' ' }),
+    called('9'),
+  ];
+  expect(indexes('reasoning_details', messages.slice(0, 10))).toEqual([3, 4, 7, 9]);
+  expect(indexes('reasoning_content', messages)).toEqual([2, 3, 7, 8, 12]);
+});
+
+test('the newest messages of a long conversation are looked for', () => {
+  const loop = Array.from({ length: 600 }, (_, at) => called(`${at}`));
+  const newest = Array.from({ length: 512 }, (_, at) => 89 + at);
+  expect(indexes('reasoning_details', [says('user'), ...loop])).toEqual(newest);
+  expect(indexes('reasoning_content', [says('user'), ...loop])).toEqual(newest);
+});

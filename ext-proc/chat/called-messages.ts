@@ -1,0 +1,63 @@
+import type { ContentPlace } from './edited-messages.ts';
+import type { Span } from './json/json-cursor.ts';
+
+/**
+ * Member of an assistant message in which a model's reasoning comes back: as it came from
+ * providers of other APIs, or as the text of a provider of chat completions.
+ */
+export type ReasoningMember = 'reasoning_details' | 'reasoning_content';
+
+/** The `tool_calls` of an assistant message, as JSON. */
+export interface CalledMessage {
+  /** Index among the messages. */
+  readonly message: number;
+  readonly toolCalls: Buffer;
+}
+
+/** An assistant message with tool calls that lacks reasoning in at least one member. */
+interface Calling {
+  readonly message: number;
+  readonly toolCalls: Span;
+  readonly lacksDetails: boolean;
+  /** Place of a missing `reasoning_content`: an empty span, or that of a value without a text. */
+  readonly contentPlace: Span | undefined;
+}
+
+/** Messages before the newest ones are not looked up. */
+const MOST_MESSAGES = 512;
+
+/** Assistant messages that have called tools and do not say with what reasoning. */
+export class CalledMessages {
+  readonly #messages: Calling[] = [];
+  #sinceUser = 0;
+
+  add(message: Calling): void {
+    if (message.lacksDetails || message.contentPlace !== undefined) this.#messages.push(message);
+  }
+
+  /** The user has spoken. */
+  userSpeaks(): void {
+    this.#sinceUser = this.#messages.length;
+  }
+
+  /**
+   * Messages that a provider wants this member of. Details are read in the messages since the last
+   * one of the user alone. Providers of chat completions refuse any message without its content.
+   */
+  lacking(member: ReasoningMember, body: Buffer): readonly CalledMessage[] {
+    const lacking =
+      member === 'reasoning_content'
+        ? this.#messages.filter(({ contentPlace }) => contentPlace !== undefined)
+        : this.#messages.slice(this.#sinceUser).filter(({ lacksDetails }) => lacksDetails);
+    return lacking
+      .slice(-MOST_MESSAGES)
+      .map(({ message, toolCalls: { start, end } }) => ({ message, toolCalls: body.subarray(start, end) }));
+  }
+
+  /** Every message without `reasoning_content`, and where it belongs in the body, in order. */
+  contentPlaces(): readonly ContentPlace[] {
+    return this.#messages.flatMap(({ message, contentPlace }) =>
+      contentPlace === undefined ? [] : [{ message, ...contentPlace }],
+    );
+  }
+}

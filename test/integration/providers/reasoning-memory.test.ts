@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+
+/** Bodies to a provider with `reasoning_memory`, for a client that drops `reasoning_content`. */
+const gateway = withGateway(({ baseUrl }) => ({
+  config: {
+    providers: {
+      remembering: { base_url: baseUrl, reasoning_memory: 'reasoning_content' },
+      second: { base_url: baseUrl, reasoning_memory: 'reasoning_content' },
+      plain: { base_url: baseUrl },
+    },
+    models: {
+      thinks: {
+        capabilities: ['tools'],
+        targets: [
+          { provider: 'remembering', model: 'first' },
+          { provider: 'second', model: 'second' },
+          { provider: 'plain', model: 'plain' },
+        ],
+      },
+    },
+    retries: { per_target: 0 },
+  },
+}));
+
+const CALLS = [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }];
+const TOOL_CALLS = [{ id: 'call_1', name: 'look', arguments: '{"at":1}' }];
+const REASONING = 'I look at "it"\n and 世界.';
+const CONVERSATION = [
+  { role: 'user', content: 'Look' },
+  { role: 'assistant', content: null, tool_calls: CALLS },
+  { role: 'tool', tool_call_id: 'call_1', content: 'seen' },
+  { role: 'assistant', content: 'I have seen it.' },
+  { role: 'user', content: 'Look again' },
+];
+
+const BODY = { model: 'thinks', tools: [{ type: 'function', function: { name: 'look' } }] };
+
+async function chat(client: GatewayClient, members: object = {}) {
+  expect(outcome(await client.chat({ ...BODY, ...members }))).toBe('200');
+}
+
+/** The messages of the last request to a target, without what nobody changes. */
+function sentTo(target: string): readonly unknown[] {
+  const { json } = gateway.provider.requests(target).at(-1) ?? {};
+  const messages = json?.messages as readonly object[];
+  expect(messages.map((message) => ({ ...message, reasoning_content: undefined }))).toEqual(CONVERSATION);
+  return messages.map((message) => 'reasoning_content' in message && message.reasoning_content);
+}
+
+describe('a provider with reasoning_memory', () => {
+  test.each([false, true])(
+    'gets the reasoning of tool calls, and no other customer gets it, stream: %s',
+    async (stream) => {
+      const said = { reasoning: REASONING, toolCalls: TOOL_CALLS };
+      gateway.provider.script('first', stream ? streamAnswer(said) : jsonAnswer(said), jsonAnswer());
+      const client = await gateway.openClient();
+      const first = await client.chat({ ...BODY, stream, messages: CONVERSATION.slice(0, 1) });
+      expect(first.text).toContain('reasoning_content');
+      await chat(client, { messages: CONVERSATION });
+      expect(sentTo('first')).toEqual([false, REASONING, false, false, false]);
+      await chat(await gateway.openClient(), { messages: CONVERSATION });
+      expect(sentTo('first')).toEqual([false, ' ', false, false, false]);
+      const own = CONVERSATION.with(1, { ...CONVERSATION[1], reasoning_content: 'Mine.' } as never);
+      await chat(client, { messages: own });
+      expect(sentTo('first')).toEqual([false, 'Mine.', false, false, false]);
+    },
+  );
+
+  test('fails over without it: another provider gets a space, one without the setting the body as it came', async () => {
+    gateway.provider.script(
+      'first',
+      jsonAnswer({ reasoning: REASONING, toolCalls: TOOL_CALLS }),
+      errorAnswer(500, 'x'),
+    );
+    gateway.provider.script('second', errorAnswer(500, 'x'));
+    const client = await gateway.openClient();
+    await chat(client, { messages: CONVERSATION.slice(0, 1) });
+    await chat(client, { messages: CONVERSATION });
+    expect(sentTo('first')[1]).toBe(REASONING);
+    expect(sentTo('second')[1]).toBe(' ');
+    expect(sentTo('plain')[1]).toBe(false);
+    const { body } = gateway.provider.requests('plain').at(-1) ?? {};
+    expect(body?.toString()).toContain(`"messages":${JSON.stringify(CONVERSATION)}`);
+  });
+
+  test('is paid for what is added: a prompt that nobody reports is counted with it', async () => {
+    const long = { reasoning: REASONING.repeat(500), toolCalls: TOOL_CALLS };
+    gateway.provider.script('first', jsonAnswer(long), jsonAnswer({ usage: null }));
+    const client = await gateway.openClient();
+    await chat(client, { messages: CONVERSATION.slice(0, 1) });
+    const promptOf = async (from: GatewayClient) => {
+      const { text } = await from.chat({ ...BODY, messages: CONVERSATION });
+      return (JSON.parse(text) as { usage: { prompt_tokens: number } }).usage.prompt_tokens;
+    };
+    const without = await promptOf(await gateway.openClient());
+    expect(await promptOf(client)).toBeGreaterThan(without + 2_000);
+  });
+});
