@@ -1,23 +1,14 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { breachesIn, MOST_COLUMNS } from './check-prose.ts';
+import { longGroups, wordsIn } from './document-words.ts';
 
 const problems = (path: string, text: string) =>
   breachesIn(path, text).map(({ line, problem }) => `${line}: ${problem}`);
 
 describe('comments', () => {
-  it('begin with a noun or a verb', () => {
-    expect(problems('a.ts', '/** What the store forgot. */\nconst a = 1;\n// Of the key.\n')).toEqual([
-      '1: begins with "What": begin with a noun or a verb',
-      '3: begins with "Of": begin with a noun or a verb',
-    ]);
-    expect(problems('a.ts', '/**\n * Detects data loss.\n * Of two marks the newer wins.\n */\n')).toEqual([]);
-    expect(problems('a.ts', '/**\n * Where lines go.\n */\n')).toEqual([
-      '2: begins with "Where": begin with a noun or a verb',
-    ]);
-    expect(problems('a.lua', '-- Whether it is open.\nlocal a = 1\n')).toHaveLength(1);
-    expect(problems('a.css', '/* They stay. */\n')).toHaveLength(1);
-  });
-
   it('use no word of the deny list, unless it is code', () => {
     expect(problems('a.ts', '// The lease lapses, see DESIGN 3.\n')).toEqual([
       '1: "DESIGN 3": cite a document of this repository by its heading',
@@ -37,7 +28,21 @@ describe('comments', () => {
 describe('documents', () => {
   it('are held to the same words and width, but for code, tables and links', () => {
     const wide = 'word '.repeat(MOST_COLUMNS / 5);
-    const text = `Nobody is told.\n\n${wide}wide\n\n| ${wide} |\n\n\`\`\`\n${wide} told\n\`\`\`\n`;
-    expect(problems('a.md', text)).toEqual(['1: "told": reported', '3: 104 columns, at most 100']);
+    const text = `A lease lapses.\n\n${wide}wide\n\n| ${wide} |\n\n\`\`\`\n${wide} lapses\n\`\`\`\n`;
+    expect(problems('a.md', text)).toEqual(['1: "lapses": expire', '3: 104 columns, at most 100']);
+  });
+
+  it('have words outside of code, and a bound for each group of readers', () => {
+    expect(wordsIn('| a | 9.5 |\n|---|---|\n```sh\nnpm start\n```\n- See [b](c.md).\n')).toBe(4);
+    const root = mkdtempSync(join(tmpdir(), 'words-'));
+    mkdirSync(join(root, 'docs'));
+    for (const page of ['README', 'CHANGELOG', 'SECURITY', 'CONTRIBUTING'])
+      writeFileSync(join(root, `${page}.md`), 'a b');
+    for (const page of ['design', 'glossary', 'life-of-a-request', 'performance', 'reliability', 'security', 'new'])
+      writeFileSync(join(root, `docs/${page}.md`), page === 'new' ? 'word '.repeat(19_995) : '');
+    expect(longGroups(root)).toEqual([
+      'documents for users and operators have 20001 words, at most 20000: docs/new.md 19995, README.md 2, CHANGELOG.md 2, SECURITY.md 2',
+    ]);
+    rmSync(root, { recursive: true });
   });
 });

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Bounds the words of the documents for each group of readers, so that they stay short enough to be
+ * read. docs/README.md lists the same groups.
+ */
+const MAINTAINERS = [
+  'CONTRIBUTING.md',
+  ...['design', 'glossary', 'life-of-a-request', 'performance', 'reliability', 'security'].map(
+    (name) => `docs/${name}.md`,
+  ),
+];
+const MOST_FOR_USERS = 20_000;
+const MOST_FOR_MAINTAINERS = 12_000;
+
+/** Words outside of code blocks; the bars of a table are none. */
+export const wordsIn = (text: string): number =>
+  text.replace(/^```.*?^```/gms, '').match(/\S*[\p{L}\p{N}]\S*/gu)?.length ?? 0;
+
+/** A line for each group that is too long, with the words of its pages. */
+export function longGroups(root: string): string[] {
+  const others = [
+    'README.md',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ];
+  const users = others.filter((page) => page.endsWith('.md') && !MAINTAINERS.includes(page));
+  return [
+    ...tooLong('users and operators', users, MOST_FOR_USERS),
+    ...tooLong('maintainers', MAINTAINERS, MOST_FOR_MAINTAINERS),
+  ];
+
+  function tooLong(readers: string, pages: readonly string[], most: number): string[] {
+    const counts = pages.map((page) => ({ page, words: wordsIn(readFileSync(join(root, page), 'utf8')) }));
+    const sum = counts.reduce((total, { words }) => total + words, 0);
+    if (sum <= most) return [];
+    const list = counts.toSorted((a, b) => b.words - a.words).map(({ page, words }) => `${page} ${words}`);
+    return [`documents for ${readers} have ${sum} words, at most ${most}: ${list.join(', ')}`];
+  }
+}
