@@ -45,7 +45,6 @@ COPY packages packages
 COPY envoy envoy
 COPY operator operator
 COPY supervisor supervisor
-COPY proto proto
 COPY demo demo
 COPY dashboard dashboard
 COPY --from=page /app/dashboard/dist dashboard/dist

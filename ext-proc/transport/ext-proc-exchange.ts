@@ -146,7 +146,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
     if (!this.#mayRespond()) return Promise.resolve(undefined);
-    const checkedHead = checkHead(head, ON_EVERY_RESPONSE);
+    const checkedHead = checkHead(head.status, head.headers, ON_EVERY_RESPONSE);
     this.#body?.abandon();
     this.#openParts++;
     return new Promise((resolve) => {

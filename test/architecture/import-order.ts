@@ -53,7 +53,7 @@ export const AREAS: readonly Area[] = [
   },
   {
     path: 'ext-proc',
-    uses: ['core', 'database', 'packages', 'proto'],
+    uses: ['core', 'database', 'packages'],
     folders: [
       'access',
       'hold',
@@ -220,7 +220,7 @@ export const SEAMS: readonly Seam[] = [
   {
     name: 'only-transport-knows-ext-proc',
     comment: 'Nothing but the transport knows that requests arrive by ext_proc over gRPC.',
-    to: '^(proto/generated/ext_proc|packages/http2-server/)',
+    to: '^packages/http2-server/',
     only: ['ext-proc/transport', 'packages'],
   },
   {
@@ -285,4 +285,4 @@ export const ENTRIES =
   '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
 
 /** Tests and what only tests import: they may import everything. */
-export const TESTS = '\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';
+export const TESTS = '^proto/generated/|\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

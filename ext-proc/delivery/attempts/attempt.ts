@@ -5,7 +5,7 @@ import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { DIALECTS } from '../provider/dialects.ts';
-import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
+import type { ProviderCall, ProviderHead } from '../provider/provider-call.ts';
 import {
   bodyFailure,
   envoyFailure,
@@ -170,7 +170,7 @@ async function failureOf(
   delivery: ActiveDelivery,
   { provider, api }: Target,
   call: ProviderCall,
-  head: ResponseHead,
+  head: ProviderHead,
 ): Promise<ProviderFailure> {
   const leftMs = remainingMs(delivery);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);

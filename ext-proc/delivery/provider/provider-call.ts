@@ -9,7 +9,7 @@ export const END = { kind: 'end' } as const;
 export type Read = Buffer | typeof END | ProviderFailure;
 
 /** The head of a provider's response. */
-export interface ResponseHead {
+export interface ProviderHead {
   readonly kind: 'head';
   readonly status: number;
   /** Lower-case name; repeated headers joined with `, `. */
@@ -54,7 +54,7 @@ export class ProviderCall implements HasDeadline {
   readonly #onSent: SentListener | undefined;
   readonly #limits: DeadlineTimer;
   #carrier: Carrier | undefined;
-  #head: ResponseHead | undefined;
+  #head: ProviderHead | undefined;
   readonly #bytes = new GrowingBytes();
   #wasSent = false;
   #responseBytes = 0;
@@ -76,7 +76,7 @@ export class ProviderCall implements HasDeadline {
   }
 
   /** Waits for the head. The only reader waits here; every change of state wakes it. */
-  async head(): Promise<ResponseHead | ProviderFailure> {
+  async head(): Promise<ProviderHead | ProviderFailure> {
     for (;;) {
       if (this.#head) return this.#head;
       if (this.#failure) return this.#failure;
@@ -192,7 +192,7 @@ export class ProviderCall implements HasDeadline {
     if (this.#failure === undefined) this.#onSent?.sent();
   }
 
-  onHead(head: ResponseHead): void {
+  onHead(head: ProviderHead): void {
     this.#head = head;
     this.#wakeReader();
   }

@@ -1,6 +1,6 @@
 import { connect, type IpcNetConnectOpts, type Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
-import type { Carrier, ProviderCall, ResponseHead } from './provider-call.ts';
+import type { Carrier, ProviderCall, ProviderHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 
@@ -185,7 +185,7 @@ function* piecesOf(pieces: Buffer[]): Generator<Buffer> {
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
 }
 
-function headOf(status: number, headers: Record<string, string | string[] | undefined>): ResponseHead {
+function headOf(status: number, headers: Record<string, string | string[] | undefined>): ProviderHead {
   return {
     kind: 'head',
     status,

@@ -4,7 +4,7 @@ import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { messagesStream, responsesStream } from '#test/load/api-streams.ts';
 import { MessageStream } from '../../dialects/anthropic/message-stream.ts';
 import type { StreamTranslator } from '../../dialects/dialect.ts';
-import { ResponseStream } from '../../dialects/responses/response-stream.ts';
+import { ResponsesStream } from '../../dialects/responses/responses-stream.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import { END, type ProviderCall, type Read } from '../provider/provider-call.ts';
 import { ChunkRewriter } from '../stream/chunk-rewriter.ts';
@@ -86,7 +86,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 test.each<[string, (pieces: readonly string[]) => Buffer[], () => StreamTranslator]>([
-  ['Responses', responsesStream, () => new ResponseStream()],
+  ['Responses', responsesStream, () => new ResponsesStream()],
   ['Messages', messagesStream, () => new MessageStream()],
 ])(
   'deltas of %s that are joined give what they give one by one, however they are cut',

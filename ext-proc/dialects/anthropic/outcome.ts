@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { headOf as namedHead, type ResponseHead } from '../responses/output-item.ts';
+import { type CompletionHead, headOf as namedHead } from '../responses/output-item.ts';
 import { chatError } from './errors.ts';
 
 /** The error of a body or an event that is one. */
@@ -27,6 +27,6 @@ export function refusalOf(details: unknown): string | undefined {
 }
 
 /** Anthropic does not say when a message was made: it was made now. */
-export function headOf(message: JsonObject): ResponseHead {
+export function headOf(message: JsonObject): CompletionHead {
   return namedHead({ ...message, created_at: Date.now() / 1000 });
 }

@@ -1,17 +1,17 @@
 import type { JsonObject } from '#core/json-object.ts';
-import { type ResponseHead, UNKNOWN_HEAD } from './output-item.ts';
+import { type CompletionHead, UNKNOWN_HEAD } from './output-item.ts';
 
 /**
  * Writes the chunks of one chat stream as text. The beginning of a chunk is prepared once: most of
  * them differ in nothing but the text of their delta.
  */
 export class ChunkText {
-  #head: ResponseHead = UNKNOWN_HEAD;
+  #head: CompletionHead = UNKNOWN_HEAD;
   #open: string | undefined;
   #isFirst = true;
 
   /** Names the response. The first name counts. */
-  begin(head: ResponseHead): void {
+  begin(head: CompletionHead): void {
     if (this.#head === UNKNOWN_HEAD) this.#head = head;
   }
 

@@ -72,16 +72,16 @@ export const BLANK_LINE = '\n\n';
 const LONGEST_NAME = 200;
 
 /** Members that every chunk of a response begins with, and its whole completion. */
-export interface ResponseHead {
+export interface CompletionHead {
   readonly id: string;
   readonly created: number;
   readonly model: string;
 }
 
 /** Head of a stream that has not named its response. */
-export const UNKNOWN_HEAD: ResponseHead = { id: '', created: 0, model: '' };
+export const UNKNOWN_HEAD: CompletionHead = { id: '', created: 0, model: '' };
 
-export function headOf({ id, created_at: created, model }: JsonObject): ResponseHead {
+export function headOf({ id, created_at: created, model }: JsonObject): CompletionHead {
   return {
     id: typeof id === 'string' ? id.slice(0, LONGEST_NAME) : '',
     created: typeof created === 'number' && Number.isFinite(created) ? Math.floor(created) : 0,

@@ -2,7 +2,7 @@ import type { Dialect } from '../dialect.ts';
 import { chatCompletion } from './completion.ts';
 import { chatErrorBody } from './errors.ts';
 import { responsesRequest } from './request.ts';
-import { ResponseStream } from './response-stream.ts';
+import { ResponsesStream } from './responses-stream.ts';
 
 /** OpenAI's Responses API, stateless: nothing is stored at the provider. */
 export const RESPONSES: Dialect = {
@@ -10,5 +10,5 @@ export const RESPONSES: Dialect = {
   request: responsesRequest,
   response: chatCompletion,
   error: chatErrorBody,
-  stream: () => new ResponseStream(),
+  stream: () => new ResponsesStream(),
 };

@@ -1,9 +1,14 @@
-import { ProcessingResponse } from '#proto/generated/ext_proc.ts';
 import { frame } from './grpc-frame.ts';
 import { encodeResponse } from './response-messages.ts';
 import { encodeRoute } from './route-message.ts';
 
 /** The messages that the process sends to Envoy, framed for the wire. */
+
+/** Tags of the fields of the messages below, with their numbers in ext_proc.proto. */
+const REQUEST_BODY = (3 << 3) | 2;
+const REQUEST_TRAILERS = (5 << 3) | 2;
+const STREAMED_IMMEDIATE_RESPONSE = (11 << 3) | 2;
+const END_OF_STREAM = [2 << 3, 1] as const;
 
 /**
  * Names and values in turn. Completions and balances are for no cache, and a browser must not take
@@ -34,7 +39,7 @@ export function inPlaceResponse(response: InPlaceResponse, method: string, ended
 }
 
 /** The end of a response that was sent without it. */
-export const END_OF_RESPONSE: Buffer = encode({ streamedImmediateResponse: { bodyResponse: { endOfStream: true } } });
+export const END_OF_RESPONSE: Buffer = frame(nested([STREAMED_IMMEDIATE_RESPONSE, (2 << 3) | 2], END_OF_STREAM));
 
 /**
  * Routes the request to the stream listener of this process, without anything that the client
@@ -77,13 +82,14 @@ function isRemovable(name: string): boolean {
 }
 
 /** Drops the request's body and ends it. */
-export const NO_BODY: Buffer = encode({
-  requestBody: { response: { bodyMutation: { streamedResponse: { endOfStream: true } } } },
-});
+export const NO_BODY: Buffer = frame(nested([REQUEST_BODY, (1 << 3) | 2, (3 << 3) | 2, (3 << 3) | 2], END_OF_STREAM));
 
 /** Accepts the request's trailers, which ends a request that has them. */
-export const ACCEPT_TRAILERS: Buffer = encode({ requestTrailers: {} });
+export const ACCEPT_TRAILERS: Buffer = frame(nested([REQUEST_TRAILERS], []));
 
-function encode(message: ProcessingResponse): Buffer {
-  return frame(ProcessingResponse.encode(message).finish());
+/** Messages within each other, the outermost first, that hold nothing but `content`. */
+function nested(tags: readonly number[], content: readonly number[]): Uint8Array {
+  const bytes = [...content];
+  for (const tag of tags.toReversed()) bytes.unshift(tag, bytes.length);
+  return Uint8Array.from(bytes);
 }

@@ -1,4 +1,3 @@
-import { HeaderAppendAction } from '#proto/generated/ext_proc.ts';
 import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
 /**
@@ -25,6 +24,7 @@ const MUTATION_SET = (1 << 3) | 2;
 const MUTATION_REMOVE = (2 << 3) | 2;
 const OPTION_HEADER = (1 << 3) | 2;
 const OPTION_APPEND_ACTION = 3 << 3;
+const OVERWRITE_IF_EXISTS_OR_ADD = 2;
 const HEADER_KEY = (1 << 3) | 2;
 const HEADER_RAW_VALUE = (3 << 3) | 2;
 
@@ -45,7 +45,7 @@ export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer
     writer.open(OPTION_HEADER, headerBytes(setHeaders, at));
     writer.text(HEADER_KEY, setHeaders[at] ?? '');
     writer.text(HEADER_RAW_VALUE, setHeaders[at + 1] ?? '');
-    writer.smallNumber(OPTION_APPEND_ACTION, HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD);
+    writer.smallNumber(OPTION_APPEND_ACTION, OVERWRITE_IF_EXISTS_OR_ADD);
   }
   for (const name of removeHeaders) writer.text(MUTATION_REMOVE, name);
   writer.smallNumber(COMMON_CLEAR_ROUTE_CACHE, 1);

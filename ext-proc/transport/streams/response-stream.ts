@@ -1,11 +1,5 @@
 import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
 
-export interface ResponseHead {
-  readonly status: number;
-  /** Lower-case names. A `content-length` is held to; without one the body is written in chunks. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** A head that Node will write as it is. */
 export interface CheckedHead {
   readonly status: number;
@@ -13,8 +7,15 @@ export interface CheckedHead {
   readonly headers: readonly string[];
 }
 
-/** Throws if a name or value is invalid: a bug, found before the request is routed. */
-export function checkHead({ status, headers }: ResponseHead, onEveryResponse: readonly string[]): CheckedHead {
+/**
+ * `headers` have lower-case names. A `content-length` is held to; without one the body is written
+ * in chunks. Throws if a name or value is invalid: a bug, found before the request is routed.
+ */
+export function checkHead(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  onEveryResponse: readonly string[],
+): CheckedHead {
   const list = [...onEveryResponse];
   for (const name in headers) {
     const value = headers[name] ?? '';

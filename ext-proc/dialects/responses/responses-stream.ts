@@ -44,7 +44,7 @@ interface Continuation {
  * No chunk is made before the first output, so that a response that fails before it can be asked of
  * another target.
  */
-export class ResponseStream implements StreamTranslator {
+export class ResponsesStream implements StreamTranslator {
   readonly keptCharacters = 0;
   reported: JsonObject | undefined;
   readonly #chunks = new ChunkText();
