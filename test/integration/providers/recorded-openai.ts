@@ -137,9 +137,9 @@ const OPENAI_RESPONSES: RecordedProvider = {
   expected: {
     ...RESPONSES_EXPECTED,
     headers: { authorization: 'Bearer secret-of-OPENAI_API_KEY' },
-    // 64 of the prompt are cache writes: 136 x 2 + 128 x 0.2 + 64 x 2.5 + 52 x 10 = 977.6
+    // 64 of the prompt are cache writes: 136 x 2 + 128 x 0.1 + 64 x 2.5 + 52 x 10 = 964.8
     // micro-dollars
-    costUsd: { 'gpt-6-sol': 0.0009776 },
+    costUsd: { 'gpt-6.1-sol': 0.0009648 },
     error: ['400 context_length_exceeded', /./],
   },
 };
