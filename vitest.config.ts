@@ -41,15 +41,6 @@ const CONTAINERS = named('deploy/compose');
 const withoutContainers =
   process.env.CI === 'true' && spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
 
-/**
- * Runs the code before the newest migration, which is in the history: an archive and a shallow
- * clone cannot.
- */
-const FORMER_RELEASE = 'test/integration/processes/former-release.test.ts';
-const history = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { encoding: 'utf8' });
-const withoutHistory = history.stdout?.trim() !== 'false';
-if (withoutHistory) process.stderr.write(`No git history: ${FORMER_RELEASE} is left out.\n`);
-
 /** Every process of the run takes it from the environment. */
 const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
@@ -128,7 +119,7 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
+          exclude: [...MEASURING, ...LONG, ...CONTAINERS],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

@@ -3,7 +3,8 @@ import { run, type Statement } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
 import type { ReportedConfiguration, ReportedProcess } from './process-reports/report.ts';
-import { APPLIED_MIGRATIONS, type AppliedMigration, readMigrations, servesCode } from './schema/migrate.ts';
+import { APPLIED_MIGRATIONS, type AppliedMigration, isBeforeBaseline, servesCode } from './schema/migrate.ts';
+import { readSchemaFiles } from './schema/schema-files.ts';
 
 /**
  * Diagnoses a database without changing it, on one connection with read-only transactions. Rejects
@@ -47,7 +48,12 @@ export interface ServerFigures {
 export interface SchemaFigures {
   /** Schema version of this code. */
   readonly version: number;
+  /** Number of migrations that are applied, the baseline included. */
   readonly applied: number;
+  /** The newest of them. */
+  readonly newest: number;
+  /** A release before 0.2.0 made the database, and none upgrades it. */
+  readonly isBeforeBaseline: boolean;
   readonly missing: readonly string[];
   /** Migrations of newer code after which this code still runs. */
   readonly ahead: readonly number[];
@@ -160,21 +166,23 @@ const HAS_SCHEMA: Statement = {
 };
 
 async function schema(client: pg.Client): Promise<SchemaFigures> {
-  const ours = await readMigrations();
+  const { migrations: ours, version } = await readSchemaFiles();
   const [row] = await run<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
   const rows = row?.hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
   const applied = new Map(rows.map(({ version, checksum }) => [version, checksum]));
-  const newer = rows.filter(({ version }) => version > ours.length);
+  const newer = rows.filter((row) => row.version > version);
   const versions = (serving: boolean) =>
-    newer.filter((one) => servesCode(one, ours.length) === serving).map(({ version }) => version);
+    newer.filter((one) => servesCode(one, version) === serving).map((one) => one.version);
   return {
-    version: ours.length,
+    version,
     applied: applied.size,
-    missing: ours.filter(({ version }) => !applied.has(version)).map(({ name }) => name),
+    newest: rows.at(-1)?.version ?? 0,
+    isBeforeBaseline: isBeforeBaseline(rows),
+    missing: ours.filter((one) => !applied.has(one.version)).map(({ name }) => name),
     ahead: versions(true),
     unknown: versions(false),
     changed: ours
-      .filter(({ version, checksum }) => applied.has(version) && applied.get(version) !== checksum)
+      .filter((one) => applied.has(one.version) && applied.get(one.version) !== one.checksum)
       .map(({ name }) => name),
   };
 }

@@ -18,7 +18,7 @@ interface Known {
 const MOST_KNOWN = 10_000;
 
 /**
- * Detects a database that went back in time, beside the timeline (0022_ledger_identity.sql). A
+ * Detects a database that went back in time, beside the timeline (note_timeline.sql). A
  * hosted server may hide a promotion, and tables may be replaced under living connections. The
  * sign: a read that began after a later state of an account was known returns an earlier state of
  * the same epoch. Then `renewEpoch` gets the epoch, and the read fails, so no request is admitted

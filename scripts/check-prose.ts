@@ -95,9 +95,9 @@ function proseOfComments(path: string, source: string): Prose[] {
 const isExample = (extension: string, text: string) =>
   /^(?:ya?ml|Dockerfile)$/.test(extension) && /^(?: |[a-z_]+: )/.test(text);
 
-const CHECKED = /\.(?:ts|tsx|mjs|lua|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
-/** Made by programs, or by others; migrations are released and never change. */
-const LEFT_OUT = /(?:^|\/)(?:generated|migrations|corpus|node_modules)\/|test\/config\//;
+const CHECKED = /\.(?:ts|tsx|mjs|lua|sql|md|css|yaml|yml|sh|service)$|^Dockerfile$/;
+/** Made by programs, or by others. */
+const LEFT_OUT = /(?:^|\/)(?:generated|corpus|node_modules)\/|test\/config\//;
 
 function checkedFiles(): string[] {
   return execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })

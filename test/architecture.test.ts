@@ -1,5 +1,3 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { allFiles, sourceFiles } from './fixtures/source-files.ts';
 
@@ -38,11 +36,6 @@ describe('files', () => {
   it('are at most 300 lines long', () => {
     const long = everything.filter(({ text }) => text.trimEnd().split('\n').length > 300);
     expect(long.map(({ path, text }) => `${path}: ${text.trimEnd().split('\n').length}`)).toEqual([]);
-  });
-
-  it('that migrate the database are numbered one after the other', () => {
-    const names = readdirSync(join(import.meta.dirname, '../database/migrations')).toSorted();
-    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
   });
 
   it('are named for what they do', () => {

@@ -16,8 +16,8 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 /** Pages whose trails lead to symbols. */
 const TRAILS = ['CONTRIBUTING.md', 'docs/life-of-a-request.md'];
 
-/** Migrations are released and never change; the others are made by programs, or name examples. */
-const LEFT_OUT = /(?:^|\/)(?:generated|migrations|corpus)\/|^test\/config\/|^test\/named-places\.test\.ts$/;
+/** Made by programs, or name examples. */
+const LEFT_OUT = /(?:^|\/)(?:generated|corpus)\/|^test\/config\/|^test\/named-places\.test\.ts$/;
 const COMMENT = /^\s*(?:\/\/|\/?\*|--|#|\{\/\*)/;
 const SOURCE_FILE = /(?<![\w./:<-])((?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:tsx?|mjs|lua|sql))(?![\w/*])/g;
 

@@ -12,7 +12,6 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type OpenAdministration, openAdministration } from '#database/administration/administration.ts';
 import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
 import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
-import { invitePendingUsers } from '#database/members/invitations.ts';
 import { recordProxy } from '#database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '#database/schema/migrate.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
@@ -67,9 +66,6 @@ async function serve(
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
   const entry = openEntry(databaseUrl, log);
-  // A dashboard of the previous release may have run until now and stored invited users in its own
-  // way.
-  await invitePendingUsers(database).catch(explainUnavailable);
   const config = followConfig(loaded, log);
   const catalogue = await shippedCatalogue();
   const deps = {

@@ -54,13 +54,10 @@ export const REFUSE_READ_ONLY = `do $$ begin
 
 /**
  * Notes a changed timeline, because the database may be another one since the last connection
- * (0022_ledger_identity.sql). The function is missing before the first migration. While a migration
- * replaces it, a connection may call the old function on the new table, and calls the new one then.
+ * (database/schema/functions/note_timeline.sql). The function is missing in an empty database.
  */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
-  exception when undefined_column then
-    perform note_timeline();
   end $$`;
 
 /**

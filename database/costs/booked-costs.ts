@@ -8,7 +8,7 @@ interface IdRange {
  * SQL of requests, revenue, cost and losses of a range by groups, which are expressions over the id
  * of a generation and the columns `model`, `provider` and `organization_id`. Everything belongs to
  * the time of its request. `unknown`: a target that used tokens had no costs. An attempt that was
- * charged after all is counted once, as `provider_calls` does (0017_provider_attempts.sql). Rows of
+ * charged after all is counted once, as `provider_calls` does (database/schema/tables.sql). Rows of
  * one group may be several: add them up. The costs have the range too, because the planner does not
  * infer it, and would read those of all time.
  */

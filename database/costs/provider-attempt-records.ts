@@ -1,7 +1,7 @@
 import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { ProviderAttempt } from './provider-attempts.ts';
 
-/** The columns of `costed_attempt` (0036_provider_costs.sql). */
+/** The columns of `provider_attempt` (database/schema/tables.sql). */
 export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   generationId: ['generation_id', (a) => a.generationId],
   attempt: ['attempt', (a) => a.attempt],
@@ -24,5 +24,5 @@ export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
   costNanoUsd: ['cost_nano_usd', (a) => a.costNanoUsd],
 };
 
-/** A `costed_attempt[]`. */
+/** A `provider_attempt[]`. */
 export const providerAttemptRecords = recordWriter(ATTEMPT_COLUMNS);

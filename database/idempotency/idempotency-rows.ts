@@ -4,7 +4,7 @@ import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from './idemp
 
 const CLAIM: Statement = {
   name: 'claim_idempotency_key',
-  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7, true)',
+  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)',
 };
 const RENEW: Statement = {
   name: 'renew_idempotency_keys',

@@ -17,7 +17,7 @@ function wholeMs(value: number): number {
 
 const MAX_TIER_LENGTH = 64;
 
-/** Columns of the record type `priced_charge` (0035_price_tables.sql), in its order. */
+/** Columns of the record type `charge` (database/schema/tables.sql), in its order. */
 export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>> = {
   generationId: ['id', (s) => s.generationId],
   organizationId: ['organization_id', (s) => s.organizationId],
@@ -52,7 +52,7 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
   pricedAboveTokens: ['priced_above_tokens', (s) => s.pricedAboveTokens],
 };
 
-/** Writes settlements as `priced_charge[]`. */
+/** Writes settlements as `charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);
 
 /**
@@ -66,14 +66,14 @@ export const MOST_NANO_USD = 10n ** 18n;
 
 /**
  * Users and provider costs of charges. PostgreSQL cannot store NUL, and an absurd cost must not
- * prevent the charge. `undefined`: no charge has either.
+ * prevent the charge.
  */
-export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras] | undefined {
+export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras] {
   const users = extras(batch, ({ user }) => user?.replaceAll('\0', '\ufffd'));
   const costs = extras(batch, ({ providerCostNanoUsd: cost }) =>
     cost === undefined ? undefined : String(least(cost, MOST_NANO_USD)),
   );
-  return users === null && costs === null ? undefined : [users, costs];
+  return [users, costs];
 }
 
 /** One place for each charge. Null: no charge has one. */

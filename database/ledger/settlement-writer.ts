@@ -43,23 +43,12 @@ const MAX_TRIES = 3;
 
 const CHARGE: Statement = {
   name: 'charge_generations',
-  text: 'select charge_generations($1::priced_charge[]) as charged',
-};
-
-/** Charges of which some have a user or a provider cost (0036_provider_costs.sql). */
-const CHARGE_WITH_EXTRAS: Statement = {
-  name: 'charge_with_extras',
-  text: 'select charge_generations($1::priced_charge[], $2::text[], $3::bigint[]) as charged',
-};
-
-const CHARGE_STORED_WITH_EXTRAS: Statement = {
-  name: 'charge_stored_with_extras',
-  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2::text[], $3::bigint[], $4, $5, $6)',
+  text: 'select charge_generations($1::charge[], $2::text[], $3::bigint[]) as charged',
 };
 
 const CHARGE_STORED: Statement = {
   name: 'charge_stored_answers',
-  text: 'select charged, evicted::int from charge_stored_answers($1::priced_charge[], $2, $3, $4)',
+  text: 'select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4, $5, $6)',
 };
 
 /**
@@ -194,10 +183,7 @@ export async function chargeOne(client: pg.PoolClient, settlement: Settlement): 
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
-  const extras = extrasOf(batch);
-  const [row] = await (extras === undefined
-    ? run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)])
-    : run<{ charged: Charged }>(on, CHARGE_WITH_EXTRAS, [chargeRecords(batch), ...extras]));
+  const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch), ...extrasOf(batch)]);
   if (!row) throw new Error('charge_generations() returned nothing');
   return row.charged;
 }
@@ -217,11 +203,9 @@ async function chargeStored(
     return bytes > 0 ? [{ organizationId, bytes }] : [];
   });
   if (stored.length === 0) return { charged: await charge(client, batch), evicted: 0 };
-  const extras = extrasOf(batch);
-  const statement = extras === undefined ? CHARGE_STORED : CHARGE_STORED_WITH_EXTRAS;
-  const [row] = await run<{ charged: Charged; evicted: number }>(client, statement, [
+  const [row] = await run<{ charged: Charged; evicted: number }>(client, CHARGE_STORED, [
     chargeRecords(batch),
-    ...(extras ?? []),
+    ...extrasOf(batch),
     stored.map(({ organizationId }) => organizationId),
     stored.map(({ bytes }) => bytes),
     boundBytes,

@@ -77,8 +77,6 @@ const REMOVE: Statement = {
   text: 'delete from invitations where organization_id = $1 and id = $2',
 };
 
-const INVITE_PENDING_USERS: Statement = { name: 'invite_pending_users', text: 'select invite_pending_users()' };
-
 interface InvitationRow {
   readonly id: string;
   readonly email: string;
@@ -171,14 +169,6 @@ export async function withdrawInvitation(
     await addEvent(client, 'user.removed', organizationId, before, changesBetween({ role: before.role }, {}), by);
     return 'withdrawn';
   });
-}
-
-/**
- * Users who never set a password, as dashboards before there were invitations made them, become
- * invitations.
- */
-export async function invitePendingUsers(pool: pg.Pool): Promise<void> {
-  await run(pool, INVITE_PENDING_USERS, []);
 }
 
 async function lockedInvitation(

@@ -56,7 +56,7 @@ export interface SpendCell {
 
 export interface FirstEventCell {
   readonly isBefore: boolean;
-  /** Completions by time to the first event (0006_request_log.sql). */
+  /** Completions by time to the first event (database/schema/tables.sql). */
   readonly buckets: readonly number[];
 }
 

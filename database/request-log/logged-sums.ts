@@ -18,7 +18,7 @@ export function loggedHours(start: string, end: string): string {
 
 /**
  * SQL for the same sums from fewer rows: whole days from the daily sums
- * (0011_request_day_stats.sql), the rest by hours.
+ * (database/schema/tables.sql), the rest by hours.
  */
 export function loggedSums(start: string, end: string): string {
   const firstDay = `date_trunc('day', ${start} + interval '1 day' - interval '1 microsecond')`;

@@ -6,7 +6,7 @@ import type { OmittedRequests, OmittedRequestsStore } from './request-log-store.
 
 const COUNT: Statement = { name: 'count_left_out', text: 'select count_left_out($1, $2::left_out_count[])' };
 
-/** The columns of `left_out_count` (0032_left_out_requests.sql). */
+/** The columns of `left_out_count` (database/schema/tables.sql). */
 export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
   organizationId: ['organization_id', (c) => c.organizationId],
   minute: ['minute', (c) => c.minute],

@@ -9,7 +9,7 @@ function wholeMs(value: number | undefined): number | undefined {
   return Math.min(MAX_INTEGER, Math.max(0, Math.round(value)));
 }
 
-/** The columns of `tagged_request` (0034_users.sql). */
+/** The columns of `logged_request` (database/schema/tables.sql). */
 export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   id: ['id', (row) => row.id],
   arrivedAtMs: ['arrived_ms', (row) => row.arrivedAtMs],
@@ -39,5 +39,5 @@ export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   metadata: ['metadata', (row) => row.metadata],
 };
 
-/** A `tagged_request[]`. */
+/** A `logged_request[]`. */
 export const requestLogRecords = recordWriter(LOGGED_COLUMNS);

@@ -3,7 +3,7 @@ import type { LoggedUsage } from '#core/pricing.ts';
 
 /**
  * The request log, for people to read. No charge depends on it, and it may lose rows
- * (0006_request_log.sql).
+ * (database/schema/tables.sql).
  */
 export interface RequestLogStore {
   /**

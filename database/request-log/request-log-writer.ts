@@ -10,10 +10,10 @@ import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './req
 /** Generous timeouts: a batch takes tens of milliseconds, and no request waits for it. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
-const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::tagged_request[])' };
+const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };
 const WRITE_ATTEMPTS: Statement = {
   name: 'record_provider_attempts',
-  text: 'select record_provider_attempts($1::costed_attempt[])',
+  text: 'select record_provider_attempts($1::provider_attempt[])',
 };
 
 /**

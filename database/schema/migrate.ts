@@ -1,64 +1,40 @@
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { MIGRATION_LOCK } from '../connection/advisory-locks.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 import { createRoles, grantRights } from './roles.ts';
+import { type Migration, readSchemaFiles, type SchemaFiles } from './schema-files.ts';
 
 /** The schema is not for this code, or not yet: the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }
 
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-  /**
-   * The version of the oldest code that still runs on the schema after it, so that old processes
-   * may restart in the middle of a roll-out.
-   */
-  readonly servesFrom: number;
-}
-
-const FOLDER = new URL('../migrations/', import.meta.url);
-const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
-/**
- * A line of its own in a migration that serves older code than that before it, or only the newest.
- */
-const SERVES = /^-- Serves code from version (\d+) on\.$/m;
 /** How long one migration, or waiting for another process that migrates, may take. */
 const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
- * Brings the schema to the version of this code: numbered files, each in a transaction with its
- * record, under a lock that makes processes which start together take turns. Rejects with
- * SchemaMismatch when newer code made the schema one that this code does not know how to use, when
- * it was made by other files than ours, or when it lacks something and this user may not change it.
+ * Brings the schema to the version of this code: the baseline in an empty database, then each
+ * migration in a transaction with its record, then the functions and rights, under a lock that
+ * makes processes which start together take turns. Returns the names of what was applied. Rejects
+ * with SchemaMismatch when newer code made the schema one that this code does not know how to use,
+ * when it was made by other files than ours, or when it lacks something and this user may not
+ * change it.
  */
-export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<readonly string[]> {
-  const migrations = await readMigrations(folder);
-  const client = await pool.connect().catch((error: unknown) => {
-    throw asStoreError(error);
-  });
-  try {
-    await exec(client, `set statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+export async function migrate(pool: pg.Pool, folder?: URL): Promise<readonly string[]> {
+  const files = await readSchemaFiles(folder);
+  return withSession(pool, async (client) => {
     const { present, userName, mayMigrate } = await lookAtSchema(client);
     // Mostly there is nothing to do, and this user could do nothing.
-    const missing = findMissing(migrations, present ? await appliedIn(client) : []);
-    if (missing.length === 0) return [];
-    if (!mayMigrate) throw new SchemaMismatch(notByThisUser(missing, migrations.length, userName));
+    const applied = present ? await appliedIn(client) : [];
+    const missing = findMissing(files, applied);
+    if (missing.length === 0 && (!mayMigrate || hasOurFunctions(files, applied))) return [];
+    if (!mayMigrate) throw new SchemaMismatch(notByThisUser(applied, files, userName));
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
-    const applied = await applyMissing(client, migrations);
-    // Rights are written for the schema of this release.
-    if (applied.length > 0 && folder === FOLDER) await grantRights(client);
-    return applied;
-  } finally {
-    // The lock and the settings belong to the session, so the session ends here.
-    client.release(true);
-  }
+    const names = await applyMissing(client, files);
+    if (names.length > 0) await grantRights(client);
+    return names;
+  });
 }
 
 export interface Migrated {
@@ -68,24 +44,35 @@ export interface Migrated {
   readonly roles: 'granted' | 'absent';
 }
 
-/** Migrates the schema and sets the rights of each role, also if the schema was current. */
+/**
+ * Migrates the schema, and makes functions and the rights of each role those of this release, also
+ * if the schema was current.
+ */
 export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
   await migrate(pool);
-  const newest = (await readMigrations()).at(-1);
-  if (newest === undefined) throw new Error('there are no migrations');
+  const files = await readSchemaFiles();
+  return withSession(pool, async (client) => {
+    await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const { userName, mayMigrate } = await lookAtSchema(client);
+    if (!mayMigrate) throw new SchemaMismatch(`The user ${userName} does not own the tables, and may not change them.`);
+    // Functions and rights of a newer release stay.
+    const newest = (await appliedIn(client)).at(-1)?.version ?? 0;
+    if (newest > files.version) throw new SchemaMismatch(newerThanCode(newest, files.version));
+    await replaceFunctions(client, files);
+    const granted = (await createRoles(client)) && (await grantRights(client));
+    const { version, migrations } = files;
+    return { version, name: migrations[version]?.name ?? '', roles: granted ? 'granted' : 'absent' };
+  });
+}
+
+/** Ends the session afterwards, because locks and settings belong to it. */
+async function withSession<Result>(pool: pg.Pool, act: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
   try {
     await exec(client, `set statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
-    await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
-    const { userName, mayMigrate } = await lookAtSchema(client);
-    if (!mayMigrate) throw new SchemaMismatch(`The user ${userName} does not own the tables, and may not change them.`);
-    // A newer release has said what the roles may do.
-    const last = (await appliedIn(client)).at(-1)?.version ?? 0;
-    if (last > newest.version) throw new SchemaMismatch(newerThanCode(last, newest.version));
-    const granted = (await createRoles(client)) && (await grantRights(client));
-    return { version: newest.version, name: newest.name, roles: granted ? 'granted' : 'absent' };
+    return await act(client);
   } finally {
     client.release(true);
   }
@@ -109,32 +96,43 @@ async function lookAtSchema(client: pg.PoolClient): Promise<Schema> {
   return schema;
 }
 
-async function applyMissing(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
+/** Applies what is missing now that this process has the lock. */
+async function applyMissing(client: pg.PoolClient, files: SchemaFiles): Promise<readonly string[]> {
   await exec(
     client,
     `create table if not exists schema_migrations (
-       version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now());
-     alter table schema_migrations add column if not exists serves_from integer`,
+       version integer primary key, name text not null, checksum text not null, serves_from integer not null,
+       functions text, applied_at timestamptz not null default now())`,
   );
-  const missing = findMissing(migrations, await appliedIn(client));
+  const missing = findMissing(files, await appliedIn(client));
   for (const migration of missing) await apply(client, migration);
-  return missing.map((migration) => migration.name);
+  const names = missing.map(({ name }) => name);
+  if (hasOurFunctions(files, await appliedIn(client))) return names;
+  await replaceFunctions(client, files);
+  return [...names, 'functions'];
 }
 
 export interface AppliedMigration {
   readonly version: number;
   readonly checksum: string;
-  /** `null`: applied before this was recorded. */
-  readonly servesFrom: number | null;
+  readonly servesFrom: number;
+  /** Checksum of the functions that were made after it. Null: none were. */
+  readonly functions: string | null;
 }
 
-/** The column may not be there yet. */
-export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom"
+/** Columns by name, because a database of before the baseline lacks some. */
+export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom",
+    to_jsonb(m) ->> 'functions' as functions
   from schema_migrations m order by version`;
 
 /** True if code of that version runs on a schema with this migration of newer code. */
 export function servesCode({ servesFrom }: AppliedMigration, version: number): boolean {
-  return servesFrom !== null && servesFrom <= version;
+  return servesFrom <= version;
+}
+
+/** True if a release before 0.2.0 made the database. Its schema is no part of the baseline. */
+export function isBeforeBaseline(applied: readonly AppliedMigration[]): boolean {
+  return applied.length > 0 && applied[0]?.version !== 0;
 }
 
 async function appliedIn(client: pg.PoolClient): Promise<readonly AppliedMigration[]> {
@@ -142,35 +140,58 @@ async function appliedIn(client: pg.PoolClient): Promise<readonly AppliedMigrati
   return rows as AppliedMigration[];
 }
 
-function findMissing(migrations: readonly Migration[], applied: readonly AppliedMigration[]): readonly Migration[] {
-  const known = new Map(migrations.map((migration) => [migration.version, migration]));
-  const done = new Set<number>();
+function findMissing(files: SchemaFiles, applied: readonly AppliedMigration[]): readonly Migration[] {
+  if (isBeforeBaseline(applied)) throw new SchemaMismatch(BEFORE_BASELINE);
   for (const one of applied) {
-    const ours = known.get(one.version);
-    if (ours === undefined) {
-      if (!servesCode(one, migrations.length)) throw new SchemaMismatch(newerThanCode(one.version, migrations.length));
-      continue;
-    }
-    if (ours.checksum !== one.checksum) throw new SchemaMismatch(changedAfterwards(ours));
-    done.add(one.version);
+    const ours = files.migrations[one.version];
+    if (ours === undefined && !servesCode(one, files.version))
+      throw new SchemaMismatch(newerThanCode(one.version, files.version));
+    if (ours !== undefined && ours.checksum !== one.checksum) throw new SchemaMismatch(changedAfterwards(ours));
   }
-  return migrations.filter(({ version }) => !done.has(version));
+  const done = new Set(applied.map(({ version }) => version));
+  return files.migrations.filter(({ version }) => !done.has(version));
 }
 
-async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
+/** Newer code has functions of its own, which serve this code too. */
+function hasOurFunctions({ version, functions }: SchemaFiles, applied: readonly AppliedMigration[]): boolean {
+  const newest = applied.at(-1);
+  return newest !== undefined && (newest.version > version || newest.functions === functions.checksum);
+}
+
+async function apply(client: pg.PoolClient, { version, name, sql, checksum, servesFrom }: Migration): Promise<void> {
+  await transaction(client, `migration ${name} failed and was rolled back`, async () => {
+    await exec(client, sql);
+    await client.query('insert into schema_migrations (version, name, checksum, serves_from) values ($1, $2, $3, $4)', [
+      version,
+      name,
+      checksum,
+      servesFrom,
+    ]);
+  });
+}
+
+async function replaceFunctions(client: pg.PoolClient, { functions: { sql, checksum } }: SchemaFiles): Promise<void> {
+  await transaction(client, 'the functions of the schema could not be replaced', async () => {
+    await exec(client, sql);
+    await client.query(
+      'update schema_migrations set functions = $1 where version = (select max(version) from schema_migrations)',
+      [checksum],
+    );
+  });
+}
+
+/** Functions take their fixed search path from that of the transaction which makes them. */
+const SEARCH_PATH = `select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)`;
+
+async function transaction(client: pg.PoolClient, failure: string, act: () => Promise<void>): Promise<void> {
   await exec(client, 'begin');
   try {
-    await exec(client, migration.sql);
-    await client.query('insert into schema_migrations (version, name, checksum, serves_from) values ($1, $2, $3, $4)', [
-      migration.version,
-      migration.name,
-      migration.checksum,
-      migration.servesFrom,
-    ]);
+    await exec(client, SEARCH_PATH);
+    await act();
     await exec(client, 'commit');
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
-    throw new Error(`migration ${migration.name} failed and was rolled back`, { cause: error });
+    throw new Error(failure, { cause: error });
   }
 }
 
@@ -185,31 +206,19 @@ async function exec(client: pg.PoolClient, sql: string): Promise<pg.QueryResult>
   }
 }
 
-/** Migrations of this code, in order. */
-export async function readMigrations(folder: URL = FOLDER): Promise<readonly Migration[]> {
-  const migrations: Migration[] = [];
-  for (const file of (await readdir(folder)).sort()) {
-    const match = FILE.exec(file);
-    if (!match) throw new Error(`${file} is not named like 0001_what_it_does.sql`);
-    const sql = await readFile(new URL(file, folder), 'utf8');
-    const checksum = createHash('sha256').update(sql).digest('hex');
-    const version = Number(match[1]);
-    const servesFrom = Number(SERVES.exec(sql)?.[1] ?? version - 1);
-    migrations.push({ version, name: file.slice(0, -'.sql'.length), sql, checksum, servesFrom });
-  }
-  migrations.forEach((migration, index) => {
-    if (migration.version !== index + 1) throw new Error(`migration ${migration.name} is out of sequence`);
-  });
-  return migrations;
-}
+/** Refusal of a database that a release before 0.2.0 made. */
+export const BEFORE_BASELINE =
+  'The database was made before release 0.2.0, and cannot be upgraded. Use a new database, or the release that made this one.';
 
 function newerThanCode(version: number, ours: number): string {
   return `The database schema is at version ${version}, newer than this release (${ours}) can use. Run the newer release, or restore a backup.`;
 }
 
-function notByThisUser(missing: readonly Migration[], ours: number, userName: string): string {
-  const from = ours - missing.length;
-  return `The database schema is at version ${from}, this release needs ${ours}, and the user ${userName} may not change it. Run \`gateway migrate\` first, as the owner of the tables.`;
+function notByThisUser(applied: readonly AppliedMigration[], ours: SchemaFiles, userName: string): string {
+  const newest = applied.at(-1);
+  const found =
+    newest === undefined ? 'The database has no schema' : `The database schema is at version ${newest.version}`;
+  return `${found}, this release needs version ${ours.version}, and the user ${userName} may not change it. Run \`gateway migrate\` first, as the owner of the tables.`;
 }
 
 function changedAfterwards(migration: Migration): string {

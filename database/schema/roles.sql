@@ -1,49 +1,53 @@
--- What each process may do in the database, as the migrations are now: the whole of it, said anew by every run of `gateway migrate`, so that
--- a release which brings a table brings its rights. Nobody signs in as these roles: whoever runs the database makes users that are in one
--- of them (docs/security.md). Rights given to them by hand do not last; give those to roles of your own.
+-- Rights of each process in the database: all of them, granted again by every run of `gateway
+-- migrate`, so that a release which brings a table brings its rights. Nobody signs in as these
+-- roles: the operator of the database makes users that are in one of them (docs/security.md).
+-- Rights given to them by hand do not last; give those to roles of your own.
 
 revoke all on all tables in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 revoke all on all functions in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 
--- All of them look at the timeline when they connect, and the three processes at partitions when they start.
+-- All of them look at the timeline when they connect, and the three processes at partitions when
+-- they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
 grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
--- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
+-- The gateway process reads who may call, and charges. It sees nobody's password or session, makes
+-- no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
-grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), charge_generations(held_charge[], text[]), charge_generations(priced_charge[]),
-  charge_generations(priced_charge[], text[]), charge_generations(priced_charge[], text[], bigint[]), settle_generations,
-  renew_epoch_after, write_request_log, log_requests(logged_request[]), log_requests(tagged_request[]), count_left_out, record_provider_attempts(provider_attempt[]),
-  record_provider_attempts(costed_attempt[]), outwait_settlements, drop_request_log_day, drop_provider_attempts_day
-  to gateway_process;
+grant execute on function charge_generations, renew_epoch_after, log_requests, count_left_out, record_provider_attempts, outwait_settlements,
+  drop_request_log_day, drop_provider_attempts_day to gateway_process;
 grant execute on function key_month_spend, key_lifetime_spend to gateway_process, gateway_dashboard, gateway_operator;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
--- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.
+-- Sums of days, and what is past its retention. Rows are locked before they are deleted, which
+-- takes the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
 grant update, delete on request_log_other, provider_attempts_other, request_stats, left_out_requests to gateway_process;
 
--- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
--- they cannot change; credit goes through the function that writes its entry.
+-- The dashboard and the operator's command line manage people, keys and organizations. What a key
+-- is (its hash) and what an account holds they cannot change; credit goes through the function that
+-- writes its entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
--- Not mirror_key and identity_key: only the gateway process seals spooled charges, and hashes what identifies customers at providers.
+-- Not mirror_key and identity_key: only the gateway process seals spooled charges, and hashes what
+-- identifies customers at providers.
 grant select (single, epoch, identity, memory_owner, limit_store, store_fences) on ledger_state to gateway_dashboard, gateway_operator;
--- Browsers that users signed in with are forgotten with each new password; `doctor` reads which proxies are not trusted, whoever runs it.
+-- Browsers that users signed in with are forgotten with each new password; `doctor` reads which
+-- proxies are not trusted, by any user.
 grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
 -- An invitation ends where its person becomes a member by another way.
 grant select, insert, update, delete on invitations to gateway_dashboard, gateway_operator;
-grant execute on function invite_pending_users to gateway_dashboard;
--- The dashboard binds users to an issuer and follows its claim of operators; the command line undoes both.
+-- The dashboard binds users to an issuer and follows its claim of operators; the command line
+-- undoes both.
 grant select, insert, delete on user_identities to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on used_sign_in_states to gateway_dashboard;
 -- Payments: the dashboard follows Stripe. Money enters by add_credit alone.
@@ -54,7 +58,7 @@ grant select on untrusted_proxies to gateway_dashboard, gateway_operator, gatewa
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;
-grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens) on organizations to gateway_dashboard, gateway_operator;
+grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list) on organizations to gateway_dashboard, gateway_operator;
 grant update (name, note, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
 grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at, reserved) on users to gateway_dashboard, gateway_operator;
@@ -64,9 +68,9 @@ grant delete on users, memberships, sessions, password_links, sign_in_attempts t
 grant select, insert, update, delete on change_counts to gateway_dashboard;
 -- Only the dashboard sends mail and webhooks, and signs with the secrets of receivers.
 grant select, insert, update, delete on alert_settings, alert_states, outbox, outbox_attempts to gateway_dashboard;
--- `ledger dead-letters`: the charge goes through the function that the gateway process charges with.
-grant execute on function charge_generations(held_charge[]), charge_generations(held_charge[], text[]), charge_generations(priced_charge[]),
-  charge_generations(priced_charge[], text[]), charge_generations(priced_charge[], text[], bigint[]) to gateway_operator;
+-- `ledger dead-letters`: the charge goes through the function that the gateway process charges
+-- with.
+grant execute on function charge_generations to gateway_operator;
 grant update (resolution, resolved_at) on dead_letters to gateway_operator;
 grant insert on losses to gateway_operator;
 -- `ledger checkpoints --write`.

@@ -1,5 +1,6 @@
--- Users for the roles that `gateway migrate` made, with passwords from the environment: psql -f deploy/postgres/logins.sql, as a superuser or
--- whoever may make roles. Run again, it sets the passwords anew; then restart the processes.
+-- Users for the roles that `gateway migrate` made, with passwords from the environment:
+-- psql -f deploy/postgres/logins.sql, as a superuser or another user who may make roles. Run again,
+-- it sets the passwords again; then restart the processes.
 \set ON_ERROR_STOP on
 \getenv process_password GATEWAY_PROCESS_PASSWORD
 \getenv dashboard_password GATEWAY_DASHBOARD_PASSWORD

@@ -10,7 +10,6 @@ import { setImmediate } from 'node:timers/promises';
 const CIPHER = 'aes-256-gcm';
 /**
  * Mark of this format. Responses of the former release begin with 12 random bytes instead.
- * PostgreSQL knows the mark too (0029_bounded_answers.sql).
  */
 const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
 const SALT_BYTES = 32;

@@ -104,8 +104,8 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
       'Use the user of the gateway, or grant this user its rights.',
     );
   }
-  const { version, applied, missing, ahead, unknown, changed } = schema;
-  const newest = unknown.at(-1);
+  const { version, applied, newest, missing, ahead, unknown, changed } = schema;
+  const newestUnusable = unknown.at(-1);
   const newestUsable = ahead.at(-1);
   if (applied === 0) {
     return problem(
@@ -114,8 +114,10 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
       'Run `gateway migrate` as its owner, which creates the schema, or correct DATABASE_URL if this is the wrong database.',
     );
   }
-  if (newest !== undefined) {
-    const found = `at version ${newest}, newer than this release (${version}) can use`;
+  if (schema.isBeforeBaseline)
+    return problem(check, 'made before release 0.2.0, and cannot be upgraded', 'Use a new database.');
+  if (newestUnusable !== undefined) {
+    const found = `at version ${newestUnusable}, newer than this release (${version}) can use`;
     return problem(check, found, 'Run the release that the gateway processes run.');
   }
   if (changed.length > 0) {
@@ -123,7 +125,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return problem(check, found, 'Run the release that made this database; migrations never change once released.');
   }
   if (missing.length > 0) {
-    const found = `at version ${applied}, this release has ${version}: ${missing.join(', ')} not applied`;
+    const found = `at version ${newest}, this release has ${version}: ${missing.join(', ')} not applied`;
     return warning(check, found, 'Run `gateway migrate` of this release as the owner of the tables.');
   }
   if (newestUsable !== undefined) {

@@ -154,43 +154,6 @@ describe('stored answers', () => {
     expect(left?.n).toBe(0);
   });
 
-  it('of the release before are counted, and give way too; it is told of answers it cannot read that they are being made', async () => {
-    const customer = await addCustomer(store);
-    const { organizationId } = customer;
-    for (const index of [0, 1, 2]) {
-      const { keyHash, bodyHash, generationId } = attemptOf(customer, `former ${index}`);
-      const settlement = settlementOf(customer, { generationId, costNanoUsd: 7n });
-      await store.ledger.settle(settlement);
-      await sql(
-        url,
-        `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer)
-         values ('${organizationId}', '\\x${keyHash.toString('hex')}', '\\x${bodyHash.toString('hex')}', '${generationId}', now(),
-           now() - interval '${5 - index} minutes', decode(repeat('ab', ${40 * KIB}), 'hex'))`,
-      );
-    }
-    const formerClaim = async (key: string) => {
-      const { keyHash, bodyHash, generationId } = attemptOf(customer, key);
-      const [row] = await sql<{ outcome: string }>(
-        url,
-        `select outcome from claim_idempotency_key('${organizationId}', '\\x${keyHash.toString('hex')}', '\\x${bodyHash.toString('hex')}',
-           '${generationId}', 15000, 3600000, false)`,
-      );
-      return row?.outcome;
-    };
-    expect(await formerClaim('former 0')).toBe('finished');
-    expect((await store.idempotency.tidyStored(boundBytes, 1000)).evicted).toBe(1);
-    expect(await bytesOf(customer)).toEqual({ stored: 80 * KIB, counted: 80 * KIB });
-    expect(await claimKind(customer, 'former 0', 'another body')).toBe('reused');
-    for (const index of [1, 2]) expect(await formerClaim(`former ${index}`)).toBe('finished');
-    const { keyHash } = await keep(customer, 'newer', 10 * KIB);
-    await sql(
-      url,
-      `update idempotency_keys set answer = '\\x004947575345470a' || substring(answer from 9) where key_hash = '\\x${keyHash.toString('hex')}'`,
-    );
-    expect(await formerClaim('newer')).toBe('running');
-    expect(await claimKind(customer, 'newer')).toBe('finished');
-  });
-
   it('are brought below a bound that was lowered, in small steps', async () => {
     const customer = await addCustomer(store);
     for (let index = 0; index < 5; index++) await keep(customer, `key ${index}`, 20 * KIB);

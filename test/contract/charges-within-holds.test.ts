@@ -97,19 +97,6 @@ describe('a charge above its hold, or above what is left', () => {
     expect((await store.administration.verifyLedger()).differences).toEqual([]);
   });
 
-  it('is cut at the balance where the process is of the release before, which knows no hold', async () => {
-    const customer = await addCustomer(store, 5n);
-    await sql(
-      url,
-      `select charge_generations(array[('${newId('gen', Date.now())}', '${customer.organizationId}', '${customer.keyId}', '2026-11-22', 'm', 'p',
-         null, 1, true, false, null, 5, 4, 3, 2, true, 0, 0, 1750, 7, 1, 1)]::charge[])`,
-    );
-    expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(0n);
-    expect(
-      (await lossesOf(customer.organizationId)).map(({ reason, amountNanoUsd }) => [reason, amountNanoUsd]),
-    ).toEqual([['balance', 2n]]);
-  });
-
   it('cannot be written as an entry that leaves the balance below zero', async () => {
     const { organizationId } = await addCustomer(store, 5n);
     const entry = (amount: number, balance: number) =>
@@ -142,7 +129,7 @@ it('any batch is charged as one by one in the order of ids, and every nano-dolla
         return customer ? [settlementOf(customer, { generationId, costNanoUsd: cost, ...held })] : [];
       });
       const repeated = [...batch, ...batch.slice(0, 2)].toReversed();
-      await client.query('select charge_generations($1::priced_charge[])', [chargeRecords(repeated)]);
+      await client.query('select charge_generations($1::charge[])', [chargeRecords(repeated)]);
       const left = new Map(customers.map(({ organizationId }, i) => [organizationId, given[i] ?? 0n]));
       for (const { generationId, organizationId, costNanoUsd, holdNanoUsd = costNanoUsd } of batch) {
         const balance = left.get(organizationId) ?? 0n;

@@ -49,7 +49,7 @@ const charge = (...charges: object[]) =>
   sql<{ charged: { accounts: unknown[][] } }>(
     url,
     `select charge_generations(array(
-       select jsonb_populate_record(null::priced_charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
+       select jsonb_populate_record(null::charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
   );
 const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
@@ -171,23 +171,6 @@ describe('charge_generations()', () => {
     const homeless = chargeOf({ organization_id: org, key_id: key });
     await expect(charge(chargeOf({}), homeless)).rejects.toMatchObject({ code: '23503' });
     expect(await balance()).toBe(before);
-  });
-
-  it('charges for processes of the release before, which call settle_generations()', async () => {
-    const before = await balance();
-    const id = newId('gen', Date.now());
-    const settle = (organizationId: string, keyId: string) =>
-      sql(
-        url,
-        `select organization_spent_nano_usd as spent, balance_nano_usd as balance from settle_generations(
-           '{${id}}', '{${organizationId}}', '{${keyId}}', '{2026-11-01}', '{m}', '{p}', '{u}', '{1}', '{t}', '{f}', '{stop}',
-           '{5}', '{4}', '{3}', '{2}', '{t}', '{0}', '{0}', '{1750}', '{7}', '{1}', '{1}')`,
-      );
-    const settled = [{ spent: '7', balance: String(before - 7n) }];
-    expect(await settle(customer.organizationId, customer.keyId)).toEqual(settled);
-    expect(await settle(customer.organizationId, customer.keyId)).toEqual(settled);
-    const stranger = await addCustomer(store);
-    await expect(settle(stranger.organizationId, stranger.keyId)).rejects.toMatchObject({ code: '23505' });
   });
 });
 

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
+import { addCustomer, BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
 
 let url = '';
@@ -63,34 +62,5 @@ it('a reference is booked for one organization, also when two ask at once', asyn
   expect(await run(url, 'org', 'credit', loser.organizationId, '1', '--reference', entry.reference)).toMatchObject({
     kind: 'refused',
     message: expect.stringContaining(`was booked for the organization ${organizationId}.`),
-  });
-});
-
-it("references that two organizations had before stay booked for both, and are the first one's from then on", async () => {
-  const [first, second, third] = [
-    await addCustomer(store, 0n),
-    await addCustomer(store, 0n),
-    await addCustomer(store, 0n),
-  ];
-  const reference = newId('crd', Date.now());
-  await store.administration.credit(first.organizationId, { amountNanoUsd: 3n, reference }, BY);
-  await sql(
-    url,
-    `delete from credit_references where reference = '${reference}';
-     select add_credit('${second.organizationId}', 4, null, '${reference}', 'test')`,
-  );
-  const migration = await readFile(
-    new URL('../../database/migrations/0018_one_reference.sql', import.meta.url),
-    'utf8',
-  );
-  const [fill = ''] = /insert into credit_references[^;]*from ledger_entries[^;]*;/.exec(migration) ?? [];
-  await sql(url, `delete from credit_references; ${fill}`);
-  const again = async (organizationId: string, amountNanoUsd: bigint) =>
-    store.administration.credit(organizationId, { amountNanoUsd, reference }, BY);
-  expect(await again(first.organizationId, 3n)).toMatchObject({ kind: 'repeated', amountNanoUsd: 3n });
-  expect(await again(second.organizationId, 4n)).toMatchObject({ kind: 'repeated', amountNanoUsd: 4n });
-  expect(await again(third.organizationId, 5n)).toEqual({
-    kind: 'reference_elsewhere',
-    organizationId: first.organizationId,
   });
 });

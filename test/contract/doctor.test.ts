@@ -90,15 +90,15 @@ describe('the doctor on a database', () => {
     expect(await of('ledger', { DATABASE_URL: empty })).toEqual(['skipped: the database cannot be read']);
     expect(await sql(empty, "select * from pg_tables where schemaname = 'public'")).toEqual([]);
     const schema = () => look('database schema');
-    await sql(url, "insert into schema_migrations (version, name, checksum) values (999, 'x', 'x')");
+    await sql(url, "insert into schema_migrations (version, name, checksum, serves_from) values (999, 'x', 'x', 998)");
     expect(await schema()).toEqual([expect.stringMatching(/^problem: at version 999, newer than/)]);
-    await sql(url, 'update schema_migrations set serves_from = 3 where version = 999');
+    await sql(url, 'update schema_migrations set serves_from = 0 where version = 999');
     expect(await schema()).toEqual([expect.stringMatching(/^warning: at version 999, newer .* still serves$/)]);
     await sql(url, 'delete from schema_migrations where version = 999');
-    await sql(url, "update schema_migrations set checksum = 'x' where version = 3");
-    expect(await schema()).toEqual([expect.stringMatching(/^problem: 0003_money_functions: differs/)]);
-    await sql(url, 'delete from schema_migrations where version > 2');
-    expect(await schema()).toEqual([expect.stringMatching(/^warning: at version 2, this release has/)]);
+    await sql(url, "update schema_migrations set checksum = 'x'");
+    expect(await schema()).toEqual([expect.stringMatching(/^problem: baseline: differs/)]);
+    await sql(url, 'update schema_migrations set version = 45');
+    expect(await schema()).toEqual(['problem: made before release 0.2.0, and cannot be upgraded']);
   });
 
   it('tells of a server that takes no writes', async () => {

@@ -98,7 +98,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     await client.connect();
     onTestFinished(() => client.end());
     await client.query('begin');
-    const { rows } = await client.query('select charge_generations($1::priced_charge[]) as charged', [
+    const { rows } = await client.query('select charge_generations($1::charge[]) as charged', [
       chargeRecords([settlement]),
     ]);
     expect(rows[0]?.charged.accounts[0]).toHaveLength(6);

@@ -1,38 +1,41 @@
-import { appendFile, cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
-import { createPool } from '#database/connection/connection-pool.ts';
 import { makePartitions } from '#database/partitions/month-partitions.ts';
-import { migrate, migrateWithRoles, readMigrations } from '#database/schema/migrate.ts';
-import { PATIENT } from '../fixtures/patience.ts';
-import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql, waitsForLock } from '../harness/database.ts';
+import { migrate, migrateWithRoles } from '#database/schema/migrate.ts';
+import { readSchemaFiles } from '#database/schema/schema-files.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
-/** The last migration of the release that people have. */
-const FORMER_RELEASE = 23;
+/** Migrations of a release that is newer than this one by `LATER.length`. */
+const LATER = ['later', 'last'];
 
 describe('migrations', () => {
   let url = '';
   let pool: pg.Pool;
   let folder = '';
-  /** How many there are, and so the number of the last. */
-  let count = 0;
-  const numbered = (version: number) => String(version).padStart(4, '0');
+  /** The version of this code. */
+  let ours = 0;
+  const nameOf = (ahead: number) => `${String(ours + ahead).padStart(4, '0')}_${LATER[ahead - 1]}`;
+  const write = (ahead: number, text = `create table ${LATER[ahead - 1]} (id integer)`) =>
+    writeFile(join(folder, `${nameOf(ahead)}.sql`), text);
+  const theirs = () => pathToFileURL(`${folder}/`);
   beforeEach(async () => {
     url = await createEmptyDatabase();
     pool = new pg.Pool({ connectionString: url });
     folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
-    await cp(new URL('../../database/migrations/', import.meta.url), folder, { recursive: true });
-    count = (await readdir(folder)).length;
+    const { migrations, version } = await readSchemaFiles();
+    ours = version;
+    for (const { name, sql: text } of migrations.slice(1)) await writeFile(join(folder, `${name}.sql`), text);
   });
   afterEach(async () => {
     await pool.end();
     await rm(folder, { recursive: true });
   });
-  const ours = () => pathToFileURL(`${folder}/`);
 
   it('apply once, when several processes start together too', async () => {
     const pools = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: url }));
@@ -42,37 +45,29 @@ describe('migrations', () => {
     await Promise.all(pools.map((each) => each.end()));
   });
 
-  it('keep no process out that connects while another one replaces what every connection calls', async () => {
-    for (const name of await readdir(folder)) if (name >= '0022') await rm(join(folder, name));
-    await migrate(pool, ours());
-    const identity = await readFile(
-      new URL('../../database/migrations/0022_ledger_identity.sql', import.meta.url),
-      'utf8',
-    );
-    const migrating = await pool.connect();
-    await migrating.query('begin');
-    await migrating.query(identity);
-    const log = { info: () => {}, warn: () => {}, error: () => {} };
-    const other = createPool(url, 1, PATIENT, log);
-    const connected = other.query('select 1 as one');
-    connected.catch(() => undefined);
-    await expect.poll(() => waitsForLock(url)).toBe(true);
-    await migrating.query('commit');
-    migrating.release();
-    expect((await connected).rows).toEqual([{ one: 1 }]);
+  it('run after the baseline of an empty database, and after that of one which has it', async () => {
+    await write(1);
+    const { migrations } = await readSchemaFiles();
+    const names = migrations.map(({ name }) => name);
+    expect(names[0]).toBe('baseline');
+    expect(await migrate(pool, theirs())).toEqual([...names, nameOf(1), 'functions']);
+    const other = new pg.Pool({ connectionString: await createEmptyDatabase() });
+    expect(await migrate(other)).toEqual([...names, 'functions']);
+    expect(await migrate(other, theirs())).toEqual([nameOf(1), 'functions']);
+    expect(await migrate(other, theirs())).toEqual([]);
     await other.end();
   });
 
   it('let code start on the schema of the migration after it: in the middle of a roll-out an old process may have to', async () => {
-    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
-    expect(await migrate(pool, ours())).toHaveLength(count + 1);
+    await write(1);
+    await migrate(pool, theirs());
     expect(await migrate(pool)).toEqual([]);
     await expect(migrateWithRoles(pool)).rejects.toThrow('newer than this release');
     await (await openStore(url)).close();
-    await writeFile(join(folder, `${numbered(count + 2)}_last.sql`), 'create table last (id integer)');
-    await migrate(pool, ours());
+    await write(2);
+    await migrate(pool, theirs());
     await expect(migrate(pool)).rejects.toThrow(
-      `The database schema is at version ${count + 2}, newer than this release (${count}) can use`,
+      `The database schema is at version ${ours + 2}, newer than this release (${ours}) can use`,
     );
     await expect(openStore(url)).rejects.toThrow('newer than this release');
   });
@@ -81,13 +76,9 @@ describe('migrations', () => {
     [0, 'starts'],
     [1, 'refuses'],
   ])('may say themselves which code they serve: from %i above ours on, it %s', async (above, outcome) => {
-    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
-    const serves = `-- Serves code from version ${count + above} on.\n`;
-    await writeFile(
-      join(folder, `${numbered(count + 2)}_last.sql`),
-      `-- Last.\n${serves}create table last (id integer)`,
-    );
-    await migrate(pool, ours());
+    await write(1);
+    await write(2, `-- Last.\n-- Serves code from version ${ours + above} on.\ncreate table last (id integer)`);
+    await migrate(pool, theirs());
     const started = migrate(pool).then(
       () => 'starts',
       () => 'refuses',
@@ -95,54 +86,85 @@ describe('migrations', () => {
     expect(await started).toBe(outcome);
   });
 
-  it('serve the release before, whose processes may have to start anew in the middle of a roll-out', async () => {
-    const later = (await readMigrations()).filter(({ version }) => version > FORMER_RELEASE);
-    expect(later.filter(({ servesFrom }) => servesFrom > FORMER_RELEASE).map(({ name }) => name)).toEqual([]);
-  });
-
-  it('note which code they serve on a database whose record has no such column yet', async () => {
-    await migrate(pool, ours());
-    await sql(url, 'alter table schema_migrations drop column serves_from');
-    expect(await migrate(pool)).toEqual([]);
-    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
-    expect(await migrate(pool, ours())).toHaveLength(1);
-    expect(await migrate(pool)).toEqual([]);
-  });
-
   it('refuse a file that was changed after it was applied', async () => {
-    await migrate(pool, ours());
-    await appendFile(join(folder, '0002_ledger.sql'), '-- harmless?\n');
-    await expect(migrate(pool, ours())).rejects.toThrow('0002_ledger differs from the one that was applied');
+    await write(1);
+    await migrate(pool, theirs());
+    await appendFile(join(folder, `${nameOf(1)}.sql`), '-- harmless?\n');
+    await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(1)} differs from the one that was applied`);
   });
 
   it('leave nothing of a file that fails', async () => {
-    await writeFile(join(folder, `${numbered(count + 1)}_broken.sql`), 'create table half (id integer); select 1 / 0');
-    await expect(migrate(pool, ours())).rejects.toThrow(`${numbered(count + 1)}_broken failed and was rolled back`);
+    await write(1, 'create table half (id integer); select 1 / 0');
+    await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(1)} failed and was rolled back`);
     expect(
       await sql(url, "select to_regclass('half') as half, max(version) as version from schema_migrations"),
-    ).toEqual([{ half: null, version: count }]);
-  });
-
-  it('leave keys revoked that were, whatever the clock says since', async () => {
-    const files = (await readdir(folder)).filter((file) => file >= '0008');
-    await Promise.all(files.map((file) => rm(join(folder, file))));
-    await migrate(pool, ours());
-    const id = (kind: string) => `${kind}-${'0'.repeat(26)}`;
-    await sql(
-      url,
-      `insert into organizations (id, name, concurrency) values ('${id('org')}', 'Acme', 1);
-       insert into accounts values ('${id('org')}');
-       insert into keys (id, organization_id, name, hash, last4, scopes, revoked_at)
-       values ('${id('key')}', '${id('org')}', 'k', sha256('k'), 'abcd', '{chat}', now() + interval '1 hour')`,
-    );
-    const store = await openStore(url);
-    expect(await store.administration.key(id('org'), id('key'))).toMatchObject({ revoked: true });
-    await store.close();
+    ).toEqual([{ half: null, version: ours }]);
   });
 
   it('refuse files that are not numbered one after the other', async () => {
-    await writeFile(join(folder, `${numbered(count + 2)}_gap.sql`), 'select 1');
-    await expect(migrate(pool, ours())).rejects.toThrow(`${numbered(count + 2)}_gap is out of sequence`);
+    await write(2);
+    await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(2)} is out of sequence`);
+  });
+
+  it('refuse a database of before the baseline, and change nothing there', async () => {
+    await sql(
+      url,
+      `create table schema_migrations (version integer primary key, name text not null, checksum text not null,
+         applied_at timestamptz not null default now(), serves_from integer);
+       insert into schema_migrations (version, name, checksum) values (1, '0001_accounts', 'x'), (2, '0002_ledger', 'x')`,
+    );
+    const message = 'The database was made before release 0.2.0, and cannot be upgraded.';
+    await expect(openStore(url)).rejects.toThrow(message);
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining(message),
+    });
+    expect(await sql(url, "select tablename from pg_tables where schemaname = 'public'")).toEqual([
+      { tablename: 'schema_migrations' },
+    ]);
+  });
+});
+
+describe('functions', () => {
+  const source = async (url: string) => sql(url, "select prosrc from pg_proc where proname = 'id_floor'");
+  const CHANGE =
+    "create or replace function id_floor(prefix text, moment timestamptz) returns text language sql as $$ select 'x' $$";
+
+  it('are those of the code that starts, with their rights, unless newer code made the schema', async () => {
+    const url = await createEmptyDatabase();
+    const pool = new pg.Pool({ connectionString: url });
+    await migrateWithRoles(pool);
+    const [ours] = await source(url);
+    const rights =
+      "select has_function_privilege('gateway_process', 'charge_generations(charge[], text[], bigint[])', 'execute') as may";
+    // As code with other functions at the same version left it.
+    await sql(url, `${CHANGE}; update schema_migrations set functions = 'others'`);
+    expect(await migrate(pool)).toEqual(['functions']);
+    expect(await source(url)).toEqual([ours]);
+    expect(await sql(url, rights)).toEqual([{ may: true }]);
+    const [{ version } = { version: 0 }] = await sql<{ version: number }>(
+      url,
+      'select max(version) as version from schema_migrations',
+    );
+    await sql(
+      url,
+      `${CHANGE}; insert into schema_migrations (version, name, checksum, serves_from, functions)
+       values (${version + 1}, 'later', 'x', ${version}, 'theirs')`,
+    );
+    expect(await migrate(pool)).toEqual([]);
+    expect(await source(url)).not.toEqual([ours]);
+    await pool.end();
+  });
+
+  it('that were changed by hand are replaced by the next migrate', async () => {
+    const url = await createEmptyDatabase();
+    const pool = new pg.Pool({ connectionString: url });
+    await migrate(pool);
+    const before = await source(url);
+    await sql(url, CHANGE);
+    await migrateWithRoles(pool);
+    expect(await source(url)).toEqual(before);
+    await pool.end();
   });
 });
 

@@ -152,7 +152,10 @@ describe('the operator command line', () => {
     const away = await runCommandLine(['org', 'list'], { DATABASE_URL: 'postgres://gw:hunter2@127.0.0.1:1/x' });
     expect(away).toMatchObject({ kind: 'refused', message: expect.stringContaining('not reachable at 127.0.0.1:1') });
     expect(JSON.stringify(away)).not.toContain('hunter2');
-    await sql(empty, "insert into schema_migrations values (99, 'later', '')");
+    await sql(
+      empty,
+      "insert into schema_migrations (version, name, checksum, serves_from) values (99, 'later', '', 98)",
+    );
     expect(await runCommandLine(['org', 'list'], { DATABASE_URL: empty })).toMatchObject({
       kind: 'refused',
       message: expect.stringContaining('newer than this release'),

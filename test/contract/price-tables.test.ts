@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '#core/ids.ts';
 import { chargeNanoUsd, NO_USAGE, type Prices } from '#core/pricing.ts';
 import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
 import {
@@ -91,25 +90,6 @@ describe('a charge by a price table', () => {
   ])('is refused with %s', async (_, changes) => {
     const refused = store.ledger.settle(written({ usage: { ...USAGE, ...changes } }));
     await expect(refused).rejects.toBeInstanceOf(ChargeRefused);
-  });
-
-  it('is one without writes where the process is of the release before, which does not know them', async () => {
-    const generationId = newId('gen', Date.now());
-    await sql(
-      url,
-      `select charge_generations(array[('${generationId}', '${customer.organizationId}', '${customer.keyId}', '2026-11-21', 'm', 'p',
-         null, 1, true, false, null, 5, 4, 3, 2, true, 0, 0, 1750, 7, 1, 1, 7, 'm')]::held_charge[], array['ada'])`,
-    );
-    const found = await store.ledger.findGeneration(customer.organizationId, generationId);
-    expect(found?.usage).toEqual({
-      ...NO_USAGE,
-      promptTokens: 5,
-      completionTokens: 4,
-      cachedTokens: 3,
-      reasoningTokens: 2,
-    });
-    expect(found).not.toHaveProperty('serviceTier');
-    expect(await differences()).toEqual([]);
   });
 
   it('can be retried from a dead letter of the release before', async () => {

@@ -15,10 +15,10 @@ beforeAll(async () => {
 afterAll(() => close());
 
 it.each([
-  ['priced_charge', CHARGE_COLUMNS],
-  ['tagged_request', LOGGED_COLUMNS],
+  ['charge', CHARGE_COLUMNS],
+  ['logged_request', LOGGED_COLUMNS],
   ['left_out_count', OMITTED_COLUMNS],
-  ['costed_attempt', ATTEMPT_COLUMNS],
+  ['provider_attempt', ATTEMPT_COLUMNS],
 ])('a %s is written with the columns that PostgreSQL has, in its order', async (type, columns) => {
   const attributes = await sql<{ name: string }>(
     url,

@@ -68,7 +68,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     "update audit_log set actor = 'x'",
     'delete from generations',
     "select drop_request_log_day('2020-01-01')",
-    "select record_provider_attempts('{}'::costed_attempt[])",
+    "select record_provider_attempts('{}'::provider_attempt[])",
   ],
   gateway_operator: [
     'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
@@ -151,7 +151,7 @@ describe('functions that run with the rights of their owner', () => {
   });
 
   test('take attempts at providers from the gateway process, for the operator to read', async () => {
-    expect(await attempt('gateway_process', "select record_provider_attempts('{}'::costed_attempt[])")).toBe('done');
+    expect(await attempt('gateway_process', "select record_provider_attempts('{}'::provider_attempt[])")).toBe('done');
     expect(await attempt('gateway_operator', 'select from provider_calls')).toBe('done');
   });
 });
@@ -200,7 +200,7 @@ describe('a schema that is behind', () => {
     const fresh = await createEmptyDatabase();
     const asProcess = await loginOf(fresh, 'gateway_process');
     const message =
-      /at version 0, this release needs \d+, and the user \S+ may not change it. Run `gateway migrate` first/;
+      /has no schema, this release needs version \d+, and the user \S+ may not change it. Run `gateway migrate` first/;
     await expect(openStore(asProcess)).rejects.toThrow(message);
     expect(await runCommandLine(['migrate'], { DATABASE_URL: asProcess })).toMatchObject({
       kind: 'refused',

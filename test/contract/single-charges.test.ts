@@ -80,10 +80,9 @@ const anyCharge = fc.tuple(usual, unusual).map(([{ key, ...facts }, change]) => 
 
 async function charge(books: pg.Client, name: string, one: object): Promise<unknown> {
   try {
-    const { rows } = await books.query(
-      `select ${name}(array[jsonb_populate_record(null::priced_charge, $1)]) as charged`,
-      [one],
-    );
+    const { rows } = await books.query(`select ${name}(array[jsonb_populate_record(null::charge, $1)]) as charged`, [
+      one,
+    ]);
     const { accounts, losses } = rows[0].charged;
     return { accounts, losses };
   } catch (error) {

@@ -115,8 +115,6 @@ describe('a session that lets commits be lost with a crash', () => {
     try {
       await client.query("set synchronous_commit = off; set default_transaction_isolation = 'read committed'");
       for (const call of [
-        'select charge_generations(array[]::priced_charge[])',
-        'select charge_generations(array[]::held_charge[])',
         'select charge_generations(array[]::charge[])',
         `select * from add_credit('${customer.organizationId}', 1, 'a note', 'a reference', 'a test')`,
       ]) {

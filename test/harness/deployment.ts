@@ -38,8 +38,6 @@ export interface DeploymentOptions {
   readonly databaseRole?: Role;
   /** Parent of its data folder; default: the temporary folder. */
   readonly folder?: string;
-  /** Folder of the release whose gateway process runs; default: this one. */
-  readonly release?: string;
 }
 
 export const REPOSITORY = resolve(import.meta.dirname, '../..');

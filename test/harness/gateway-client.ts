@@ -17,8 +17,6 @@ export interface GatewayClient {
 export interface GatewayClientOptions {
   readonly protocol?: Protocol;
   readonly ca?: string;
-  /** True for a former release, whose responses docs/openapi.yaml does not describe. */
-  readonly isFormer?: boolean;
 }
 
 export const MESSAGES = [{ role: 'user', content: 'Hello' }];
@@ -27,7 +25,7 @@ export function gatewayClient(origin: string, key: string, options: GatewayClien
   const http: HttpClient = httpClient(origin, options.protocol, options.ca);
   const send = async (request: Send): Promise<Received> => {
     const received = await http.send({ ...request, headers: { authorization: `Bearer ${key}`, ...request.headers } });
-    if (options.isFormer !== true) checkDocumented(request, received);
+    checkDocumented(request, received);
     return received;
   };
   return {

@@ -31,7 +31,7 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
   };
   try {
     const startOne = async (): Promise<TestProcess> => {
-      const started = startGateway(deployment, options.release);
+      const started = startGateway(deployment);
       processes.push(started);
       await ipcMessage(started, 'listening');
       return started;
@@ -91,10 +91,10 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
   return { ...deployment, supervisorPid: supervisor.pid, end, logs: supervisor.output, close };
 }
 
-function startGateway(deployment: Deployment, release = REPOSITORY): TestProcess {
+function startGateway(deployment: Deployment): TestProcess {
   const asInProduction = { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: GATEWAY_NODE_OPTIONS };
-  return startProcess(process.execPath, [join(release, 'ext-proc/main.ts')], {
-    cwd: release,
+  return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+    cwd: REPOSITORY,
     env: { ...process.env, ...asInProduction, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

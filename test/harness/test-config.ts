@@ -33,8 +33,6 @@ export interface TestConfig {
   /** Defaults above what a test opens, which would be the address's if it had any others. */
   readonly address_connections?: number;
   readonly address_requests?: number;
-  /** For the release before, which refuses fields that are newer. */
-  readonly isFormer?: true;
 }
 
 export interface TestProvider {
@@ -97,10 +95,8 @@ export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 const PLAIN_PRICES = { input: 1, output: 1 };
 
 /** All requests of tests come from one address. */
-function addressBounds({ address_rps = 0, address_connections = 10_000, ...config }: TestConfig) {
-  // The release before knows no bound of open requests.
-  const requests = config.isFormer ? {} : { address_requests: config.address_requests ?? 100_000 };
-  return { address_rps, address_connections, ...requests };
+function addressBounds({ address_rps = 0, address_connections = 10_000, address_requests = 100_000 }: TestConfig) {
+  return { address_rps, address_connections, address_requests };
 }
 
 /** Mails link to the dashboard. */
@@ -131,7 +127,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
       api: `127.0.0.1:${ports.api}`,
       dashboard: `127.0.0.1:${ports.dashboard}`,
       metrics: `127.0.0.1:${ports.metrics}`,
-      ...(config.isFormer ? {} : addressBounds(config)),
+      ...addressBounds(config),
       ...(tls ? { tls } : {}),
     },
     ...(trusted_proxies ? { trusted_proxies } : {}),
@@ -143,7 +139,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     retries: config.retries ?? { per_target: 1 },
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),
-    ...(config.isFormer ? {} : { dashboard: dashboardSection(config, ports) }),
+    dashboard: dashboardSection(config, ports),
     ...(top_up_url ? { top_up_url } : {}),
     ...(sign_in ? { sign_in } : {}),
     ...(payments ? { payments } : {}),

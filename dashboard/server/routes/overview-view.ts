@@ -87,7 +87,8 @@ function sumOf<Name extends string>(cells: readonly Readonly<Record<Name, number
 }
 
 /**
- * Upper bounds of the buckets in milliseconds (0006_request_log.sql). The last bucket has no bound.
+ * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket has
+ * no bound.
  */
 const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
 

@@ -1,0 +1,57 @@
+-- Charges finished requests, each exactly once (charge_batch() says how and what it returns), and
+-- counts each for its user and with its provider's cost. `users` and `costs` have one element for
+-- each charge, which may be null, or are null. They are written under the locks of the accounts,
+-- which the charge has taken; a repetition changes nothing.
+create or replace function charge_generations(charges charge[], users text[] default null, costs bigint[] default null)
+returns json language plpgsql
+security definer set search_path from current as $$
+declare
+  result json;
+begin
+  -- Overrides the session: the one of the request log may have been handed on, and lets its commits
+  -- be lost with a crash.
+  if current_setting('synchronous_commit') in ('off', 'local') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
+  if cardinality(charges) = 1 then
+    result := charge_one(charges[1]);
+  end if;
+  if result is null then
+    result := charge_batch(charges);
+  end if;
+
+  if users is not null then
+    with tagged as (
+      insert into generation_users as g (generation_id, end_user)
+      select (charges[u.at]).id, u.end_user from unnest(users) with ordinality u (end_user, at) where u.end_user is not null
+      on conflict do nothing
+      returning g.generation_id, g.end_user
+    )
+    insert into user_usage as u (
+      organization_id, day, key_id, model, user_hash, end_user, requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens,
+      cache_write_tokens, cache_write_1h_tokens, cost_nano_usd
+    )
+    select g.organization_id, g.day, g.key_id, g.model, sha256(convert_to(t.end_user, 'UTF8')), t.end_user, count(*), sum(g.prompt_tokens)::bigint,
+      sum(g.completion_tokens)::bigint, sum(g.cached_tokens)::bigint, sum(g.reasoning_tokens)::bigint,
+      sum(g.cache_write_tokens)::bigint, sum(g.cache_write_1h_tokens)::bigint, sum(g.cost_nano_usd)::bigint
+    from tagged t join generations g on g.id = t.generation_id
+    group by g.organization_id, g.day, g.key_id, g.model, t.end_user
+    on conflict (organization_id, day, key_id, model, user_hash) do update set
+      requests = u.requests + excluded.requests,
+      prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = u.completion_tokens + excluded.completion_tokens,
+      cached_tokens = u.cached_tokens + excluded.cached_tokens,
+      reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+      cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+      cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
+      cost_nano_usd = u.cost_nano_usd + excluded.cost_nano_usd;
+  end if;
+  if costs is not null then
+    insert into generation_costs (generation_id, cost_nano_usd)
+    select (charges[c.at]).id, c.cost from unnest(costs) with ordinality c (cost, at) where c.cost is not null
+    on conflict do nothing;
+  end if;
+  return result;
+end
+$$;
+revoke execute on function charge_generations from public;

@@ -1,0 +1,41 @@
+-- Takes counts that only grow: what is more than before goes into the sums, in one transaction, so
+-- that counts whose answer was lost may come again. Sums and keys are locked in the order of
+-- log_requests().
+create or replace function count_left_out(counted_by text, counts left_out_count[]) returns void language plpgsql
+security definer set search_path from current as $$
+declare
+  more left_out_count[];
+begin
+  select array_agg(
+    (c.organization_id, c.minute, c.key_id, c.model, c.code, c.status, c.left_out - coalesce(l.left_out, 0), c.last_ms, c.address)::left_out_count
+  ) into more
+  from unnest(counts) c
+  left join left_out_requests l on l.organization_id = c.organization_id and l.minute = c.minute and l.key_id = c.key_id
+    and l.model = c.model and l.code = c.code and l.status = c.status and l.writer = counted_by
+  where c.left_out > coalesce(l.left_out, 0);
+  if more is null then
+    return;
+  end if;
+
+  insert into left_out_requests as l (organization_id, minute, key_id, model, code, status, writer, left_out)
+  select organization_id, minute, key_id, model, code, status, counted_by, left_out from unnest(more)
+  on conflict (organization_id, minute, key_id, model, code, status, writer) do update set left_out = l.left_out + excluded.left_out;
+
+  insert into request_stats as s (
+    organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+  )
+  select organization_id, to_timestamp(minute / 60 * 3600), key_id, model, code, sum(left_out)::bigint, 0, 0, 0, array_fill(0::bigint, array[11])
+  from unnest(more)
+  group by organization_id, minute / 60, key_id, model, code
+  order by organization_id, minute / 60, key_id, model, code
+  on conflict (organization_id, hour, key_id, model, code) do update set requests = s.requests + excluded.requests;
+
+  insert into key_activity as k (key_id, last_used_at, last_address)
+  select distinct on (key_id) key_id, to_timestamp(last_ms::double precision / 1000), address
+  from unnest(more)
+  order by key_id, last_ms desc
+  on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address
+  where excluded.last_used_at > k.last_used_at;
+end
+$$;
+revoke execute on function count_left_out from public;

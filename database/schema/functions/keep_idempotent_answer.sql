@@ -1,0 +1,32 @@
+-- Ends an attempt's claim with its answer, which is not stored if it alone is larger than the
+-- bound. A repeated one changes nothing, and one whose row was deleted meanwhile had no rival.
+-- `mine`: no other attempt has the key. `stored`: how many bytes, to be counted.
+create or replace function keep_idempotent_answer(organization text, key bytea, body bytea, generation text, sealed bytea, bound bigint)
+returns table (mine boolean, stored bigint) language plpgsql as $$
+declare
+  kept bytea := case when octet_length(sealed) <= bound then sealed end;
+  kept_bytes bigint := coalesce(octet_length(kept), 0);
+  owner text;
+begin
+  for tries in 1..5 loop
+    update idempotency_keys k set finished_at = clock_timestamp(), answer = kept, answer_bytes = kept_bytes
+      where k.organization_id = organization and k.key_hash = key and k.generation_id = generation and k.finished_at is null;
+    if not found then
+      insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer, answer_bytes)
+      values (organization, key, body, generation, clock_timestamp(), clock_timestamp(), kept, kept_bytes)
+      on conflict do nothing;
+    end if;
+    if found then
+      return query select true, kept_bytes;
+      return;
+    end if;
+    select k.generation_id into owner from idempotency_keys k where k.organization_id = organization and k.key_hash = key
+      and (k.generation_id <> generation or k.finished_at is not null);
+    if found then
+      return query select owner = generation, 0::bigint;
+      return;
+    end if;
+  end loop;
+  raise exception 'the idempotency key of % changes all the time', generation using errcode = 'serialization_failure';
+end
+$$;

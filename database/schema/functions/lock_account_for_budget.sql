@@ -1,0 +1,11 @@
+-- Sets a long budget between two charges of the organization: each charge that did not see it, and
+-- so did not return these sums, is committed before, and is in every account snapshot that has the
+-- budget. Limit stores rely on this.
+create or replace function lock_account_for_budget() returns trigger language plpgsql
+security definer set search_path from current as $$
+begin
+  perform from accounts a where a.organization_id = new.organization_id for update;
+  return new;
+end
+$$;
+revoke execute on function lock_account_for_budget from public;

@@ -1,0 +1,23 @@
+-- Triggers of a new database. They call functions, which are made after the tables.
+
+-- Entries, checkpoints and events stay as they were written.
+create trigger append_only before update or delete on ledger_entries for each row execute function refuse_change();
+create trigger append_only_whole before truncate on ledger_entries for each statement execute function refuse_change();
+create trigger append_only before update or delete on ledger_checkpoints for each row execute function refuse_change();
+create trigger append_only_whole before truncate on ledger_checkpoints for each statement execute function refuse_change();
+-- Every partition, later ones too, gets a copy of a trigger for rows. A trigger for statements
+-- guards only the table that is named: make_audit_log_month() makes one for each month.
+create trigger append_only before update or delete on audit_log for each row execute function refuse_change();
+create trigger append_only_whole before update or delete or truncate on audit_log
+  for each statement execute function refuse_change();
+create trigger append_only_whole before truncate on audit_log_other for each statement execute function refuse_change();
+
+create trigger lock_account_for_budget before update on keys for each row
+  when ((old.monthly_budget_nano_usd, old.lifetime_budget_nano_usd)
+    is distinct from (new.monthly_budget_nano_usd, new.lifetime_budget_nano_usd))
+  execute function lock_account_for_budget();
+
+create trigger answer_deleted after delete on idempotency_keys for each row
+  when (old.answer_bytes > 0) execute function note_answer_gone();
+create trigger answer_replaced after update of answer_bytes on idempotency_keys for each row
+  when (old.answer_bytes > 0 and new.answer_bytes is null) execute function note_answer_gone();
