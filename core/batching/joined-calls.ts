@@ -71,96 +71,113 @@ function paceAfter(items: number, { paceMs, growingPace }: JoinedCallBounds): nu
  * while `maxInFlight` batches are in flight goes with the next. An item only joins a batch that has
  * not been sent, so its outcome is never older than its call.
  */
-export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): JoinedCall<T, R> {
-  const { store, bounds, runBatch, onBatch, onIdle } = options;
-  let waiting: Waiting<T, R>[] = [];
-  let inFlight = 0;
-  let scheduled = false;
-  let lastSentMs = Number.NEGATIVE_INFINITY;
-  let { paceMs } = bounds;
-  let expiring = false;
+class JoinedCalls<T, R> {
+  readonly #options: JoinedCallOptions<T, R>;
+  #waiting: Waiting<T, R>[] = [];
+  #inFlight = 0;
+  /** A call of `#send` is scheduled. */
+  #scheduled = false;
+  #lastSentMs = Number.NEGATIVE_INFINITY;
+  #paceMs: number;
+  /** A timer refuses the items that have waited too long. */
+  #expiring = false;
 
-  function add(item: T, onSent?: OnSent): Promise<R> {
-    if (waiting.length >= bounds.maxWaiting) {
+  constructor(options: JoinedCallOptions<T, R>) {
+    this.#options = options;
+    this.#paceMs = options.bounds.paceMs;
+  }
+
+  add(item: T, onSent?: OnSent): Promise<R> {
+    const { store, bounds } = this.#options;
+    if (this.#waiting.length >= bounds.maxWaiting) {
       return Promise.reject(new StoreUnavailable(`${store}: too many calls are waiting`));
     }
     return new Promise((resolve, reject) => {
-      waiting.push({ item, onSent, sinceMs: performance.now(), resolve, reject });
-      schedule();
+      this.#waiting.push({ item, onSent, sinceMs: performance.now(), resolve, reject });
+      this.#schedule();
     });
   }
 
-  function schedule(): void {
-    if (waiting.length === 0) return;
-    if (inFlight >= bounds.maxInFlight) {
+  #schedule(): void {
+    const { maxInFlight, waitMs } = this.#options.bounds;
+    if (this.#waiting.length === 0) return;
+    if (this.#inFlight >= maxInFlight) {
       // One timer for the oldest is enough: items leave in order, and all may wait equally long.
-      if (!expiring && bounds.waitMs !== undefined) expireIn(bounds.waitMs);
-    } else if (!scheduled) {
-      scheduled = true;
-      const restMs = lastSentMs + paceMs - performance.now();
-      if (restMs > 0) setTimeout(send, restMs);
+      if (!this.#expiring && waitMs !== undefined) this.#expireIn(waitMs);
+    } else if (!this.#scheduled) {
+      this.#scheduled = true;
+      const restMs = this.#lastSentMs + this.#paceMs - performance.now();
+      if (restMs > 0) setTimeout(this.#send, restMs);
       // After the poll phase all requests whose bytes arrived in this turn have called.
-      else setImmediate(send);
+      else setImmediate(this.#send);
     }
   }
 
-  function send(): void {
-    scheduled = false;
-    while (inFlight < bounds.maxInFlight && waiting.length > 0) {
-      const batch = waiting.slice(0, bounds.maxBatch);
-      waiting = waiting.slice(bounds.maxBatch);
-      inFlight++;
-      lastSentMs = performance.now();
-      paceMs = paceAfter(batch.length, bounds);
-      void deliver(batch);
+  readonly #send = (): void => {
+    const { bounds } = this.#options;
+    this.#scheduled = false;
+    while (this.#inFlight < bounds.maxInFlight && this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, bounds.maxBatch);
+      this.#waiting = this.#waiting.slice(bounds.maxBatch);
+      this.#inFlight++;
+      this.#lastSentMs = performance.now();
+      this.#paceMs = paceAfter(batch.length, bounds);
+      void this.#deliver(batch, this.#lastSentMs);
     }
-    schedule();
-  }
+    this.#schedule();
+  };
 
-  async function deliver(batch: readonly Waiting<T, R>[]): Promise<void> {
-    const sentMs = lastSentMs;
+  async #deliver(batch: readonly Waiting<T, R>[], sentMs: number): Promise<void> {
+    const { runBatch, onBatch, onIdle } = this.#options;
     for (const { onSent } of batch) onSent?.(batch.length);
     let failed = true;
     try {
-      const outcomes = await runBatch(batch.map((waiter) => waiter.item));
-      batch.forEach((waiter, index) => {
-        const outcome = outcomes[index] ?? {
-          ok: false,
-          error: new Error(`${store}: a batch has fewer outcomes than items`),
-        };
-        if (outcome.ok) {
-          failed = false;
-          waiter.resolve(outcome.value);
-        } else waiter.reject(outcome.error);
-      });
+      failed = !this.#settle(batch, await runBatch(batch.map((waiter) => waiter.item)));
     } catch (error) {
       for (const waiter of batch) waiter.reject(error);
-    } finally {
-      inFlight--;
-      schedule();
-      const waitedMs = sentMs - (batch[0]?.sinceMs ?? sentMs);
-      onBatch?.({ items: batch.length, waitedMs, tookMs: performance.now() - sentMs, failed });
-      if (inFlight === 0 && waiting.length === 0) onIdle?.();
     }
+    this.#inFlight--;
+    this.#schedule();
+    const waitedMs = sentMs - (batch[0]?.sinceMs ?? sentMs);
+    onBatch?.({ items: batch.length, waitedMs, tookMs: performance.now() - sentMs, failed });
+    if (this.#inFlight === 0 && this.#waiting.length === 0) onIdle?.();
   }
 
-  function expireIn(ms: number): void {
-    expiring = true;
-    setTimeout(refuseExpired, Math.max(1, ms)).unref();
+  /** Gives each item its outcome. True: an item succeeded. */
+  #settle(batch: readonly Waiting<T, R>[], outcomes: readonly Outcome<R>[]): boolean {
+    let succeeded = false;
+    batch.forEach((waiter, index) => {
+      const outcome = outcomes[index];
+      if (outcome?.ok) {
+        succeeded = true;
+        waiter.resolve(outcome.value);
+      } else if (outcome) waiter.reject(outcome.error);
+      else waiter.reject(new Error(`${this.#options.store}: a batch has fewer outcomes than items`));
+    });
+    return succeeded;
   }
 
-  function refuseExpired(): void {
-    expiring = false;
+  #expireIn(ms: number): void {
+    this.#expiring = true;
+    setTimeout(() => this.#refuseExpired(), Math.max(1, ms)).unref();
+  }
+
+  #refuseExpired(): void {
+    this.#expiring = false;
+    const { store, bounds } = this.#options;
     const { waitMs = Number.POSITIVE_INFINITY } = bounds;
     const nowMs = performance.now();
-    const firstFresh = waiting.findIndex((waiter) => nowMs - waiter.sinceMs < waitMs);
-    const expired = waiting.splice(0, firstFresh === -1 ? waiting.length : firstFresh);
+    const firstFresh = this.#waiting.findIndex((waiter) => nowMs - waiter.sinceMs < waitMs);
+    const expired = this.#waiting.splice(0, firstFresh === -1 ? this.#waiting.length : firstFresh);
     for (const waiter of expired) waiter.reject(new StoreUnavailable(`${store} did not take the call in time`));
-    const [oldest] = waiting;
-    if (oldest && inFlight >= bounds.maxInFlight) expireIn(waitMs - (nowMs - oldest.sinceMs));
+    const [oldest] = this.#waiting;
+    if (oldest && this.#inFlight >= bounds.maxInFlight) this.#expireIn(waitMs - (nowMs - oldest.sinceMs));
   }
+}
 
-  return add;
+export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): JoinedCall<T, R> {
+  const calls = new JoinedCalls(options);
+  return (item, onSent) => calls.add(item, onSent);
 }
 
 /**
@@ -170,13 +187,13 @@ export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): Joine
 export function createLanesOfCalls<T, R>(
   options: Omit<JoinedCallOptions<T, R>, 'onIdle'>,
 ): (lane: string, item: T) => Promise<R> {
-  const lanes = new Map<string, JoinedCall<T, R>>();
+  const lanes = new Map<string, JoinedCalls<T, R>>();
   return (lane, item) => {
-    let call = lanes.get(lane);
-    if (call === undefined) {
-      call = createJoinedCalls({ ...options, onIdle: () => lanes.delete(lane) });
-      lanes.set(lane, call);
+    let calls = lanes.get(lane);
+    if (calls === undefined) {
+      calls = new JoinedCalls({ ...options, onIdle: () => lanes.delete(lane) });
+      lanes.set(lane, calls);
     }
-    return call(item);
+    return calls.add(item);
   };
 }

@@ -27,7 +27,7 @@ import { checkServerCertificate } from './server-certificate.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { overrideStores } from './stores-override.ts';
 import { findTrustedCa } from './trusted-ca.ts';
-import type { Path, SourceProblem } from './yaml-tree.ts';
+import type { Path, SourceProblem, YamlTree } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -67,36 +67,64 @@ export interface RefusedConfig {
 
 const MAX_PROBLEMS = 100;
 
+/** Configuration of a process, by the secrets that it has. */
+interface ConfigBySecrets {
+  readonly gateway: GatewayConfig;
+  readonly checked: CheckedConfig;
+  readonly dashboard: DashboardProcessConfig;
+  readonly none: SharedConfig;
+}
+
 /**
  * Reads and validates the configuration file whole: either all of it is usable, or every problem is
  * reported. Each process declares the secrets that it needs, and has no others in its
  * configuration.
  */
-export function loadConfig(
+export async function loadConfig<S extends Secrets = 'gateway'>(
   path: string,
   env: Environment,
-  options?: { readonly secrets: 'gateway' },
-): Promise<LoadResult>;
-export function loadConfig(
-  path: string,
-  env: Environment,
-  options: { readonly secrets: 'checked' },
-): Promise<LoadResult<CheckedConfig>>;
-export function loadConfig(
-  path: string,
-  env: Environment,
-  options: { readonly secrets: 'dashboard' },
-): Promise<LoadResult<DashboardProcessConfig>>;
-export function loadConfig(
-  path: string,
-  env: Environment,
-  options: { readonly secrets: 'none' },
-): Promise<LoadResult<SharedConfig>>;
-export async function loadConfig(
-  path: string,
-  env: Environment,
-  { secrets }: { readonly secrets: Secrets } = { secrets: 'gateway' },
-): Promise<LoadResult<SharedConfig>> {
+  { secrets }: { readonly secrets: S } = { secrets: 'gateway' as S },
+): Promise<LoadResult<ConfigBySecrets[S]>> {
+  const read = await readWithReferences(path, env, secrets);
+  const inThisFile = (problems: readonly SourceProblem[]) =>
+    inFileOrder(problems.map((problem) => ({ file: path, ...problem })));
+  const refused = (problems: readonly SourceProblem[], source = read.source): RefusedConfig => ({
+    ok: false,
+    problems: inThisFile(problems).slice(0, MAX_PROBLEMS),
+    source,
+  });
+
+  if (!read.text.ok) return refused([{ line: 1, column: 1, message: `the file cannot be read: ${read.text.reason}` }]);
+  const yaml = readYaml(read.text.text, read.refs.resolve);
+  if (!yaml.ok) return refused(yaml.problems);
+  const checked = await checkFile(yaml.tree, read);
+  const { file, source, storesChanged } = checked;
+  if (file === undefined) return refused(checked.problems, source);
+  const { config, warnings } = await buildFor(secrets, file, yaml.tree, read, checked);
+  return {
+    ok: true,
+    config: config as ConfigBySecrets[S],
+    declared: declaredModels(file),
+    warnings: inThisFile(warnings),
+    source,
+    storesChanged,
+    variables: read.refs.variables(),
+  };
+}
+
+/** Text of the file, with the files and variables that it refers to. */
+interface ReadConfig {
+  readonly env: Environment;
+  readonly secrets: Secrets;
+  /** Base of relative paths in the file. */
+  readonly folder: string;
+  readonly text: TextFileResult;
+  readonly contents: ReadonlyMap<string, Lookup>;
+  readonly refs: References;
+  readonly source: ConfigSource;
+}
+
+async function readWithReferences(path: string, env: Environment, secrets: Secrets): Promise<ReadConfig> {
   const folder = dirname(path);
   const files = new FileReferences(folder, secrets);
   const text = await readConfigText(path);
@@ -105,23 +133,30 @@ export async function loadConfig(
   if (text.ok && text.text.includes(FILE_PREFIX)) readYaml(text.text, files.collect);
   const contents = await readReferencedFiles(files.paths);
   const checked = await checkSecretFiles(secrets === 'checked' ? files.secretPaths : []);
+  const refs = references({ env, files, contents, checked, secrets });
   const source: ConfigSource = {
     files: [...files.paths],
     secretFiles: [...files.secretPaths],
     fingerprint: fingerprint(text, contents),
   };
-  const refused = (problems: readonly SourceProblem[]): RefusedConfig => ({
-    ok: false,
-    problems: inFileOrder(problems.map((problem) => ({ file: path, ...problem }))).slice(0, MAX_PROBLEMS),
-    source,
-  });
+  return { env, secrets, folder, text, contents, refs, source };
+}
 
-  if (!text.ok) return refused([{ line: 1, column: 1, message: `the file cannot be read: ${text.reason}` }]);
-  const refs = references({ env, files, contents, checked, secrets });
-  const yaml = readYaml(text.text, refs.resolve);
-  if (!yaml.ok) return refused(yaml.problems);
+interface CheckedFile {
+  /** `undefined`: it has problems. */
+  readonly file: ConfigFile | undefined;
+  readonly problems: readonly SourceProblem[];
+  /** Unresolved references, those that are no problem among them. */
+  readonly missing: readonly Missing[];
+  readonly tlsProblems: readonly TlsProblem[];
+  /** Includes the files of the certificate. */
+  readonly source: ConfigSource;
+  readonly storesChanged: boolean;
+}
 
-  const { tree } = yaml;
+/** Checks the schema, the rules between fields, references and the certificate. */
+async function checkFile(tree: YamlTree, read: ReadConfig): Promise<CheckedFile> {
+  const { env, secrets, folder, refs } = read;
   const missing = refs.missing();
   const isRefused = (one: Missing) =>
     !(isMissingSecret(one) || isElsewhere(one, secrets) || isMissingInDashboard(one, secrets));
@@ -132,42 +167,37 @@ export async function loadConfig(
     ...(parsed.success ? [] : schemaProblems(parsed.error.issues, tree, missing)),
   ];
   const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(value, missing);
-  const overridden = overrideStores(parts.stores, env, secrets);
+  const { stores, changed, problems: storeProblems } = overrideStores(parts.stores, env, secrets);
   const tls = parts.listen && tlsPaths(parts.listen, folder);
   // Before the files are checked, so that a change in between leads to another read.
-  const withTls = await withTlsFiles({ text, contents, secrets }, source, tls);
+  const source = await withTlsFiles(read, tls);
   const isGateway = secrets === 'gateway' || secrets === 'checked';
   const tlsProblems = await checkTls(isGateway ? tls : undefined);
   const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
   const ruleProblems = [
-    ...overridden.problems,
+    ...storeProblems,
     // Without Redis processes do not know of each other.
-    ...checkRules({
-      ...parts,
-      stores: overridden.stores,
-      ...(isGateway ? {} : { workers: undefined }),
-    }).filter(({ path }) => !isLeftOut(path, missing, refs, secrets)),
+    ...checkRules({ ...parts, stores, ...(isGateway ? {} : { workers: undefined }) }).filter(
+      ({ path }) => !isLeftOut(path, missing, refs, secrets),
+    ),
     ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
   problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
-  if (!parsed.success || overridden.stores === undefined || problems.length > 0)
-    return { ...refused(problems), source: withTls };
+  const isRight = parsed.success && stores !== undefined && problems.length === 0;
+  const file = isRight ? { ...parsed.data, stores } : undefined;
+  return { file, problems, missing, tlsProblems, source, storesChanged: changed };
+}
 
-  const file = { ...parsed.data, stores: overridden.stores };
-  const others = {
-    declared: {
-      models: file.models,
-      baseUrls: baseUrlsOf(file),
-      untiered: untieredOf(file),
-      priceLists: Object.keys(file.price_lists),
-    },
-    source: withTls,
-    storesChanged: overridden.changed,
-    variables: refs.variables(),
-  };
-  if (secrets === 'dashboard')
-    return { ok: true, config: dashboardSettings({ file, folder }), warnings: [], ...others };
-  if (secrets === 'none') return { ok: true, config: sharedSettings({ file, folder }), warnings: [], ...others };
+/** Builds the configuration of the process that has these secrets. */
+async function buildFor(
+  secrets: Secrets,
+  file: ConfigFile,
+  tree: YamlTree,
+  { env, folder }: ReadConfig,
+  { missing, tlsProblems }: CheckedFile,
+): Promise<{ readonly config: SharedConfig; readonly warnings: readonly SourceProblem[] }> {
+  if (secrets === 'dashboard') return { config: dashboardSettings({ file, folder }), warnings: [] };
+  if (secrets === 'none') return { config: sharedSettings({ file, folder }), warnings: [] };
   const { config, warnings } = buildConfig({
     file,
     folder,
@@ -175,21 +205,24 @@ export async function loadConfig(
     trustedCa: await findTrustedCa(env),
     missingSecrets: (name) => missing.filter((one) => isMissingSecret(one) && one.path[1] === name),
   });
-  const told = [
-    ...warnings.map((warning) => placed(tree, warning.path, warning.message)),
-    ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
-    ...tlsProblems.map((one) => placed(tree, one.path, one.message)),
-  ];
-  return { ok: true, config, warnings: inFileOrder(told.map((warning) => ({ file: path, ...warning }))), ...others };
+  return {
+    config,
+    warnings: [
+      ...[...warnings, ...tlsProblems].map((warning) => placed(tree, warning.path, warning.message)),
+      ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
+    ],
+  };
 }
 
-function baseUrlsOf({ providers }: ConfigFile): ReadonlyMap<string, URL> {
-  return new Map(Object.entries(providers).map(([name, { base_url }]) => [name, base_url]));
-}
-
-function untieredOf({ providers }: ConfigFile): ReadonlySet<string> {
-  const untiered = Object.entries(providers).filter(([, { request }]) => fixesServiceTier(request));
-  return new Set(untiered.map(([name]) => name));
+function declaredModels({ models, providers, price_lists }: ConfigFile): DeclaredModels {
+  const all = Object.entries(providers);
+  const untiered = all.filter(([, { request }]) => fixesServiceTier(request));
+  return {
+    models,
+    baseUrls: new Map(all.map(([name, { base_url }]) => [name, base_url])),
+    untiered: new Set(untiered.map(([name]) => name)),
+    priceLists: Object.keys(price_lists),
+  };
 }
 
 /**
@@ -238,8 +271,7 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
  * repaired one becomes active.
  */
 async function withTlsFiles(
-  { text, contents, secrets }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup>; secrets: Secrets },
-  source: ConfigSource,
+  { text, contents, secrets, source }: ReadConfig,
   tls: ListenConfig['tls'],
 ): Promise<ConfigSource> {
   const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];

@@ -10,10 +10,10 @@ import { principalWith } from '#test/fixtures/principal.ts';
 import { finish } from '../fairness/steps.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { chooseByCount, chooseModel } from './choose-model.ts';
-import { createTokenCounter } from './tokens/count-tokens.ts';
+import { TokenCounter } from './tokens/count-tokens.ts';
 
-const counter = createTokenCounter({ log: pino({ level: 'silent' }), timeoutMs: 60_000 });
-afterAll(counter.close);
+const counter = new TokenCounter({ log: pino({ level: 'silent' }), timeoutMs: 60_000 });
+afterAll(() => counter.close());
 
 const never: BoundTokens = () => {
   throw new Error('nothing is counted');

@@ -5,7 +5,7 @@ import type { Log } from '#core/log/log.ts';
 import type { Postgres } from '#database/open.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import { keepDeletingExpired } from '../billing/idempotency/expiry.ts';
-import { createTokenCounter, type TokenCounter } from '../chat/tokens/count-tokens.ts';
+import { TokenCounter } from '../chat/tokens/count-tokens.ts';
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
 import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
@@ -79,7 +79,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const logs = openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial: loaded.config });
   const { requestLog, attempts } = logs;
   const money = await openAccounting({ ...context, stores, attempts });
-  const tokens = createTokenCounter({ log });
+  const tokens = new TokenCounter({ log });
   const delivery = openDelivery(context, stores, tokens);
   const reasoningStore = openReasoningStore(context, stores);
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;

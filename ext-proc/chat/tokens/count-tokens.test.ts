@@ -3,7 +3,7 @@ import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countWhole } from 'gpt-tokenizer/encoding/o200k_base';
 import { pino } from 'pino';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
-import { createTokenCounter, estimateTokens, type TokenCounterOptions } from './count-tokens.ts';
+import { estimateTokens, TokenCounter, type TokenCounterOptions } from './count-tokens.ts';
 import { piecesOf } from './text-pieces.ts';
 
 const log = pino({ level: 'silent' });
@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 afterAll(() => Promise.all(counters.map((counter) => counter.close())));
 
 function counter(options: Partial<TokenCounterOptions> = {}) {
-  const created = createTokenCounter({ log, ...options });
+  const created = new TokenCounter({ log, ...options });
   counters.push(created);
   return created;
 }
@@ -81,19 +81,21 @@ describe('what cannot be counted in time', () => {
   });
 
   test('is estimated when too much waits already, or after the end', async () => {
-    const { countTokens, close } = counter({ maxQueuedCharacters: 100 });
+    const tokens = counter({ maxQueuedCharacters: 100 });
+    const { countTokens } = tokens;
     expect(await countTokens([ENGLISH])).toEqual([estimateTokens(ENGLISH)]);
     const waiting = countTokens([' word'.repeat(10)]);
-    await close();
+    await tokens.close();
     expect(await waiting).toEqual([13]);
     expect(await countTokens(['12345678'])).toEqual([2]);
   });
 
   test('is estimated when the process ends, after the time that is left', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const { countTokens, estimateAfter } = counter({});
+    const tokens = counter({});
+    const { countTokens } = tokens;
     const waiting = countTokens([' word'.repeat(10)]);
-    estimateAfter(1_000);
+    tokens.estimateAfter(1_000);
     vi.advanceTimersByTime(1_000);
     expect(await waiting).toEqual([13]);
     expect(await countTokens(['12345678'])).toEqual([2]);

@@ -4,25 +4,6 @@ import type { BoundTokens, CountTokens, Tokenizer } from '#core/tokenizer.ts';
 import type { CountJob, CountResult } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 
-/**
- * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive: on
- * one thread, in the order of the calls. The first call starts the thread.
- */
-export interface TokenCounter {
-  /**
-   * Never rejects: a text that cannot be counted in time is estimated, so that no charge waits or
-   * is lost.
-   */
-  readonly countTokens: CountTokens;
-  readonly boundTokens: BoundTokens;
-  /**
-   * Called when the process ends. Texts that are not counted after `delayMs` are estimated, so that
-   * they can be charged.
-   */
-  estimateAfter(delayMs: number): void;
-  close(): Promise<void>;
-}
-
 export interface TokenCounterOptions {
   readonly log: Log;
   /** Longest wait for one count. */
@@ -51,92 +32,121 @@ const MAX_QUEUED_CHARACTERS = 64 * 1024 * 1024;
  */
 const MAX_PROMPT_CHARACTERS = 2 * 1024 * 1024;
 
-export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
-  const { log, timeoutMs = TIMEOUT_MS, maxQueuedCharacters = MAX_QUEUED_CHARACTERS } = options;
-  const { maxPromptCharacters = MAX_PROMPT_CHARACTERS } = options;
-  const pending = new Map<number, PendingJob>();
-  let queuedCharacters = 0;
-  let promptCharacters = 0;
-  let nextId = 0;
-  let worker: Worker | undefined;
-  let closed = false;
+/**
+ * Counts the tokens of responses without usage, and of prompts whose ceiling is too expensive: on
+ * one thread, in the order of the calls. The first call starts the thread.
+ */
+export class TokenCounter {
+  readonly #log: Log;
+  readonly #timeoutMs: number;
+  readonly #maxQueuedCharacters: number;
+  readonly #maxPromptCharacters: number;
+  readonly #pending = new Map<number, PendingJob>();
+  #queuedCharacters = 0;
+  #promptCharacters = 0;
+  #nextId = 0;
+  #worker: Worker | undefined;
+  #closed = false;
 
-  function finish(id: number, counts?: readonly number[]): void {
-    const job = pending.get(id);
+  constructor(options: TokenCounterOptions) {
+    this.#log = options.log;
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#maxQueuedCharacters = options.maxQueuedCharacters ?? MAX_QUEUED_CHARACTERS;
+    this.#maxPromptCharacters = options.maxPromptCharacters ?? MAX_PROMPT_CHARACTERS;
+  }
+
+  /**
+   * Never rejects: a text that cannot be counted in time is estimated, so that no charge waits or
+   * is lost.
+   */
+  readonly countTokens: CountTokens = async (texts) =>
+    (await this.#count('o200k_base', texts)) ?? texts.map(estimateTokens);
+
+  readonly boundTokens: BoundTokens = async (tokenizer, texts) => {
+    const characters = lengthOf(texts);
+    if (this.#promptCharacters + characters > this.#maxPromptCharacters) return undefined;
+    this.#promptCharacters += characters;
+    const counts = await this.#count(tokenizer, texts);
+    this.#promptCharacters -= characters;
+    return counts && counts.reduce((sum, tokens) => sum + tokens, 0) + mostCuts(characters);
+  };
+
+  /**
+   * Called when the process ends. Texts that are not counted after `delayMs` are estimated, so that
+   * they can be charged.
+   */
+  estimateAfter(delayMs: number): void {
+    setTimeout(() => this.#estimateFromNow(), delayMs).unref();
+  }
+
+  async close(): Promise<void> {
+    this.#estimateFromNow();
+    await this.#worker?.terminate();
+  }
+
+  /** `undefined`: the texts could not be counted in time. */
+  async #count(tokenizer: Tokenizer, texts: readonly string[]): Promise<readonly number[] | undefined> {
+    const characters = lengthOf(texts);
+    if (characters === 0) return texts.map(() => 0);
+    if (this.#closed || this.#queuedCharacters + characters > this.#maxQueuedCharacters) {
+      this.#log.warn({ characters }, 'too much text waits for the token counter');
+      return undefined;
+    }
+    const id = this.#nextId++;
+    return new Promise((resolve) => {
+      this.#queuedCharacters += characters;
+      const timer = setTimeout(() => this.#giveUp(id), this.#timeoutMs);
+      this.#pending.set(id, { tokenizer, texts, characters, resolve, timer });
+      this.#post(id, tokenizer, texts);
+    });
+  }
+
+  #post(id: number, tokenizer: Tokenizer, texts: readonly string[]): void {
+    this.#worker ??= this.#startWorker();
+    this.#worker.postMessage({ id, tokenizer, texts } satisfies CountJob);
+  }
+
+  #startWorker(): Worker {
+    const worker = new Worker(new URL('./count-tokens-worker.ts', import.meta.url), { resourceLimits });
+    worker.unref();
+    worker.on('message', ({ id, counts }: CountResult) => this.#finish(id, counts));
+    worker.on('error', (error) => {
+      this.#log.error({ err: error }, 'the token counter failed: what it was asked is not counted');
+      if (this.#worker !== worker) return;
+      this.#worker = undefined;
+      this.#finishAll();
+    });
+    return worker;
+  }
+
+  #giveUp(id: number): void {
+    this.#log.warn({ characters: this.#pending.get(id)?.characters }, 'tokens could not be counted in time');
+    const [first] = this.#pending.keys();
+    this.#finish(id);
+    if (id !== first) return;
+    // The thread is at this text. A new thread counts the others.
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    for (const [otherId, { tokenizer, texts }] of this.#pending) this.#post(otherId, tokenizer, texts);
+  }
+
+  #finish(id: number, counts?: readonly number[]): void {
+    const job = this.#pending.get(id);
     if (job === undefined) return;
-    pending.delete(id);
+    this.#pending.delete(id);
     clearTimeout(job.timer);
-    queuedCharacters -= job.characters;
+    this.#queuedCharacters -= job.characters;
     job.resolve(counts);
   }
 
-  function start(): Worker {
-    const started = new Worker(new URL('./count-tokens-worker.ts', import.meta.url), { resourceLimits });
-    started.unref();
-    started.on('message', ({ id, counts }: CountResult) => finish(id, counts));
-    started.on('error', (error) => {
-      log.error({ err: error }, 'the token counter failed: what it was asked is not counted');
-      if (worker !== started) return;
-      worker = undefined;
-      for (const id of [...pending.keys()]) finish(id);
-    });
-    return started;
+  #finishAll(): void {
+    for (const id of [...this.#pending.keys()]) this.#finish(id);
   }
 
-  function post(id: number, { tokenizer, texts }: Pick<PendingJob, 'tokenizer' | 'texts'>): void {
-    worker ??= start();
-    worker.postMessage({ id, tokenizer, texts } satisfies CountJob);
+  #estimateFromNow(): void {
+    this.#closed = true;
+    this.#finishAll();
   }
-
-  function tooSlow(id: number): void {
-    log.warn({ characters: pending.get(id)?.characters }, 'tokens could not be counted in time');
-    const [first] = pending.keys();
-    finish(id);
-    if (id !== first) return;
-    // The thread is at this text. A new thread counts the others.
-    void worker?.terminate();
-    worker = undefined;
-    for (const [otherId, job] of pending) post(otherId, job);
-  }
-
-  /** `undefined`: it could not be counted in time. */
-  async function count(tokenizer: Tokenizer, texts: readonly string[]): Promise<readonly number[] | undefined> {
-    const characters = lengthOf(texts);
-    if (characters === 0) return texts.map(() => 0);
-    if (closed || queuedCharacters + characters > maxQueuedCharacters) {
-      log.warn({ characters }, 'too much text waits for the token counter');
-      return undefined;
-    }
-    const id = nextId++;
-    return new Promise((resolve) => {
-      queuedCharacters += characters;
-      const timer = setTimeout(() => tooSlow(id), timeoutMs);
-      pending.set(id, { tokenizer, texts, characters, resolve, timer });
-      post(id, { tokenizer, texts });
-    });
-  }
-
-  function estimateFromNow(): void {
-    closed = true;
-    for (const id of [...pending.keys()]) finish(id);
-  }
-
-  return {
-    countTokens: async (texts) => (await count('o200k_base', texts)) ?? texts.map(estimateTokens),
-    async boundTokens(tokenizer, texts) {
-      const characters = lengthOf(texts);
-      if (promptCharacters + characters > maxPromptCharacters) return undefined;
-      promptCharacters += characters;
-      const counts = await count(tokenizer, texts);
-      promptCharacters -= characters;
-      return counts && counts.reduce((sum, tokens) => sum + tokens, 0) + mostCuts(characters);
-    },
-    estimateAfter: (delayMs) => void setTimeout(estimateFromNow, delayMs).unref(),
-    async close() {
-      estimateFromNow();
-      await worker?.terminate();
-    },
-  };
 }
 
 function lengthOf(texts: readonly string[]): number {
