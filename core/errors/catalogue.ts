@@ -203,7 +203,7 @@ export const CATALOGUE = {
   request_timeout: {
     status: 408,
     type: 'timeout_error',
-    message: 'The model did not answer in time.',
+    message: '{problem}',
     billed: 'delivered',
     advice: 'Retry with backoff.',
   },

@@ -19,7 +19,10 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
   const noCapacity = refuse('no_capacity');
   return [
     // Headers came too slowly, or nothing happened for longer than any time-out of ours.
-    mapper(anyOf(status('EQ', 408), status('EQ', 504)), refuse('request_timeout')),
+    mapper(
+      anyOf(status('EQ', 408), status('EQ', 504)),
+      refuse('request_timeout', { problem: 'The request did not arrive in time.' }),
+    ),
     mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })),
     // One address sends more than `listen.address_rps`.
     mapper(

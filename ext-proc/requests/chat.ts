@@ -139,7 +139,7 @@ async function readBody(
     case 'too_large':
       return refuse('request_too_large', { limit_bytes: limitBytes });
     case 'timeout':
-      return refuse('request_timeout');
+      return refuse('request_timeout', { problem: 'The request body did not arrive in time.' });
     case 'too_many':
       metrics.admissionRefused('uploads');
       return refuse('rpm_exceeded', { problem: 'Too many unfinished uploads at once.' }, { retryAfterSeconds: 1 });

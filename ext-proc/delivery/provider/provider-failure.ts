@@ -242,9 +242,15 @@ export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): R
       return refuse(failed.code, contextOf(admitted));
     case 'upstream_config_error':
       return refuse(failed.code, { model: admitted.model.id });
+    case 'request_timeout':
+      return noAnswer();
     default:
       return refuse(failed.code);
   }
+}
+
+function noAnswer(): Refusal {
+  return refuse('request_timeout', { problem: 'The model did not answer in time.' });
 }
 
 /** Figures for the message: the provider counts more than our estimate, or has a smaller window. */
@@ -258,7 +264,7 @@ function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number
  * which may be billed for what was delivered.
  */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
-  return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
+  return failed.code === 'request_timeout' ? noAnswer() : refuse('upstream_error');
 }
 
 function failure(result: string, verdict: Verdict): ProviderFailure {

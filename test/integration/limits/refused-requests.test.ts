@@ -3,6 +3,7 @@ import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harne
 import type { Received } from '../../harness/http-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
+import { exchangeRaw } from '../../harness/transport-fixture.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { openWaitingUploads } from '../../load/waiting-uploads.ts';
@@ -76,11 +77,16 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     },
   );
 
-  test('408 of uploads that stall counts', async () => {
+  test('408 of uploads that stall counts, and says that the body did not arrive', async () => {
     const { client, key } = await customerWith();
+    const neighbour = await customerWith();
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${neighbour.key}\r\ncontent-length: 9`;
+    const told = exchangeRaw(gateway.stack.apiPort, `${head}\r\n\r\n{`);
     await untilMinuteIsYoung();
     const flood = await openWaitingUploads({ port: gateway.stack.apiPort, key, uploads: LIMIT + 1, perSecond: 1_000 });
     await expect.poll(() => flood.answers, { timeout: 30_000 }).toEqual({ request_timeout: LIMIT, rpm_exceeded: 1 });
+    expect(await told).toContain('"The request body did not arrive in time."');
+    neighbour.client.close();
     expect(outcome(await client.chat({ model: 'plain' }))).toBe(BEYOND);
     flood.close();
     client.close();

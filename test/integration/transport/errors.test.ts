@@ -42,7 +42,7 @@ const CODED =
 const TOO_LARGE =
   '{"error":{"message":"The request is larger than the limit of 16384 bytes.","type":"invalid_request_error","code":"request_too_large","metadata":{}}}';
 const TIMEOUT =
-  '{"error":{"message":"The model did not answer in time.","type":"timeout_error","code":"request_timeout","metadata":{}}}';
+  '{"error":{"message":"The request did not arrive in time.","type":"timeout_error","code":"request_timeout","metadata":{}}}';
 const INTERNAL =
   '{"error":{"message":"Something failed on our side. It has been recorded.","type":"api_error","code":"internal_error","metadata":{}}}';
 const NO_CAPACITY =
