@@ -9,6 +9,7 @@ import type {
   Target,
   TracingConfig,
 } from './gateway-config.ts';
+import { lackingPrices } from './lacking-prices.ts';
 import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
@@ -40,7 +41,7 @@ export interface BuildInput extends SettingsInput {
 
 export interface BuiltConfig {
   readonly config: GatewayConfig;
-  /** Well-formed parts that cannot work. */
+  /** Well-formed parts that cannot work, or are hardly meant. */
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
 }
 
@@ -72,6 +73,8 @@ export function buildConfig(input: BuildInput): BuiltConfig {
         ? undefined
         : problems.map(({ index, message }) => `target ${index + 1}: ${message}`).join('; ');
     models.set(id, model(id, entry, modelTimeouts(entry, file), targets, problem));
+    if (!entry.disabled)
+      warnings.push(...lackingPrices(['models', id, 'usd_per_million_tokens'], entry.usd_per_million_tokens));
   }
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });

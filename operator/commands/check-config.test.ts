@@ -38,6 +38,28 @@ it.each([
   expect(text).toContain(`warning: ${join(folder, 'gateway.yaml')}:6:`);
 });
 
+it('a table that lacks a price of the one that it replaces is warned of at its place', async () => {
+  const long = '{input_tokens: 200, input: 4, output: 20}';
+  const whole = `input: 2, cached_input: 0.2, cache_write: 2.5, cache_write_1h: 4, output: 10`;
+  const prices = [
+    `{${whole}, above: [${long}]`,
+    `hours: [{utc: "01:00-02:00", input: 1, cached_input: 0.1, cache_write: 1, cache_write_1h: 1, output: 5}]`,
+    `from: {2027-01-01: {input: 3, cache_write: 3, cache_write_1h: 3, output: 15, above: [${long}]}}}`,
+  ].join(', ');
+  const { json } = await checked(prices);
+  const told = (json as { warnings: readonly { message: string; line: number }[] }).warnings;
+  const at = (id: string, place: string, lacking: string) =>
+    `models.${id}.usd_per_million_tokens.${place}: has no ${lacking}, unlike the table that it replaces`;
+  const ofModel = (id: string) => [
+    at(id, 'above[0]', 'cached_input and no cache_write and no cache_write_1h'),
+    at(id, 'hours[0]', 'above'),
+    at(id, 'from.2027-01-01', 'cached_input'),
+    at(id, 'from.2027-01-01.above[0]', 'cache_write and no cache_write_1h'),
+  ];
+  expect(told.map(({ message }) => message)).toEqual([...ofModel('claude'), ...ofModel('unknown')]);
+  expect(told.map(({ line }) => line)).toEqual([6, 6, 6, 6, 7, 7, 7, 7]);
+});
+
 it.each([
   ['{input: 2, cache_write: 2.5, cache_write_1h: 4, output: 10}', ''],
   ['{input: 2, output: 10, service_tiers: {batch: {input: 1, cache_write: 1, cache_write_1h: 2, output: 5}}}', ''],

@@ -1,0 +1,52 @@
+import type { PeriodEntry, ScheduleEntry } from './price-schedule.ts';
+import type { TableEntry } from './price-table.ts';
+import type { RuleProblem } from './problem.ts';
+import type { Path } from './yaml-tree.ts';
+
+const KINDS = ['cached_input', 'cache_write', 'cache_write_1h'] as const;
+
+type EntryPrices = Readonly<Partial<Record<(typeof KINDS)[number], unknown>>>;
+type LongPrompts = Pick<TableEntry, 'above'>;
+
+/**
+ * Tables of a day, of hours and of long prompts without a price that the table has which they
+ * replace. Without it these tokens are charged as input, or a long prompt as a short one, which is
+ * seldom meant.
+ */
+export function lackingPrices(path: Path, schedule: ScheduleEntry): readonly RuleProblem[] {
+  const later = Object.entries(schedule.from).flatMap(([from, period]) => {
+    const place = [...path, 'from', from];
+    return [...comparedTables(place, period, schedule), ...withinPeriod(place, period)];
+  });
+  return [...withinPeriod(path, schedule), ...later];
+}
+
+function withinPeriod(path: Path, period: PeriodEntry): readonly RuleProblem[] {
+  const windows = period.hours.flatMap((window, index) => {
+    const place = [...path, 'hours', index];
+    return [...comparedTables(place, window, period), ...longPrompts(place, window)];
+  });
+  return [...longPrompts(path, period), ...windows];
+}
+
+function longPrompts(path: Path, table: EntryPrices & LongPrompts): readonly RuleProblem[] {
+  return table.above.flatMap((entry, index) => told([...path, 'above', index], lackingKinds(entry, table)));
+}
+
+function comparedTables(
+  path: Path,
+  table: EntryPrices & LongPrompts,
+  replaced: EntryPrices & LongPrompts,
+): readonly RuleProblem[] {
+  const lacksLong = table.above.length === 0 && replaced.above.length > 0;
+  return told(path, [...lackingKinds(table, replaced), ...(lacksLong ? ['above'] : [])]);
+}
+
+function lackingKinds(table: EntryPrices, replaced: EntryPrices): readonly string[] {
+  return KINDS.filter((kind) => table[kind] === undefined && replaced[kind] !== undefined);
+}
+
+function told(path: Path, lacking: readonly string[]): readonly RuleProblem[] {
+  if (lacking.length === 0) return [];
+  return [{ path, message: `has no ${lacking.join(' and no ')}, unlike the table that it replaces` }];
+}
