@@ -8,9 +8,9 @@ export type Columns<Row> = readonly Column<Row>[];
 export type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
 
 /**
- * Place at which a spreadsheet may begin a formula: the start of a text, and behind a character
- * that some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
- * semicolons, even inside quotes. A match takes the quotes in: looking back over them from every
+ * Matches where a spreadsheet may begin a formula: the start of a text, and behind a character that
+ * some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
+ * semicolons, even inside quotes. The match includes the quotes: looking back over them from every
  * position takes a time that grows with the square of their number.
  */
 const BEFORE_FORMULA = /(?:^|[;\t\r\n])"*(?=[=+\-@＝＋－＠])/g;

@@ -18,7 +18,7 @@ export function idFloor(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}`;
 }
 
-/** The moment at which an id was made, Unix milliseconds. */
+/** When the id was made, in Unix milliseconds. */
 export function idMoment(id: string): number {
   let nowMs = 0;
   for (const digit of id.slice(PREFIX_LENGTH, PREFIX_LENGTH + TIME_DIGITS))

@@ -6,7 +6,7 @@ export type NanoUsd = bigint;
 
 export const NANO_PER_USD = 1_000_000_000n;
 
-/** Amount of `cents`, in which cards are charged. */
+/** Converts cents, the unit in which cards are charged. */
 export function nanoUsdOfCents(cents: bigint): NanoUsd {
   return cents * 10_000_000n;
 }

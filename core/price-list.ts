@@ -9,7 +9,7 @@ export interface ModelPrices {
   readonly schedule?: PriceSchedule;
 }
 
-/** Parts of a percent (PERCENT_PARTS) by which each price is changed. */
+/** Changes every price by this percentage, in parts of a percent (PERCENT_PARTS). */
 export interface PercentChange {
   readonly percentParts: number;
 }

@@ -19,7 +19,7 @@ export interface PricePeriod {
 }
 
 /**
- * Hours in which another table holds. A window that passes midnight belongs to the day of its
+ * During these hours another table holds. A window that passes midnight belongs to the day of its
  * start.
  */
 export interface PriceWindow extends WindowHours {
@@ -115,7 +115,7 @@ export function contains({ startMinute, endMinute, weekdays, exceptDays }: Windo
   return (minute >= startMinute && begins(day)) || (minute < endMinute && begins(day - 1));
 }
 
-/** Parts of a percent in which a percentage is exact: four decimals. */
+/** A percentage is exact to four decimals: it is a whole number of these parts. */
 export const PERCENT_PARTS = 10_000;
 const WHOLE = BigInt(100 * PERCENT_PARTS);
 

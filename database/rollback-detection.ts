@@ -10,11 +10,11 @@ export interface WatchedStores extends KeyStore, Settling {}
 interface Known {
   readonly epoch: string;
   readonly sequence: number;
-  /** Number of the call that learned it. */
+  /** Which call learned it. */
   readonly at: number;
 }
 
-/** Bound of the remembered organizations: the last served ones. */
+/** At most so many organizations are remembered, the last served ones. */
 const MOST_KNOWN = 10_000;
 
 /**

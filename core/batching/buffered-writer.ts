@@ -80,7 +80,7 @@ export class BufferedWriter<Item> {
     return this.#freshSize + this.#inFlightSize;
   }
 
-  /** Time for which items have been waiting without any being written, in ms. */
+  /** How long items have been waiting without any being written, in ms. */
   stalledMs(): number {
     return this.waiting() === 0 ? 0 : performance.now() - this.#stalledSinceMs;
   }

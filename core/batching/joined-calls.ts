@@ -16,7 +16,8 @@ export interface JoinedCallBounds {
   /** Items above this number are refused at once. */
   readonly maxWaiting: number;
   /**
-   * Longest wait of an item until it is sent, in ms. Absent: as long as the calls before it take.
+   * An item is given up when it has waited this long, in ms. Absent: it waits for the calls before
+   * it, however long they take.
    */
   readonly waitMs?: number;
 }

@@ -91,7 +91,7 @@ export interface DashboardSessionConfig {
   readonly idleMs: number;
   /** Ends after this time in any case. */
   readonly absoluteMs: number;
-  /** Time for which a password counts as fresh. */
+  /** How long a password counts as fresh. */
   readonly freshPasswordMs: number;
 }
 
@@ -149,15 +149,18 @@ export interface KeylessProvider {
   /** `anthropic-version` of calls to the Messages API. Absent: the dialect's. */
   readonly anthropicVersion?: string;
   /**
-   * Member of messages with tool calls in which this provider of chat completions wants its
-   * reasoning back. Absent: it wants none.
+   * A provider of chat completions that wants its reasoning back gets it in this member of messages
+   * with tool calls. Absent: it wants none.
    */
   readonly reasoningMemory?: 'reasoning_content';
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
 }
 
-/** Way in which calls are authorized. `header`: it has the key as it is. Envoy does the others. */
+/**
+ * How calls are authorized. `header`: the gateway sends the key in that header. Envoy does the
+ * others.
+ */
 export type ProviderAuth = { readonly kind: 'header'; readonly name: string } | AwsAuth | OAuth2Auth;
 
 /** Each request is signed (SigV4), with its body. */

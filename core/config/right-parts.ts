@@ -5,8 +5,8 @@ import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type Pr
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Parts of the file for the rules between fields. `undefined`: the part is invalid, or depends on a
- * missing one.
+ * The valid parts of the file, for the rules between fields. `undefined`: the part is invalid, or
+ * depends on a missing one.
  */
 export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;

@@ -31,7 +31,7 @@ export interface CataloguePeriod extends CatalogueTable {
   readonly hours?: readonly CatalogueWindow[];
 }
 
-/** Prices with those that come, by the day or instant from which they hold, ascending. */
+/** Prices of today, and later ones by the day or instant from which they hold, ascending. */
 export interface CatalogueSchedule extends CataloguePeriod {
   readonly from?: Readonly<Record<string, CataloguePeriod>>;
 }
@@ -56,7 +56,7 @@ export interface CatalogueModel {
   /** Absent: the sources agree, or one alone knows the model. */
   readonly disputed?: Disputed;
   readonly tokenizer?: string;
-  /** Day from which the provider does not serve it, `YYYY-MM-DD`. */
+  /** The provider stops serving it on this day, `YYYY-MM-DD`. */
   readonly shutdown_date?: string;
   /** Members of its target beside `provider` and `model`. */
   readonly target?: Readonly<Record<string, unknown>>;

@@ -51,15 +51,15 @@ export interface AttemptResult {
 }
 
 /**
- * Time for which a message belongs to one dashboard. An attempt takes 40 s at most (mail), so the
- * message is leased again only if that dashboard has ended in the middle.
+ * How long one dashboard owns a message that it sends. An attempt takes 40 s at most (mail), so
+ * another dashboard takes the message over only if this one has ended.
  */
 const LEASE = "interval '1 minute'";
 const DAY = "interval '1 day'";
 const GROWTH = { firstMs: 5_000, longestMs: 60 * MINUTE_MS, jitter: 0.3 };
 /** Bounds of one organization, and of the operators. */
 export const MAX_WAITING = 200;
-/** Bounds of mails of one organization to one address, which may be a stranger's. */
+/** One address, which may be a stranger's, gets at most so many mails of an organization. */
 export const MAX_MAILS_A_DAY = 300;
 /** Mails that a person asks for one by one. */
 export const MAX_ASKED_A_DAY = 20;

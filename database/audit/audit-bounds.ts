@@ -2,8 +2,8 @@ import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.
 import { isList } from './audit-changes.ts';
 
 /**
- * Most bytes of an event's changes, in UTF-8, as PostgreSQL writes them out: with a space behind
- * each comma and colon.
+ * The changes of an event take at most so many bytes of UTF-8, as PostgreSQL writes them out: with
+ * a space behind each comma and colon.
  */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;

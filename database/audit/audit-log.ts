@@ -12,7 +12,7 @@ const INSERT: Statement = {
       as event (id, organization_id, action, subject_id, subject_name, changes)`,
 };
 const MAX_ACTOR = 300;
-/** Bound of an address; an IPv6 address with a zone fits. */
+/** Addresses are cut to this length; an IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;
 
 /** Adds the event in the transaction of the change, so that neither exists without the other. */

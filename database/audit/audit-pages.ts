@@ -21,8 +21,8 @@ const BY_OPERATOR = `(a.actor_user_id is null or exists (
         and not exists (select from memberships m where m.user_id = u.id and m.organization_id = a.organization_id)
     ))`;
 /**
- * Bounds of ids and time, from and to. Ids sort by time, to a minute between the clocks of
- * processes.
+ * Restricts ids and times to a range. Ids sort by time, but the clocks of two processes may differ
+ * by a minute.
  */
 const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is null or a.id < $2)
       and ($3::text is null or a.id >= $3) and ($4::double precision is null or a.created_at >= to_timestamp($4 / 1000))
@@ -50,8 +50,8 @@ const SCAN_END: Statement = {
   text: `select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`,
 };
 /**
- * Events that one page looks at: 20 ms. A filter by actor or action has no index and may match
- * nothing, and all of 200,000 events would take 830 ms (measured).
+ * A page scans at most so many events, which takes 20 ms. A filter by actor or action has no index
+ * and may match nothing, and scanning all of 200,000 events would take 830 ms (measured).
  */
 const SCAN_ROWS = 5_000;
 

@@ -11,7 +11,7 @@ import {
   signCheckpoint,
 } from './checkpoints.ts';
 
-/** Bounds of one transaction, so that it takes no longer than that of a request. */
+/** One transaction writes at most so much, so that it takes no longer than that of a request. */
 const AT_ONCE = { accounts: 2_000, entries: 50_000 };
 /** Limit of one run: the next run does the rest. */
 const MOST_TRANSACTIONS = 200;

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:
 import type { NanoUsd } from '#core/money.ts';
 
 /**
- * State of an organization's ledger after an entry, with a hash of all entries before. Detects a
+ * The ledger of an organization up to one entry, with a hash of all entries before it. It reveals a
  * changed past and a lost end.
  */
 export interface Checkpoint {
@@ -39,11 +39,13 @@ export interface CheckpointStore {
 export interface CheckpointRun {
   readonly privateKey: KeyObject;
   readonly nowMs: number;
-  /** Least age of the newest checkpoint before the next one. */
+  /** A new checkpoint is made when the newest one is this old. */
   readonly everyMs: number;
 }
 
-/** Most entries of one checkpoint, so that no verification has to read a larger piece. */
+/**
+ * A checkpoint covers at most so many entries, so that no verification has to read a larger piece.
+ */
 export const MOST_ENTRIES = 10_000;
 
 /** Before an organization's first entry. */

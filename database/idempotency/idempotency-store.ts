@@ -33,7 +33,7 @@ export interface IdempotencyStore {
 }
 
 export interface Tidied {
-  /** Number of changed rows; as many as `limit` mean that there is more to do. */
+  /** How many rows were changed. If it equals `limit`, there is more to do. */
   readonly changed: number;
   /** Evicted responses. */
   readonly evicted: number;

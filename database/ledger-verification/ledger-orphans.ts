@@ -32,7 +32,7 @@ const SEALED_WITHOUT_CHARGE = `
   where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
   limit 100`;
 
-/** Rows that one statement may read: the next ids after `$1`. */
+/** One statement reads at most so many rows: the next ids after `$1`. */
 const WALK = 20_000;
 const GENERATIONS = `
   with piece as materialized (

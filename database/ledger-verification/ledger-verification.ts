@@ -11,7 +11,8 @@ import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
 /**
- * Longest time from the arrival of a request, which is in its id, to its charge without a spool.
+ * A request is charged at most this long after its arrival, which is in its id, unless its charge
+ * waits in a spool.
  */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 

@@ -61,7 +61,7 @@ export const chargeRecords = recordWriter(CHARGE_COLUMNS);
  */
 type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoUsd' | 'tierLossNanoUsd'>;
 
-/** Bound of the database on amounts. */
+/** The database accepts no larger amounts. */
 export const MOST_NANO_USD = 10n ** 18n;
 
 /**

@@ -37,8 +37,8 @@ const FREE_KEY: Statement = {
 };
 
 /**
- * Size from which a statement gets a longer timeout: 64 MiB took 1.6 s of 3 s on a busy machine
- * with a slow disk (measured).
+ * Statements above this size get a longer timeout: 64 MiB took 1.6 s of 3 s on a busy machine with
+ * a slow disk (measured).
  */
 const LARGE_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;

@@ -45,7 +45,8 @@ const BISECT: Statement = {
     select low::text as sequence from halving where low = high`,
 };
 /**
- * Longest disorder of times: no settlement waits as long (connection-pool.ts bounds statements).
+ * Entries may be out of order by at most this much: no settlement waits longer (connection-pool.ts
+ * bounds statements).
  */
 const DISORDER_MS = MINUTE_MS;
 

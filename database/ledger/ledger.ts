@@ -32,7 +32,7 @@ export interface Ledger {
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** Reads the ledger epoch. A changed one means that the database may have gone back in time. */
   currentEpoch(): Promise<string>;
-  /** Returns those of these generations that are charged. */
+  /** Returns which of these generations have been charged. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Finds a generation. `undefined`: not of this organization, or not charged yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
@@ -96,8 +96,8 @@ export interface ClaimedSettlement extends Settlement {
 }
 
 /**
- * End of a claim on an idempotency key. Persisted in spool files and dead letters, so its members
- * keep their names.
+ * How a claim on an idempotency key ends. It is persisted in spool files and dead letters, so its
+ * members keep their names.
  */
 export interface ClaimEnd {
   /** Hashes of the claim (idempotency-store.ts). */

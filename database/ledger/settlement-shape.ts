@@ -30,8 +30,8 @@ type KindOf<V> = V extends bigint
           ? 'integer' | 'measured'
           : Shape<V>;
 /**
- * Shape of a type: a kind for each member, `[kind]` if it may be absent. A member without a kind
- * does not compile.
+ * Describes the members of T by their kinds, `[kind]` for an optional member. A type with a member
+ * that is not described here does not compile.
  */
 type Shape<T> = {
   readonly [Member in keyof T]-?: undefined extends T[Member]
@@ -94,7 +94,7 @@ const SETTLEMENT: Shape<Settlement> = {
 
 const SHAPE: AnyShape = { ...SETTLEMENT, claim: [CLAIM] };
 
-/** Names of the members of this kind, at any depth. */
+/** Collects the names of all members of this kind, at any depth. */
 export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE): ReadonlySet<string> {
   const members = Object.entries(shape).flatMap(([member, expected]) => {
     const own = kindOf(expected);

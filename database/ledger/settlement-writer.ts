@@ -13,7 +13,7 @@ import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger
 import { addLosses, tellLosses } from './loss-rows.ts';
 
 /**
- * Bounds of the group commit: one at a time, and charges that finish meanwhile share the next, so
+ * The group commit makes one commit at a time, and charges that finish meanwhile share the next. So
  * commits per second stay what the disk can do. On a slow machine a commit costs PostgreSQL 840 us
  * of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It increases
  * from 250 charges a second on.
@@ -32,8 +32,8 @@ const BOUNDS = {
  */
 const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 12, longestPaceMs: 24 } };
 /**
- * Bounds of claimed charges. Each brings a response of up to `limits.response_body`, which is sent
- * by itself, so batches are small and delay no others.
+ * Claimed charges have smaller batches, which delay no others: each charge brings a response of up
+ * to `limits.response_body`, which is sent by itself.
  */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /**
@@ -99,7 +99,7 @@ export function createSettlementWriter(
   });
 }
 
-/** Bound of an organization's stored responses, and a callback for evicted ones. */
+/** How many bytes of responses an organization may store, and a callback for evicted ones. */
 export interface AnswerBound {
   boundBytes(): number;
   onEvicted?(answers: number): void;

@@ -42,7 +42,7 @@ const REGAIN_EVERY_MS = 5 * RETRY_MS;
 /** Replies to wait for: connect, settings, lock, owner. */
 const REGAIN_ANSWERS = 4;
 /**
- * Time in which an owner that reaches PostgreSQL has noticed its successor. In the worst case its
+ * An owner that reaches PostgreSQL notices its successor within this time. In the worst case its
  * connection died just after a heartbeat, the next heartbeat is not answered, and a new connection
  * takes as long as it may.
  */

@@ -62,7 +62,10 @@ const SAVE_CARD: Statement = {
     set payment_method_id = $2, card = $3, card_saved_at = to_timestamp($4::double precision / 1000), stopped_at = null, failure = null
     where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`,
 };
-/** The time stays, so that a late event of the card does not bring it back. */
+/**
+ * Forgets the card but sets `card_saved_at` to now, so that a late event about this card does not
+ * bring it back.
+ */
 const FORGET_CARD: Statement = {
   name: 'forget_card',
   text: `update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()

@@ -108,8 +108,8 @@ export type ReportedEnvoy =
 export interface ProviderHealth {
   readonly attempts: number;
   /**
-   * Failures that tell on the provider: not a client that left, nor a request that it was right to
-   * reject.
+   * Failures that are the provider's fault: not a client that left, nor a request that the provider
+   * was right to reject.
    */
   readonly failures: number;
   /** The last of these failures: one of a bounded set of words, never the provider's own. */

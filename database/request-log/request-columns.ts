@@ -62,7 +62,7 @@ export interface RequestRow {
   readonly metadata: string | null;
 }
 
-/** Every field of a view, so that one without its value does not compile. */
+/** Requires a value for every field of a view: a forgotten one does not compile. */
 type Complete<View> = { readonly [Field in keyof Required<View>]: View[Field] };
 
 /** The row as the table of requests shows it. */

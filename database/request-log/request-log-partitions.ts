@@ -12,7 +12,7 @@ import { sumUpRequestDays } from './request-day-stats.ts';
 const DAYS_AHEAD = 7;
 const CHECK_EVERY_MS = 600_000;
 const STATS_KEPT_MS = 400 * DAY_MS;
-/** Bound of a deletion, so that statements stay short. The next check continues. */
+/** One statement deletes at most so many rows, so that it stays short. The next check continues. */
 const ROWS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 100;
 

@@ -24,8 +24,8 @@ export interface OriginSubjects {
 
 const MAX_BY_NETWORK = 100;
 /**
- * Bound of all callers that an untrusted proxy names together: one machine may invent any number of
- * them.
+ * Limits all callers together that an untrusted proxy names, since one machine may invent any
+ * number of them.
  */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
@@ -61,7 +61,7 @@ export function addressSubject(address: string): string {
   return 'parts' in parsed ? `address ${groupsOf(parsed, 4)}::/64` : `address ${parsed}`;
 }
 
-/** Subject of the /48 that one customer has, with any number of /64s; `undefined` for IPv4. */
+/** Names the /48 of an IPv6 address: one customer has all of its /64s. `undefined` for IPv4. */
 export function networkSubject(address: string): string | undefined {
   const parsed = parseIpAddress(address);
   return parsed !== undefined && 'parts' in parsed ? `network ${groupsOf(parsed, 3)}::/48` : undefined;

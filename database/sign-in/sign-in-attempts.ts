@@ -5,7 +5,7 @@ import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } fr
 /** Attempt: the typed address, well formed or not, and its origin. */
 export interface SignInAttempt extends AttemptOrigin {
   readonly email: string;
-  /** SHA-256 of the token by which the browser may be one that the user knows. */
+  /** SHA-256 of the token in the cookie of a known browser. */
   readonly browserHash?: Buffer;
 }
 
