@@ -79,7 +79,7 @@ export interface AccountingOptions {
   /** Returns the journal when a request begins. The former process's journal is settled before. */
   readonly journal: () => Pick<IntentJournal, 'open'>;
   readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;
-  /** Time in which other processes notice another ledger epoch. 0: there are none. */
+  /** Other processes notice another ledger epoch within this time. 0: there are none. */
   readonly othersTakeMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -21,9 +21,9 @@ export interface HoldTerms extends ListedTerms {
   readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
-  /** Most that the request can be charged. */
+  /** The request can be charged at most this. */
   readonly holdNanoUsd: NanoUsd;
-  /** Longest life of the request. */
+  /** The request ends within this time. */
   readonly totalTimeoutMs: number;
   /** Present if the request has an Idempotency-Key. */
   readonly claim?: IdempotencyClaim;

@@ -163,8 +163,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return 'lost';
     }
     const copied = mirrored?.add(settlement);
-    // Another process that wants this Idempotency-Key asks the mirror, so the response waits until
-    // the mirror has the charge.
+    // The response waits until the mirror has the charge: another process with the same
+    // Idempotency-Key asks the mirror who may go on.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'taken_over')
       return 'spooled';
     const { answer: _answer, ...rest } = settlement.claim;

@@ -25,7 +25,7 @@ export interface HoldKeeperOptions {
   readonly limits: LimitStore;
   readonly clock: Clock;
   readonly renewEveryMs: number;
-  /** Time after the moment of distrust in which every hold must be renewed. */
+  /** After distrust begins, every hold must be renewed within this time. */
   readonly renewWithinMs: number;
   /** Holds whose charge waits in the spool. */
   readonly spooledIds: () => ReadonlySet<string>;

@@ -27,15 +27,15 @@ export interface LedgerChangesOptions {
   readonly recent: Pick<RecentCharges, 'sendAgain'>;
   /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be tried again. */
   readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
-  /** Time in which other processes notice the same. 0: there are none. */
+  /** Other processes notice the same within this time. 0: there are none. */
   readonly othersTakeMs: number;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 /**
- * Interval at which the epoch is read. A process without requests has to notice too, because others
- * wait for its charges.
+ * The epoch is read this often. A process without requests has to notice a change too, because
+ * others wait for its charges.
  */
 const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;

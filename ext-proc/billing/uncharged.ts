@@ -7,8 +7,9 @@ import type { HoldTerms } from './billable-hold.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 
 /**
- * Reasons by result, for attempts at which a provider worked
- * (delivery/provider/provider-failure.ts). Any other result: the response broke off or was invalid.
+ * The reason for each result of an attempt on which a provider worked
+ * (delivery/provider/provider-failure.ts). Any other result means that the response broke off or
+ * was invalid.
  */
 const REASONS: Readonly<Record<string, UnchargedReason>> = {
   first_byte_timeout: 'timeout',

@@ -2,8 +2,8 @@ import type { ContentPlace } from './edited-messages.ts';
 import type { Span } from './json/json-cursor.ts';
 
 /**
- * Member of an assistant message in which a model's reasoning comes back: as it came from
- * providers of other APIs, or as the text of a provider of chat completions.
+ * The member of an assistant message that returns a model's reasoning: as it came from providers of
+ * other APIs, or as the text of a provider of chat completions.
  */
 export type ReasoningMember = 'reasoning_details' | 'reasoning_content';
 
@@ -19,7 +19,10 @@ interface Calling {
   readonly message: number;
   readonly toolCalls: Span;
   readonly lacksDetails: boolean;
-  /** Place of a missing `reasoning_content`: an empty span, or that of a value without a text. */
+  /**
+   * Where a missing `reasoning_content` belongs: an empty span, or the span of a value without a
+   * text.
+   */
   readonly contentPlace: Span | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface ModelChoice {
   readonly outputLimit: number;
   /** Output of each completion that is held: the limit, or the least that a target's API takes. */
   readonly heldOutputTokens: number;
-  /** Least output limit that the APIs of all targets take. */
+  /** The smallest output limit that the APIs of all targets accept. */
   readonly leastOutputTokens: number;
 }
 

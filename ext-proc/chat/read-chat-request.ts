@@ -67,7 +67,8 @@ function isIdentity(contentEncoding = ''): boolean {
 }
 
 /**
- * In the order of the body as it was sent: a field that is given twice stands where it stood first.
+ * Returns the first unknown field, in the order of the body. A duplicate field counts where it
+ * stood first.
  */
 function firstUnknownField(body: ScannedObject, extraFields: ExtraFields): string | undefined {
   const cursor = new JsonCursor(body);

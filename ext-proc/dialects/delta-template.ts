@@ -34,7 +34,10 @@ export class DeltaTemplate {
   /** Padding, as the delta; `undefined`: such events have none. */
   padding: string | undefined;
 
-  /** Names of the members: of the text that goes on, the random padding, and the number. */
+  /**
+   * Takes the names of three members: the continued text, the random padding, and the sequence
+   * number.
+   */
   constructor(delta: string, padding: string, number: string) {
     this.#delta = delta;
     this.#padding = padding;

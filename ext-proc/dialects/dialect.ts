@@ -84,14 +84,15 @@ export interface StreamTranslator {
    */
   take(type: string, data: string): readonly string[];
   /**
-   * Reads data that stands at this position of the stream's text, if the chunk for it would differ
-   * from that for the last event in nothing but a text and a padding: nothing else changes, so it
-   * need not be taken. `undefined`: it has to be.
+   * Recognizes an event at this position of the stream's text that continues the last one: its
+   * chunk would differ from the last chunk only in its text and padding. The caller then reuses the
+   * last chunk and need not `take` the event. `undefined`: the event is a different one and must be
+   * taken.
    */
   further(text: string, start: number): FurtherDelta | undefined;
 }
 
-/** An event that goes on with the text of the one before. */
+/** An event that continues the text of the event before it. */
 export interface FurtherDelta {
   /** Position after its data. */
   readonly end: number;
@@ -106,8 +107,8 @@ export const NO_EVENTS: readonly string[] = [];
 export const DONE_EVENTS: readonly string[] = ['[DONE]'];
 
 /**
- * True for data that means nothing in another API. `[DONE]` is no end there: some servers send it
- * after the event that is one.
+ * True for data without a meaning in another API. `[DONE]` does not end such a stream: some servers
+ * send it after the event that does.
  */
 export function isNothing(data: string): boolean {
   const text = data.trim();

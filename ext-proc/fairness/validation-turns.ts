@@ -1,6 +1,6 @@
 import type { Steps } from './steps.ts';
 
-/** Longest time for which one body keeps the event loop. One step comes on top. */
+/** One body keeps the event loop for at most this long. One step comes on top. */
 const SLICE_MS = 4;
 
 interface Waiting {

@@ -5,7 +5,7 @@ import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts'
 /** Time for the charge of a request that ended at `timeouts.total`. */
 const CHARGED_WITHIN_MS = 60_000;
 
-/** End of a quarantine, in ms since the admission: no living request is older. */
+/** When a quarantine ends, in ms since the admission: no living request is older. */
 export function quarantineMs({ totalTimeoutMs }: Pick<Hold, 'totalTimeoutMs'>): number {
   return totalTimeoutMs + CHARGED_WITHIN_MS;
 }
@@ -30,9 +30,10 @@ export interface LimitStore {
    */
   release(release: HoldRelease): Promise<void>;
   /**
-   * Extends the leases of holds. One in quarantine becomes live again, and an unknown one is
-   * registered again, whatever the limits are. Exception: a store that admits does not register a
-   * spooled hold, because another process made its charge and released it.
+   * Extends the leases of holds. A hold in quarantine becomes live again. A hold that the store
+   * does not know is registered again, even above the limits, with one exception: a store that
+   * admits does not register a spooled hold, because another process has made its charge and
+   * released it.
    */
   renew(holds: readonly Hold[], nowMs: number): Promise<Renewal>;
   /** Sum of an organization's holds, quarantine included. */

@@ -138,7 +138,7 @@ interface NamedMessage {
   readonly name: string;
 }
 
-/** Names of messages, the newest first. */
+/** Computes the names of messages, the newest first. */
 async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Promise<readonly NamedMessage[]> {
   const byName = new Map<string, NamedMessage>();
   const work = new PausedWork();
@@ -155,7 +155,7 @@ async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]):
   return [...byName.values()];
 }
 
-/** Names of the members in what is sealed. */
+/** How the members are called in the sealed text. */
 const SEALED_AS = { reasoning_details: 'details', reasoning_content: 'content' } as const;
 
 function read(

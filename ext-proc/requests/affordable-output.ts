@@ -11,7 +11,10 @@ export function holdNanoUsdOf(input: ChatWithModel, heldOutputTokens = input.cho
   return costOf(input, bytes ? inputTokens.normalizedCeiling : inputTokens.ceiling, heldOutputTokens);
 }
 
-/** Least hold that a count of the input may lead to. */
+/**
+ * The lowest hold that counting the input exactly could lead to: the estimate may be twice the true
+ * count.
+ */
 export function likelyNanoUsd(input: ChatWithModel, heldOutputTokens: number): NanoUsd {
   return costOf(input, Math.floor(input.chat.inputTokens.estimate / 2), heldOutputTokens);
 }
@@ -21,7 +24,9 @@ function costOf({ chat, choice }: ChatWithModel, inputTokens: number, heldOutput
   return worstCaseNanoUsd(terms, inputTokens, chat.completions * heldOutputTokens);
 }
 
-/** Largest output limit up to the chosen one whose hold is within the amount; 0: none. */
+/**
+ * Returns the largest output limit, at most the chosen one, whose hold the amount covers; 0: none.
+ */
 export function affordableOutputTokens(input: ChatWithModel, availableNanoUsd: NanoUsd): number {
   const { outputLimit, leastOutputTokens } = input.choice;
   return largestOutputTokens(

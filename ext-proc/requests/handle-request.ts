@@ -128,7 +128,8 @@ async function authorize(
   // Counts for the key alone: a stranger who found an old key must not shut its organization out.
   if (unusable) return noted(deps, deps.refused.take(key.id, limit, arrivedAtMs)) ?? unusable;
   const denied = authorizeCaller(principal, address, route);
-  // This refusal comes before the limit in the order of checks, so it is sent beyond the limit too.
+  // In the order of checks this refusal precedes the limit, so it is sent even when the limit is
+  // exceeded.
   if (denied) deps.refused.take(organization.id, limit, arrivedAtMs);
   const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
   const takeOneRead = () => takeRead(deps, principal, config);

@@ -17,8 +17,8 @@ import {
 const WRITE_BYTES = 256 * 1024;
 
 /**
- * Bound of PING and SETTINGS acknowledgements and resets that wait for a client which does not
- * read. An ordinary client causes a handful.
+ * So many PING and SETTINGS acknowledgements and resets may wait for a client that does not read.
+ * An ordinary client causes a handful.
  */
 const MAX_REPLIES_WAITING = 10_000;
 

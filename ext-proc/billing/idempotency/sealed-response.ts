@@ -22,7 +22,7 @@ export interface RequestSeal {
   readonly bodyHash: Buffer;
   seal(response: Buffer, generationId: string): Promise<Buffer>;
   /**
-   * Returns how to open the segments of a response, of which `head` are the first bytes.
+   * Returns a function that opens the segments of a response; `head` is its first bytes.
    * `undefined`: the former release sealed it whole.
    */
   segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments | undefined;

@@ -62,11 +62,11 @@ interface Live {
   ended: EndedOutput | undefined;
 }
 
-/** Longest time for which delivered output may be missing in the journal. */
+/** The journal may lag behind the delivered output by this much. */
 const LOOK_EVERY_MS = 100;
 /**
- * Size at which a file is rewritten with the live requests only; also at four times its size after
- * the last rewrite.
+ * A file of this size is rewritten with the live requests only; so is one of four times its size
+ * after the last rewrite.
  */
 const REWRITE_BYTES = 4 * 1024 * 1024;
 const REWRITE_GROWTH = 4;

@@ -40,7 +40,7 @@ const KEEP_MS = 15 * 60_000;
 /** About 90,000 charges: 15 minutes of 100 a second. */
 const KEEP_BYTES = 64 * 1024 * 1024;
 /**
- * Time for which a charge is kept longer than needed, because others in the same file are still
+ * A charge may be kept this much longer than needed, because others in the same file are still
  * needed.
  */
 const FILE_MS = 60_000;

@@ -21,8 +21,8 @@ export interface SpoolReplayOptions {
 
 const REPLAY_EVERY_MS = 1000;
 /**
- * Bound of charges that are replayed together. They share commits, and all of them are in memory
- * with their responses.
+ * So many charges are replayed together. They share commits, and all of them are in memory with
+ * their responses.
  */
 const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
 

@@ -25,7 +25,10 @@ export class TextMeter {
   readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
-  /** Kind of the last measured byte: an escaped sign or line end after its kind adds little. */
+  /**
+   * What kind of byte was measured last: an escaped sign or a line end adds little after its own
+   * kind.
+   */
   #previous = 0;
 
   /** `samples`: long texts are measured by samples. */

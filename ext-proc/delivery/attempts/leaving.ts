@@ -19,8 +19,8 @@ export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target
 }
 
 /**
- * Longest silence of a provider that may still report the usage of images and files after the
- * client has left. Reasoning models have their own rule (`isDrained`).
+ * A provider may be silent for this long while it can still report the usage of images and files
+ * after the client has left. Reasoning models have their own rule (`isDrained`).
  */
 const USAGE_SILENCE_MS = 10_000;
 

@@ -12,7 +12,7 @@ const MOST_RESTS = 10_000;
  */
 export class RestingTargets {
   readonly #nowMs: () => number;
-  /** Ends of the rests, in the order of their beginning, some of which are over. */
+  /** When each rest ends, in the order in which rests began. Some are over. */
   readonly #rests = new Map<string, { readonly provider: string; readonly untilMs: number }>();
 
   /** `nowMs`: a monotonic clock. */

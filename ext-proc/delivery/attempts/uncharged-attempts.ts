@@ -8,10 +8,11 @@ import { promptTokensOf } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
- * Bound of counting prompts of uncharged attempts, in tokens of their ceilings, which are near
- * their bytes: at once, and per second. The tokenizer takes 70 ms for a million bytes of English or
- * code, 1.3 s of Chinese (measured), so this is 1 to 16 % of its thread. Prompts beyond it are
- * estimated: a failing provider must not cost a core, and charges wait for the same thread.
+ * Prompts of uncharged attempts are counted only up to these limits, at once and per second; others
+ * are estimated. The limits are in tokens of the ceiling, which is about the number of bytes. The
+ * tokenizer takes 70 ms for a million bytes of English or code and 1.3 s for Chinese (measured), so
+ * counting takes 1 to 16 % of its thread. A failing provider must not cost a core, and charges wait
+ * for the same thread.
  */
 const MOST_AT_ONCE = 2 * 1024 * 1024;
 const MOST_PER_SECOND = 128 * 1024;

@@ -9,7 +9,7 @@ import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.t
 const LONGEST_WAIT_MS = 6000;
 const POLL_MS = 50;
 
-/** Waits for the first token of a provider, for which Envoy would send the request back. */
+/** Waits for the first token of a provider. Without it Envoy would send the request back. */
 export async function waitForToken(delivery: ActiveDelivery, { provider }: Target): Promise<void> {
   const { admitted, exchange, tokens } = delivery;
   const begunMs = elapsedMs(delivery);

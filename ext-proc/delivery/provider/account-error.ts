@@ -7,7 +7,7 @@ const FUNDS_NAME =
 const CREDENTIALS_NAME =
   /api_?key|subscription_key|unauth|authentic|authoriz|credential|permission|access_?denied|^forbidden|organi[sz]ation|(?:^|_)project(?:_|$)|account|consumer_|service_disabled|security_?token|expired_token|unrecognized_client|territory/;
 const RATE_NAME = /rate_?limit|throttl|too_?many|per_?(?:minute|second)|^tokens$|^requests$|concurren/;
-/** Names of errors of the request itself. */
+/** Error names that are about the request itself. */
 const REQUEST_NAME =
   /^(?:invalid_(?:value|type|image|prompt|function|schema|json|file|tool|url|base64|chat|message)|unsupported_parameter|unknown_parameter|missing|(?:string|array|integer|decimal|object|number|list|dict)_|content_(?:filter|policy)|responsible_ai|context_(?:length|window)|extra_forbidden|value_error|json_|greater_than|less_than|literal_error|enum)|_(?:type|parsing)$/;
 
@@ -34,8 +34,8 @@ const CREDENTIALS_WORDS = anyOf(
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
 );
 /**
- * Names of refusals that are about the client's content, not the account: xAI calls this a missing
- * permission and names the key, OpenRouter speaks of credits.
+ * Error names that refuse the client's content and are not about the account: xAI calls this a
+ * missing permission and names the key, OpenRouter speaks of credits.
  */
 const CONTENT_NAME = /content_(?:filter|policy|moderation)|responsible_ai|moderation|safety_check|flagged/;
 const CONTENT_WORDS = anyOf(

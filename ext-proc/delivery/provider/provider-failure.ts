@@ -16,7 +16,7 @@ export interface ProviderFailure extends Verdict {
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
-  /** Time for which the target rests: it is not asked while another one can be. */
+  /** The target rests for this time: it is not asked while another one can be. */
   readonly restMs?: number;
   /**
    * Present if the operator's own account at the provider failed: only the operator may see that.

@@ -1,6 +1,6 @@
 import { FAILURES } from './provider-failure.ts';
 
-/** Part of Envoy's own response to a request for which it has no token. */
+/** Envoy's own response contains this when it has no token for the request. */
 export const NO_TOKEN = 'failed_to_inject_credential';
 
 export const WITHOUT_TOKEN = {

@@ -13,7 +13,7 @@ export interface ProviderWords {
   readonly names: readonly string[];
 }
 
-/** Bound of the text. The client sees far less, and classification must stay cheap. */
+/** The text is cut to this length. The client sees far less, and classification must stay cheap. */
 const MAX_CHARACTERS = 4000;
 const MAX_ENTRIES = 8;
 const MAX_DEPTH = 4;

@@ -7,9 +7,9 @@ const REDACTED = '[redacted]';
 const PIECE_CHARACTERS = 8;
 /** Characters of a key's beginning or end that providers show beside a mask, or alone. */
 const SHOWN_CHARACTERS = 4;
-/** Least length of a key whose ends are redacted: those of a shorter one are ordinary words. */
+/** The ends of shorter keys are not redacted: they are ordinary words. */
 const LEAST_KEY_CHARACTERS = 12;
-/** Least characters beside a mask: fewer are chance. */
+/** Fewer characters beside a mask are chance. */
 const LEAST_SHOWN_CHARACTERS = 2;
 
 /**

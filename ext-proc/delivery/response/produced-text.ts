@@ -45,7 +45,7 @@ export class ProducedText {
     this.#pieces = [];
   }
 
-  /** Text of which only its size is known, of an answer that has much more of it. */
+  /** Adds text whose size alone is known, from a response with more text than is kept. */
   addMeasured({ bytes, characters }: MeasuredText): void {
     this.#measuredBytes += bytes;
     this.#characters += characters;

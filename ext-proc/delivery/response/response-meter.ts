@@ -57,12 +57,12 @@ export class ResponseMeter {
     this.#producedSinceUsage = false;
   }
 
-  /** Adds the measure of text that the next answer lacks. */
+  /** Adds the size of text that was cut out of the response before `take` is called with it. */
   takeMeasured(text: MeasuredText): void {
     this.#text.addMeasured(text);
   }
 
-  /** A chunk that brings this text and changes nothing else. */
+  /** Takes a chunk that adds this text and changes nothing else. */
   takeContent(text: string): void {
     this.#text.add(text);
     this.#producedSinceUsage = true;
@@ -174,8 +174,8 @@ export function promptTokensOf({ hasMedia, inputTokens }: ChatRequest, textToken
 }
 
 /**
- * The same with images and files at their ceilings, which are held. Estimates of dear models'
- * images are up to 33 times below what these bill, and a small file may unpack to a long text.
+ * The same with images and files at their ceilings, which are held. Expensive models bill up to 33
+ * times the estimate of an image, and a small file may unpack to a long text.
  */
 function mostPromptTokensOf(chat: ChatRequest, textTokens: number): number {
   const { imageCeiling = 0, fileCeiling = 0 } = chat.inputTokens;

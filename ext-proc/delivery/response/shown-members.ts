@@ -31,8 +31,8 @@ export const DETAILS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Edits that leave out what is not shown; `undefined`, nearly always: there is nothing of the kind.
- * Takes 0.15 us, where parsing the chunk takes 1.
+ * Returns edits that remove what clients may not see; `undefined`, nearly always: there is nothing
+ * to remove. Takes 0.15 us, where parsing the chunk takes 1.
  */
 export function hidingEdits(completion: Completion): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;

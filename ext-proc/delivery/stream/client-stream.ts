@@ -15,21 +15,22 @@ const HEARTBEAT = ': heartbeat\n\n';
 const GRAIN_SHARE = 1 / 64;
 
 /**
- * Longest time for which the provider waits for a client, and the bytes that earn the client such
- * time again. Servers give up on a connection that nobody reads, nginx after 60 s, and the usage is
+ * The provider waits this long for a client, and again when the client has taken enough bytes for
+ * that time. Servers give up on a connection that nobody reads, nginx after 60 s, and the usage is
  * lost then. Envoy reads the provider again when 512 KiB of its buffer have been taken.
  */
 const UNREAD_MS = 20_000;
 const SLOWEST_BYTES_PER_SECOND = 16_384;
 
 /**
- * Time before the deadline in which the provider can be read to its end without the client: its
- * usage must not be lost to a client that does not read. Of a short request it is this share.
+ * This much time before the deadline is reserved for reading the provider to its end without the
+ * client: its usage must not be lost to a client that does not read. A short request reserves this
+ * share of its time.
  */
 const RESERVED_MS = 30_000;
 const RESERVED_SHARE = 0.1;
 
-/** Share of that time for which a client that reads may be waited for, all waits together. */
+/** A client that reads may use up this share of that time, in all waits together. */
 const LATE_SHARE = 0.1;
 
 /**
@@ -49,7 +50,7 @@ export class ClientStream implements HasDeadline {
   /** Time before the deadline that is not the client's, and what it may still have of that. */
   readonly #reservedMs: number;
   #lateMs: number;
-  /** Time for which the provider may wait for this client. */
+  /** How long the provider may still wait for this client. */
   #allowedMs = UNREAD_MS;
 
   constructor(delivery: StreamedDelivery, heartbeats: DeadlineTimer) {

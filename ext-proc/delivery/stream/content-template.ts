@@ -100,13 +100,14 @@ export class ContentTemplate {
     const last = contents.length - 1;
     if (last === -1) return undefined;
     const content = textIn(contents.join(''));
-    // Put around what is joined, they would have all of it copied once more.
+    // Head and tail join the first and the last part: adding them to the joined text would copy all
+    // of it once more.
     sent[0] = this.#sent.head + sent[0];
     sent[last] += this.#sent.tail;
     return { end, content, events: sent.join(this.#sentBetween) };
   };
 
-  /** The events for these deltas, whose chunks are as the last one that matched. */
+  /** Makes the events for these deltas from the last chunk that matched. */
   join(deltas: readonly FurtherDelta[]): Omit<ContentSequence, 'end'> {
     const { head, middle, tail } = this.#sent;
     let content = '';
@@ -135,7 +136,8 @@ export class ContentTemplate {
    */
   learn(text: string, completion: Completion, event: string, isVerbatim: boolean): void {
     const content = onlyContent(completion);
-    // Data of several lines does not stand in the stream as it does here.
+    // The lines of an event are joined before it comes here, so the stream has another text if
+    // there were several.
     if (content === undefined || text.includes('\n')) return;
     const { obfuscation } = completion;
     const padding = typeof obfuscation === 'string' ? obfuscation : undefined;

@@ -17,7 +17,7 @@ import { dataEvent } from './final-event.ts';
 import type { ResponseRecord } from './response-record.ts';
 import { UsageFrame } from './usage-frame.ts';
 
-/** End of a provider's stream, with all that the charge and the client's end need. */
+/** How a provider's stream ended, with all that the charge and the client's end need. */
 export interface RelayedStream {
   /** Absent: the stream was complete, and could be passed on as a whole. */
   readonly failure?: ProviderFailure;
@@ -174,7 +174,7 @@ class StreamRelay {
     return end;
   }
 
-  /** Takes what a provider of another API has said of the usage, at its place among the chunks. */
+  /** Takes the usage that a provider of another API has reported, at its place among the chunks. */
   #takeReported(): void {
     const { reported } = this.#opened.source;
     if (reported === this.#reported) return;

@@ -9,7 +9,7 @@ export function contentBlocks(content: unknown): JsonObject[] {
   return Array.isArray(content) ? content.filter(isObject).flatMap(blockOf) : [];
 }
 
-/** Content of which only text can be said: of a system, developer or assistant message. */
+/** Keeps only the text blocks, all that a system, developer or assistant message may contain. */
 export function textBlocks(content: unknown): JsonObject[] {
   return contentBlocks(content).filter(({ type }) => type === 'text');
 }

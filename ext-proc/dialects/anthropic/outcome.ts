@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type CompletionHead, headOf as namedHead } from '../responses/output-item.ts';
 import { chatError } from './errors.ts';
 
-/** The error of a body or an event that is one. */
+/** Returns the error if this body or event is an error. */
 export function failureOf({ type, error }: JsonObject): JsonObject | undefined {
   return type === 'error' || isObject(error) || typeof error === 'string' ? chatError(error) : undefined;
 }

@@ -23,7 +23,7 @@ export function reasoningDetail(item: JsonObject, index: number): JsonObject | u
   return texts.length === 0 ? undefined : { type: 'reasoning.text', ...named, text: texts.join('\n\n'), ...kept };
 }
 
-/** Items of a message so far, by which a reasoning item finds its place in it. */
+/** Counts the items of a message so far, which gives a reasoning item its place among them. */
 export class MessageItems {
   reasoning = 0;
   /** Text and refusal are one item. */

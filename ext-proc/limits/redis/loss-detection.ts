@@ -39,7 +39,7 @@ export interface LossDetectionOptions {
 export const TOUCH_EVERY_MS = 5_000;
 /** Time for a touch, with a new connection if the former was lost. */
 const TOUCHED_WITHIN_MS = 3_000;
-/** Time in which a raised fence has reached every shard. */
+/** A raised fence has reached every shard within this time. */
 const FENCED_WITHIN_MS = 3_000;
 
 export function createLossDetection(

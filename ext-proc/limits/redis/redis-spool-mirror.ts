@@ -6,7 +6,7 @@ import type { ScriptCalls } from './script-calls.ts';
 /** A charge has about 900 bytes, so all shards have at most about 60 MB. */
 const MOST_OF_A_SHARD = 1_000;
 const MOST_BYTES = 8 * 1024;
-/** Bound of one call, so that it does not block the server for long. */
+/** One call handles at most so many, so that it does not block the server for long. */
 const LISTED_OF_A_SHARD = 20;
 /** Longer than an outage of PostgreSQL. The spool on the volume keeps a charge without end. */
 const KEPT_MS = 7 * 86_400_000;

@@ -5,7 +5,8 @@ import { listenOn } from '#core/net/unix-socket.ts';
 import { STREAM_HEADER } from '../ext-proc/replies.ts';
 
 /**
- * Longest time from our reply to Envoy's request here. Envoy retries a refused connection for less.
+ * How long to wait for Envoy's request after our reply. Envoy retries a refused connection for
+ * less.
  */
 const CONNECT_MS = 10_000;
 /**
@@ -16,7 +17,7 @@ const CONNECT_SOON_MS = 2_000;
 const SWEEP_MS = 100;
 /** Above what Envoy lets through, so that this listener never is the one that refuses. */
 const MAX_HEADER_BYTES = 256 * 1024;
-/** Factor by which the slowest arrival is forgotten with each faster one. */
+/** The slowest arrival time decays by this factor with each faster arrival. */
 const FORGOTTEN_PER_ARRIVAL = 0.95;
 
 /**
@@ -34,7 +35,7 @@ export class StreamListener {
   readonly #server: Server;
   readonly #waiting = new Map<string, Waiting>();
   #sweep: NodeJS.Timeout | undefined;
-  /** The clock by which waits are aborted, and when it was last moved on. */
+  /** The clock of the time limits, and when it was last advanced. */
   #sweptMs = 0;
   #sweptAtMs = 0;
   /** Time that the slowest of the latest arrivals took; it decays. */
@@ -92,7 +93,7 @@ export class StreamListener {
     this.#server.closeAllConnections();
   }
 
-  /** Time in which sockets were served: a stall between two sweeps counts as one interval. */
+  /** Time during which sockets were served. A stall between two sweeps counts as one interval. */
   #servedMs(): number {
     return this.#sweptMs + Math.min(performance.now() - this.#sweptAtMs, SWEEP_MS);
   }
