@@ -4,13 +4,13 @@ import { exitOf, exitText } from './children/child-process.ts';
 import { FRUGAL, spawnNode } from './children/node-child.ts';
 import type { CheckedSettings, Settings } from './settings.ts';
 
-/** Messages of the process of the start. It has one answer for each question. */
+/** Messages from the start process (supervisor/startup). It answers each question once. */
 export type FromStart =
   | { readonly type: 'settings'; readonly settings: CheckedSettings }
   | { readonly type: 'announced' }
   | { readonly type: 'refused'; readonly message: string };
 
-/** The process of the start (supervisor/startup). Problems are text for the operator. */
+/** The start process (supervisor/startup). Problems are text for the operator. */
 export interface StartProcess {
   settings(): Promise<Settings | string>;
   /** Prints the banner when everything serves. */

@@ -6,7 +6,7 @@ export function startOf(node: unknown): number {
   return isNode(node) ? (node.range?.[0] ?? 0) : 0;
 }
 
-/** End of the last value. The parser counts comments behind a block to the block. */
+/** Where the last value ends. The parser counts comments behind a block to the block. */
 export function endOf(node: unknown): number {
   if (isPair(node)) return Math.max(endOf(node.key), endOf(node.value));
   if (isCollection(node) && node.flow !== true && node.items.length > 0) return endOf(node.items.at(-1));

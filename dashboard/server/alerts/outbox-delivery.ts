@@ -20,7 +20,10 @@ export interface DeliverySettings {
 }
 
 const EVERY_MS = 1_000;
-/** Slow receivers of one organization take at most as many as it has receivers. */
+/**
+ * So many messages are sent at once, one to a receiver. So slow receivers of one organization
+ * occupy at most as many places as it has receivers.
+ */
 const MAX_AT_ONCE = 32;
 const CLOSE_MS = 3_000;
 

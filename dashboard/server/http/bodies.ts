@@ -3,9 +3,9 @@ import { type Problem, problem, unavailable } from './problem.ts';
 import type { AppContext } from './responses.ts';
 
 /**
- * Bodies of requests: read as they arrive, within bounds that all of them share. Where a bound is
- * reached, the body that began first among the unfinished ones gives way. A body of the page or of
- * Stripe arrives within moments, so that one has stalled, whatever drips.
+ * Bodies of requests: read as they arrive, within bounds that all of them share. When a bound is
+ * reached, the oldest unfinished body gives way: bodies of the page and of Stripe arrive within
+ * moments, so the oldest one has stalled, even if single bytes still arrive.
  */
 export interface BodyBounds {
   /** For one body. */

@@ -19,8 +19,8 @@ import type { Settings } from './settings.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
- * Least rights that a route needs: none, a session, or a role in the organization of the path.
- * Checked before the route runs (authorize.ts), so that no route can forget it;
+ * The rights that a route needs at least: none, a session, or a role in the organization of the
+ * path. They are checked before the route runs (authorize.ts), so that no route can forget it;
  * test/integration/dashboard/access.test.ts tries every route with every kind of user.
  */
 export type Access = 'anyone' | 'user' | Role;

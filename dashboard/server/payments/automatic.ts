@@ -21,7 +21,7 @@ export interface AutomaticDeps {
   readonly log: Log;
 }
 
-/** Errors by which this card or this payment is refused, and not the key of the operator. */
+/** Errors that concern this card or this payment, not the operator's key. */
 const REFUSALS = ['StripeCardError', 'StripeInvalidRequestError', 'StripeIdempotencyError'] as const;
 
 /** Top-ups of one round. */

@@ -4,7 +4,7 @@ import type { PaymentFacts, PaymentOutcome, Reversal } from '#database/payments/
 import type { DescribedTopUp } from '#database/payments/top-ups.ts';
 import type { StripeClient } from './stripe-client.ts';
 
-/** Metadata by which the dashboard knows its own payments. */
+/** The dashboard recognizes its own payments by this metadata. */
 export interface TopUpMetadata {
   readonly gateway_top_up: string;
   readonly gateway_organization: string;

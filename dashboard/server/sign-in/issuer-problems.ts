@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'open
 import { type Problem, problem } from '../http/problem.ts';
 import { UnusableIssuer } from '../oidc/bounded-fetch.ts';
 
-/** Errors of an authorization response by which the person or the issuer ends the sign-in. */
+/** Errors with which the person or the issuer ends the sign-in. */
 const REFUSALS = ['access_denied', 'login_required', 'consent_required', 'interaction_required'];
 /** Failures of the connection, and responses that are none of the protocol. */
 const UNAVAILABLE = ['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON'];

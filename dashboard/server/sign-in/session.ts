@@ -60,7 +60,7 @@ export async function findSignedIn(
   return found && mayContinue(found, settings().signIn) ? found : undefined;
 }
 
-/** A session does not outlive the way in which it began. */
+/** A session ends when its way of signing in is switched off. */
 function mayContinue({ beganBy, issuer }: SignedIn, { password, oidc }: Settings['signIn']): boolean {
   if (beganBy === 'password') return password;
   return beganBy === 'link' || issuer === oidc?.issuer;

@@ -41,7 +41,7 @@ export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonl
   return end === 'same' ? {} : { expiresAtMs: expiryOf(end, nowMs) ?? null };
 }
 
-/** Hours for which the old key works beside its replacement. */
+/** The old key works this many hours beside its replacement. */
 export const OVERLAP_CHOICES = ['0', '1', '24', '72', 'custom'] as const;
 export type OverlapChoice = (typeof OVERLAP_CHOICES)[number];
 

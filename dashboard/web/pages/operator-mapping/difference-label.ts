@@ -24,7 +24,10 @@ const KINDS: Readonly<Record<string, string>> = {
   cache_write_1h: 'cache writes for an hour',
   output: 'output',
 };
-/** Table, the day or instant from which it holds, hours, and the rest. */
+/**
+ * Splits a field into its table, the day or instant from which the table holds, its hours, and the
+ * rest.
+ */
 const PLACE = /^(\w+?)(?:\.from\.(\d{4}-\d\d-\d\d)(?:T[\d:.+-]+Z?)?)?(?:\.hours\.(\d\d:\d\d-\d\d:\d\d))?(?:\.(.+))?$/;
 /** A tier, a length, and a kind of price. Without a kind all of it is lacking. */
 const ENTRY = /^(?:service_tiers\.([\w-]+)(?:\.|$))?(?:above\.(\d+)\.)?(\w+)?$/;
