@@ -25,10 +25,7 @@ export class TextMeter {
   readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
-  /**
-   * What kind of byte was measured last: an escaped sign or a line end adds little after its own
-   * kind.
-   */
+  /** The last byte's kind: an escaped sign or line end after its own kind adds little. */
   #previous = 0;
 
   /** `samples`: long texts are measured by samples. */
