@@ -6,6 +6,7 @@ import { entryProblems } from '#operator/catalogue/entry-problems.ts';
 import { importEntries } from '#operator/catalogue/import-entries.ts';
 import { blockProviders } from './block-providers.ts';
 import { catalogueOf } from './catalogue-of.ts';
+import { SHUTDOWNS } from './shutdowns.ts';
 
 const SHIPPED = await shippedCatalogue();
 
@@ -37,6 +38,13 @@ it('is of the releases and the day that docs/operating.md names, with their lice
     expect(licence).toBe('MIT');
   }
   for (const holder of ['Berri AI', 'Pydantic Services Inc.']) expect(licences).toContain(holder);
+});
+
+it('ships the days of shutdown that the map lacks, each with its source', () => {
+  for (const { ids, day, source } of SHUTDOWNS) {
+    expect(source).toMatch(/^https:\/\//);
+    expect(ids.map((id) => SHIPPED.models.find((model) => model.id === id)?.shutdown_date)).toEqual(ids.map(() => day));
+  }
 });
 
 const OPENAI = {

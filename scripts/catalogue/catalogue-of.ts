@@ -1,6 +1,7 @@
 import type { CatalogueModel, CataloguePeriod } from '#core/model-catalogue/catalogue-model.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
+import { shutdownOf } from './shutdowns.ts';
 
 /** Providers of docs/providers.md whose models are in the catalogue, with LiteLLM's names. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
@@ -77,15 +78,17 @@ function modelOf(provider: string, name: string, entry: MapEntry, block: BlockPr
   const outputTokens = Math.min(maxOutput, window);
   const tokenizer = provider === 'openai' ? tokenizerOf(name) : undefined;
   const target = targetOf(provider, entry, outputTokens);
+  const id = `${provider}/${name}`;
+  const shutdown = typeof entry.deprecation_date === 'string' ? entry.deprecation_date : shutdownOf(id);
   return {
-    id: `${provider}/${name}`,
+    id,
     capabilities: capabilitiesOf(entry, block),
     reasoning_efforts: effortsOf(provider, entry),
     context_window: window,
     max_output_tokens: outputTokens,
     usd_per_million_tokens: takesTiers(block) ? said.table : withoutTiers(said.table),
     ...(tokenizer === undefined ? {} : { tokenizer }),
-    ...(typeof entry.deprecation_date === 'string' ? { shutdown_date: entry.deprecation_date } : {}),
+    ...(shutdown === undefined ? {} : { shutdown_date: shutdown }),
     ...(Object.keys(target).length === 0 ? {} : { target }),
   };
 }

@@ -11,32 +11,63 @@ interface OffPeak {
 const MAX_WINDOWS = 8;
 /** In the order of ISO 8601: Monday is 1. */
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
-const HOURS = /^(\d\d:\d\d)-(\d\d:\d\d)$/;
+const HOURS = /^(\d\d):(\d\d)-(\d\d):(\d\d)$/;
+const MINUTES_A_DAY = 1440;
+/** Zones in which the map reads days of the week, in minutes ahead of UTC, the same all year. */
+const ZONES: ReadonlyMap<unknown, number> = new Map([
+  ['UTC', 0],
+  ['Asia/Shanghai', 480],
+]);
 
 /** `undefined`: there are none, or a price table cannot say them. */
 export function offPeakOf({ off_peak_pricing: given }: MapEntry): OffPeak | undefined {
   if (!isObject(given)) return undefined;
-  const { windows, weekday_timezone: zone, ...prices } = given;
-  // Days of another time zone are not days of UTC.
-  if (!Array.isArray(windows) || (zone !== undefined && zone !== 'UTC')) return undefined;
-  const read = windows.map(windowsIn);
+  const { windows, weekday_timezone: zone = 'UTC', ...prices } = given;
+  const aheadMinutes = ZONES.get(zone);
+  if (!Array.isArray(windows) || aheadMinutes === undefined) return undefined;
+  const read = windows.map((window) => windowsIn(window, aheadMinutes));
   if (read.includes(undefined)) return undefined;
   const all = read.flatMap((some) => some ?? []);
   return all.length === 0 || all.length > MAX_WINDOWS ? undefined : { windows: all, prices };
 }
 
-function windowsIn(window: unknown): OffPeak['windows'] | undefined {
+function windowsIn(window: unknown, aheadMinutes: number): OffPeak['windows'] | undefined {
   if (!isObject(window)) return undefined;
   const { hours_utc: hours, weekdays } = window;
   const read = (Array.isArray(hours) ? hours : [hours]).map((text) => HOURS.exec(String(text)));
   const days = daysOf(weekdays);
   if (days === undefined || read.some((match) => match === null)) return undefined;
-  return read.map((match) => {
-    const [, start = '', end = ''] = match ?? [];
+  return read.flatMap((match) => {
+    const [, hour, minute, endHour, endMinute] = (match ?? []).map(Number);
+    const start = 60 * (hour ?? 0) + (minute ?? 0);
     // An end at midnight is that of the same day, and the whole day begins and ends there.
-    const utc = `${start}-${end === '00:00' ? '24:00' : end}`;
-    return days.length === DAYS.length ? { utc } : { utc, days };
+    const end = 60 * (endHour ?? 0) + (endMinute ?? 0) || MINUTES_A_DAY;
+    return days.length === DAYS.length ? [{ utc: utcOf(start, end) }] : onDays(start, end, days, aheadMinutes);
   });
+}
+
+/** The map reads the day of the week at each instant, so a window ends with its day. */
+function onDays(start: number, end: number, days: readonly string[], aheadMinutes: number): OffPeak['windows'] {
+  const nextDay = MINUTES_A_DAY - aheadMinutes;
+  const dayBefore = DAYS.filter((_, index) => days.includes(DAYS[(index + 1) % DAYS.length] ?? ''));
+  const spans =
+    start < end
+      ? [[start, end]]
+      : [
+          [start, MINUTES_A_DAY],
+          [0, end],
+        ];
+  const parts = spans.flatMap(([from = 0, to = 0]) => [
+    { from, to: Math.min(to, nextDay), days },
+    { from: Math.max(from, nextDay), to, days: dayBefore },
+  ]);
+  return parts.filter(({ from, to }) => from < to).map((part) => ({ utc: utcOf(part.from, part.to), days: part.days }));
+}
+
+function utcOf(start: number, end: number): string {
+  const time = (minute: number) =>
+    [Math.floor(minute / 60), minute % 60].map((part) => `${part}`.padStart(2, '0')).join(':');
+  return `${time(start)}-${time(end)}`;
 }
 
 function daysOf(weekdays: unknown): readonly string[] | undefined {

@@ -64,7 +64,9 @@ it('says lower prices of hours, without those that only other time zones have', 
       ...peak,
       hours: [
         { utc: '00:00-01:00', days, ...low },
-        { utc: '16:30-00:30', days, ...low },
+        // The map reads the day of the week at each instant.
+        { utc: '16:30-24:00', days, ...low },
+        { utc: '00:00-00:30', days, ...low },
         { utc: '10:00-24:00', days, ...low },
         { utc: '00:00-24:00', days: ['sat', 'sun'], ...low },
         { utc: '03:00-04:00', ...low },
@@ -74,11 +76,31 @@ it('says lower prices of hours, without those that only other time zones have', 
   });
   const nine = Array.from({ length: 9 }, (_, hour) => ({ hours_utc: `0${hour}:00-0${hour}:30` }));
   for (const unreadable of [
-    offPeak([week], { weekday_timezone: 'Asia/Shanghai' }),
+    offPeak([week], { weekday_timezone: 'Europe/Paris' }),
     ...[offPeak([]), offPeak(nine), offPeak([{ hours_utc: 'night' }]), offPeak([{ ...week, weekdays: [0] }])],
   ]) {
     expect(saidPrices('m', unreadable)).toEqual({ table: peak, unsaid: ['hour of the day'] });
   }
+});
+
+it('says hours on days of the week in Shanghai, where a day begins at 16:00 UTC', () => {
+  const windows = [
+    { hours_utc: ['04:00-06:00', '10:00-00:00'], weekdays: [1, 2, 3, 4, 5] },
+    { hours_utc: '00:00-00:00', weekdays: [6, 7] },
+  ];
+  const off_peak_pricing = { input_cost_per_token: 1e-6, windows, weekday_timezone: 'Asia/Shanghai' };
+  const hours = saidPrices('m', { ...CHAT, off_peak_pricing })?.table.hours ?? [];
+  const [week, sundayToThursday] = [
+    ['mon', 'tue', 'wed', 'thu', 'fri'],
+    ['mon', 'tue', 'wed', 'thu', 'sun'],
+  ];
+  expect(hours.map(({ utc, days }) => [utc, days])).toEqual([
+    ['04:00-06:00', week],
+    ['10:00-16:00', week],
+    ['16:00-24:00', sundayToThursday],
+    ['00:00-16:00', ['sat', 'sun']],
+    ['16:00-24:00', ['fri', 'sat']],
+  ]);
 });
 
 it('takes the noise of binary fractions for what was meant', () => {

@@ -58,7 +58,7 @@ export function shareLines({ priced, byTokensAlone, exact, byThreePrices, unsaid
     .sort(([, a], [, b]) => b.length - a.length)
     .map(([kind, names]) => {
       const tokens = TOKEN_KINDS.has(kind) ? 'tokens: ' : '';
-      return `  ${String(names.length).padStart(3)}  ${tokens}${kind}: ${names.slice(0, 3).join(', ')}`;
+      return `  ${String(names.length).padStart(3)}  ${tokens}${kind}: ${names.join(', ')}`;
     });
   return [
     `${priced} live chat models have a price, ${byTokensAlone} of them of tokens alone.`,
