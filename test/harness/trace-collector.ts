@@ -117,6 +117,7 @@ interface KeyValue {
 interface AnyValue {
   readonly stringValue?: string;
   readonly intValue?: string;
+  readonly boolValue?: boolean;
   readonly doubleValue?: number;
   readonly arrayValue?: { readonly values: readonly AnyValue[] };
 }
@@ -142,7 +143,7 @@ function recordOf(attributes: readonly KeyValue[] = []): Record<string, unknown>
   return Object.fromEntries(attributes.map(({ key, value }) => [key, value && plainValue(value)]));
 }
 
-function plainValue({ stringValue, intValue, doubleValue, arrayValue }: AnyValue): unknown {
+function plainValue({ stringValue, intValue, doubleValue, boolValue, arrayValue }: AnyValue): unknown {
   if (arrayValue !== undefined) return arrayValue.values.map(plainValue);
-  return intValue === undefined ? (stringValue ?? doubleValue) : Number(intValue);
+  return intValue === undefined ? (stringValue ?? doubleValue ?? boolValue) : Number(intValue);
 }

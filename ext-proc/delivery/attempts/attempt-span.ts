@@ -6,8 +6,8 @@ import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
 /**
- * Begins the span of an attempt, by OpenTelemetry's conventions for generative AI, without prompt
- * and response.
+ * Begins the span of an attempt, by OpenTelemetry's conventions for generative AI 0.1.0, without
+ * prompt and response.
  */
 export function beginAttemptSpan(
   { trace, chat, outputLimit }: AdmittedRequest,
@@ -20,6 +20,7 @@ export function beginAttemptSpan(
   span.set('gen_ai.provider.name', provider.name);
   span.set('gen_ai.request.model', model);
   span.set('gen_ai.request.max_tokens', outputLimit);
+  if (chat.stream) span.set('gen_ai.request.stream', true);
   if (chat.completions > 1) span.set('gen_ai.request.choice.count', chat.completions);
   span.set('server.address', hostname);
   span.set('server.port', Number(port) || (protocol === 'https:' ? 443 : 80));
@@ -50,5 +51,6 @@ export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMete
   span.set('gen_ai.usage.input_tokens', usage.promptTokens);
   span.set('gen_ai.usage.output_tokens', usage.completionTokens);
   if (usage.cachedTokens > 0) span.set('gen_ai.usage.cache_read.input_tokens', usage.cachedTokens);
+  if (usage.cacheWriteTokens > 0) span.set('gen_ai.usage.cache_write.input_tokens', usage.cacheWriteTokens);
   if (usage.reasoningTokens > 0) span.set('gen_ai.usage.reasoning.output_tokens', usage.reasoningTokens);
 }

@@ -99,6 +99,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'own',
     'gen_ai.request.model': 'good',
+    'gen_ai.request.stream': true,
     'gen_ai.response.model': 'good',
     'gen_ai.response.finish_reasons': ['stop'],
     'gen_ai.response.time_to_first_chunk': expect.any(Number),
@@ -134,11 +135,23 @@ test('a stream whose first target fails is told step by step, and nothing of wha
 });
 
 test('a JSON answer and a refusal have the steps that they took', async () => {
-  gateway.provider.script('good', jsonAnswer());
+  const usage = {
+    ...{ prompt_tokens: 9, completion_tokens: 4, completion_tokens_details: { reasoning_tokens: 3 } },
+    prompt_tokens_details: { cached_tokens: 5, cache_write_tokens: 2 },
+  };
+  gateway.provider.script('good', jsonAnswer({ usage }));
   const answer = await chat({});
   const spans = await traceOf(answer.headers['x-request-id']);
   expect(spans.map(({ name }) => name).slice(-2)).toEqual(['chat good', 'settle']);
-  expect(spans.at(-2)?.attributes).toMatchObject({ 'gen_ai.response.model': 'good' });
+  expect(spans.at(-2)?.attributes).toMatchObject({
+    'gen_ai.response.model': 'good',
+    'gen_ai.usage.input_tokens': 9,
+    'gen_ai.usage.cache_read.input_tokens': 5,
+    'gen_ai.usage.cache_write.input_tokens': 2,
+    'gen_ai.usage.output_tokens': 4,
+    'gen_ai.usage.reasoning.output_tokens': 3,
+  });
+  expect(spans.at(-2)?.attributes).not.toHaveProperty('gen_ai.request.stream');
   expect(spans[0]?.attributes['gateway.cost_usd']).toBeGreaterThan(0);
 
   const refused = await chat({ temperature: 7 });
