@@ -11,6 +11,8 @@ export interface CostRowView {
   /** Charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: string;
+  /** Sum of list prices: of what the models' own prices would have charged. */
+  readonly listNanoUsd: string;
   /** Absent: a target has no `cost_usd_per_million_tokens`. */
   readonly costNanoUsd?: string;
   /** Revenue less cost. Absent where the cost is. */

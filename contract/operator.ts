@@ -18,6 +18,7 @@ export interface NewOrganizationInput extends Partial<OrganizationLimits> {
   readonly creditNanoUsd?: string;
   /** Reference of the opening credit in the ledger. */
   readonly reference?: string;
+  readonly priceList?: string;
 }
 
 /** Absent: unchanged. `null`: no longer limited. */
@@ -29,6 +30,7 @@ export interface OrganizationChangeInput {
   readonly maxTokens?: number | null;
   readonly concurrency?: number;
   readonly allowMultipleCompletions?: boolean;
+  readonly priceList?: string | null;
 }
 
 export interface UserRow {
@@ -188,6 +190,8 @@ export interface OperatorApi {
   /** Revokes the active keys of the user in all organizations, unless they are kept. */
   'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; response: UserRow };
   'DELETE /api/users/:user/disablement': { body: Empty; response: UserRow };
+  /** Names in the configuration file. */
+  'GET /api/price-lists': { query: Empty; response: { priceLists: readonly string[] } };
   'GET /api/mapping': { query: Empty; response: MappingView };
   'GET /api/system': { query: Empty; response: SystemView };
   'GET /api/audit': { query: AuditFilter & { before?: string; organization?: string }; response: AuditPage };

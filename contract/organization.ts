@@ -12,6 +12,8 @@ export interface OrganizationView {
   readonly totalUsageNanoUsd: string;
   readonly spentTodayNanoUsd: string;
   readonly limits: OrganizationLimits;
+  /** Absent: the models' own prices. */
+  readonly priceList?: string;
 }
 
 /** Absent limits do not apply. */

@@ -9,6 +9,9 @@ export function isModelId(text: string): boolean {
   return /^[\x21-\x7e]{1,200}$/.test(text);
 }
 
+/** The name of a price list. `none` means no list where a name is given. */
+export const PRICE_LIST_NAME = /^(?!none$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
 /** Stripe takes at most 999,999.99 USD in one payment. */
 export const MAX_TOP_UP_USD = 999_999;
 /** Most automatic top-ups of a UTC day, in whole USD. */

@@ -22,8 +22,17 @@ export interface DatabaseDiagnosis {
    * not name them; 20 at most.
    */
   untrustedProxies(): Promise<readonly string[]>;
+  priceLists(): Promise<readonly PriceListUse[]>;
   hasEnabledUser(email: string): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Organizations that have a price list. */
+export interface PriceListUse {
+  readonly name: string;
+  readonly count: number;
+  /** Their ids, the first few. */
+  readonly organizations: readonly string[];
 }
 
 export interface ServerFigures {
@@ -105,6 +114,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
       processes: () => inTurn(() => listProcesses(client)),
       configuration: () => inTurn(() => currentConfiguration(client)),
       hasEnabledUser: (email) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
+      priceLists: () => inTurn(() => run<PriceListUse>(client, PRICE_LISTS, [])),
       untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
     };
@@ -212,6 +222,12 @@ async function ledger(client: pg.Client): Promise<LedgerFigures> {
   if (figures === undefined) throw new Error('a select without from gave no row');
   return figures;
 }
+
+const PRICE_LISTS: Statement = {
+  name: 'diagnose_price_lists',
+  text: `select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations
+    from organizations where price_list is not null group by price_list order by price_list limit 1000`,
+};
 
 const UNTRUSTED_PROXIES: Statement = {
   name: 'diagnose_untrusted_proxies',

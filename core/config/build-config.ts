@@ -13,7 +13,7 @@ import { lackingPrices } from './lacking-prices.ts';
 import { listen } from './listen.ts';
 import { mailOf } from './mail.ts';
 import { stripeOf } from './payments.ts';
-import { buildPriceLists } from './price-lists.ts';
+import { buildPriceLists, lackingListPrices } from './price-lists.ts';
 import { costsOf, pricedModel } from './price-schedule.ts';
 import { authOf } from './provider-auth.ts';
 import { compileShaping } from './request-shaping.ts';
@@ -76,6 +76,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     if (!entry.disabled)
       warnings.push(...lackingPrices(['models', id, 'usd_per_million_tokens'], entry.usd_per_million_tokens));
   }
+  warnings.push(...lackingListPrices(file.price_lists, file.models));
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
   const extra = Object.entries(file.extra_request_fields);

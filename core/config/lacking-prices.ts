@@ -9,16 +9,20 @@ type EntryPrices = Readonly<Partial<Record<(typeof KINDS)[number], unknown>>>;
 type LongPrompts = Pick<TableEntry, 'above'>;
 
 /**
- * Tables of a day, of hours and of long prompts without a price that the table has which they
- * replace. Without it these tokens are charged as input, or a long prompt as a short one, which is
- * seldom meant.
+ * Tables of a day, of hours, of long prompts and of a price list without a price that the table has
+ * which they replace. Without it these tokens are charged as input, or a long prompt as a short
+ * one, which is seldom meant.
  */
-export function lackingPrices(path: Path, schedule: ScheduleEntry): readonly RuleProblem[] {
+export function lackingPrices(
+  path: Path,
+  schedule: ScheduleEntry,
+  replaced: ScheduleEntry = schedule,
+): readonly RuleProblem[] {
   const later = Object.entries(schedule.from).flatMap(([from, period]) => {
     const place = [...path, 'from', from];
     return [...comparedTables(place, period, schedule), ...withinPeriod(place, period)];
   });
-  return [...withinPeriod(path, schedule), ...later];
+  return [...comparedTables(path, schedule, replaced), ...withinPeriod(path, schedule), ...later];
 }
 
 function withinPeriod(path: Path, period: PeriodEntry): readonly RuleProblem[] {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { PRICE_LIST_NAME } from '../field-bounds.ts';
 import type { PercentChange, PriceList } from '../price-list.ts';
 import { changedByPercent, tablesOf } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { PricedModel } from './gateway-config.ts';
+import { lackingPrices } from './lacking-prices.ts';
 import {
   buildPriceSchedule,
   checkPriceSchedule,
@@ -21,8 +23,9 @@ const MAX_LISTS = 100;
 /** Name of the models that a list does not name. */
 const OTHERS = '*';
 
-const LIST_NAME = 'the name of a price list: 1 to 64 letters, digits, ".", "_" and "-", and not none';
-const listName = matching(/^(?!none$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, LIST_NAME);
+const LIST_NAME =
+  'the name of a price list: 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit, and not none';
+const listName = matching(PRICE_LIST_NAME, LIST_NAME);
 
 const percentage = section({
   percent: read('a percentage above -100 and at most 1000 with at most 4 decimals, such as -10', parsePercent),
@@ -86,6 +89,16 @@ function highest({ serviceTiers, ...table }: PriceTable): bigint {
   return all
     .flatMap((prices): readonly bigint[] => Object.values({ ...prices }))
     .reduce((most, price) => (price > most ? price : most), 0n);
+}
+
+/** Tables that lack a price which the model's own table has. */
+export function lackingListPrices(lists: ListsEntry, models: ModelEntries): readonly RuleProblem[] {
+  return Object.entries(lists).flatMap(([list, entries]) =>
+    Object.entries(entries).flatMap(([id, entry]) => {
+      const own = models[id]?.usd_per_million_tokens;
+      return 'percent' in entry || own === undefined ? [] : lackingPrices(['price_lists', list, id], entry, own);
+    }),
+  );
 }
 
 export function buildPriceLists(lists: ListsEntry): ReadonlyMap<string, PriceList<PricedModel>> {

@@ -77,6 +77,7 @@ async function serve(
     administration: stores.administration,
     playground: new Playground(),
     settings: () => settingsOf(config.current()),
+    priceLists: () => config.declared().priceLists,
     compareWithCatalogue: () => ({
       asOf: catalogue.as_of,
       ...compareModels(config.declared(), catalogue, Date.now()),

@@ -5,12 +5,12 @@ interface IdRange {
 }
 
 /**
- * SQL of requests, revenue, cost and losses of a range by groups, which are expressions over the id
- * of a generation and the columns `model`, `provider` and `organization_id`. Everything belongs to
- * the time of its request. `unknown`: a target that used tokens had no costs. An attempt that was
- * charged after all is counted once, as `provider_calls` does (database/schema/tables.sql). Rows of
- * one group may be several: add them up. The costs have the range too, because the planner does not
- * infer it, and would read those of all time.
+ * SQL of requests, revenue, list price, cost and losses of a range by groups, which are expressions
+ * over the id of a generation and the columns `model`, `provider` and `organization_id`. Everything
+ * belongs to the time of its request. `unknown`: a target that used tokens had no costs. An attempt
+ * that was charged after all is counted once, as `provider_calls` does. Rows of one group may be
+ * several: add them up. The costs have the range too, because the planner does not infer it, and
+ * would read those of all time.
  */
 export function bookedCosts({ from, to }: IdRange, groups: (id: string) => readonly string[]): string {
   const columns = (id: string) => groups(id).join(', ');
@@ -18,21 +18,22 @@ export function bookedCosts({ from, to }: IdRange, groups: (id: string) => reado
     .map((_, index) => index + 1)
     .join(', ');
   return `
-    select ${columns('g.id')}, count(*) as requests, sum(g.cost_nano_usd) as revenue, coalesce(sum(c.cost_nano_usd), 0) as cost,
+    select ${columns('g.id')}, count(*) as requests, sum(g.cost_nano_usd) as revenue,
+      sum(coalesce(c.list_nano_usd, g.cost_nano_usd)) as list, coalesce(sum(c.cost_nano_usd), 0) as cost,
       bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown, 0 as losses
     from generations g
     left join generation_costs c on c.generation_id = g.id and c.generation_id >= ${from} and c.generation_id < ${to}
     where g.id >= ${from} and g.id < ${to} group by ${by}
     union all
-    select ${columns('u.generation_id')}, 0, 0, coalesce(sum(u.cost_nano_usd), 0), bool_or(u.cost_nano_usd is null), 0
+    select ${columns('u.generation_id')}, 0, 0, 0, coalesce(sum(u.cost_nano_usd), 0), bool_or(u.cost_nano_usd is null), 0
     from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and (
       u.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = u.generation_id)
     ) group by ${by}
     union all
-    select ${columns('generation_id')}, 0, 0, 0, false, sum(amount_nano_usd)
+    select ${columns('generation_id')}, 0, 0, 0, 0, false, sum(amount_nano_usd)
     from losses where generation_id >= ${from} and generation_id < ${to} group by ${by}`;
 }
 
 /** Sums over rows of `bookedCosts`. The cost is null where it is unknown. */
-export const SUMS_OF_BOOKED = `sum(requests) as requests, sum(revenue) as revenue, sum(losses) as losses,
+export const SUMS_OF_BOOKED = `sum(requests) as requests, sum(revenue) as revenue, sum(list) as list, sum(losses) as losses,
   case when not bool_or(unknown) then sum(cost) end as cost`;

@@ -27,14 +27,15 @@ export async function costReport(pool: pg.Pool, query: CostQuery): Promise<reado
   return rows.map((row) => ({ subject: row.subject, ...sumsOf(row) }));
 }
 
-interface SumsRow extends Record<'requests' | 'revenue' | 'losses', string> {
+interface SumsRow extends Record<'requests' | 'revenue' | 'list' | 'losses', string> {
   readonly cost: string | null;
 }
 
-function sumsOf({ requests, revenue, cost, losses }: SumsRow): CostSums {
+function sumsOf({ requests, revenue, list, cost, losses }: SumsRow): CostSums {
   return {
     requests: Number(requests),
     revenueNanoUsd: BigInt(revenue),
+    listNanoUsd: BigInt(list),
     ...(cost === null ? {} : { costNanoUsd: BigInt(cost) }),
     lossesNanoUsd: BigInt(losses),
   };

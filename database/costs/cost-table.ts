@@ -43,6 +43,7 @@ interface CostTableRow {
   readonly organization_name: string | null;
   readonly requests: string;
   readonly revenue: string;
+  readonly list: string;
   /** Null: unknown. */
   readonly cost: string | null;
   readonly losses: string;
@@ -67,6 +68,7 @@ export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: num
     }),
     requests: Number(row.requests),
     revenueNanoUsd: row.revenue,
+    listNanoUsd: row.list,
     ...(row.cost === null
       ? {}
       : { costNanoUsd: row.cost, marginNanoUsd: String(BigInt(row.revenue) - BigInt(row.cost)) }),
@@ -76,5 +78,5 @@ export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: num
 
 export async function costTotal(pool: pg.Pool, query: CostTableQuery): Promise<CostRowView> {
   const [total] = await costTable(pool, { ...query, groupBy: new Set() }, 1);
-  return total ?? { requests: 0, revenueNanoUsd: '0', lossesNanoUsd: '0' };
+  return total ?? { requests: 0, revenueNanoUsd: '0', listNanoUsd: '0', lossesNanoUsd: '0' };
 }

@@ -16,6 +16,8 @@ export interface CostSums {
   /** Charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: NanoUsd;
+  /** Sum of list prices: of what the models' own prices would have charged. */
+  readonly listNanoUsd: NanoUsd;
   /**
    * Amount that providers are paid, uncharged attempts included. Absent: a target that used tokens
    * had no costs.

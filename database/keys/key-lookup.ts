@@ -56,7 +56,7 @@ const FIND_KEYS: Statement = {
         k.monthly_budget_nano_usd::text, k.lifetime_budget_nano_usd::text
       ),
       json_build_array(
-        o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text
+        o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text, o.price_list
       ),
       json_build_array(
         s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text,
@@ -100,6 +100,7 @@ type OrganizationFields = readonly [
   rpm: string | null,
   tpm: string | null,
   dailyBudgetNanoUsd: string | null,
+  priceList: string | null,
 ];
 type AccountFields = readonly [
   epoch: string,
@@ -190,13 +191,14 @@ function keyOf(fields: KeyFields): Principal['key'] {
 }
 
 function organizationOf(fields: OrganizationFields): Principal['organization'] {
-  const [id, suspended, allowN, maxTokens, concurrency, rpm, tpm, dailyBudget] = fields;
+  const [id, suspended, allowN, maxTokens, concurrency, rpm, tpm, dailyBudget, priceList] = fields;
   return {
     id,
     suspended,
     allowMultipleCompletions: allowN,
     ...(maxTokens === null ? {} : { maxTokens }),
     concurrency,
+    ...(priceList === null ? {} : { priceList }),
     limits: limitsOf(rpm, tpm, dailyBudget),
   };
 }

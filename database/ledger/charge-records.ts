@@ -1,4 +1,5 @@
 import { utcDayText } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
@@ -65,15 +66,16 @@ type ChargeExtras = Pick<Settlement, 'user' | 'providerCostNanoUsd' | 'listNanoU
 export const MOST_NANO_USD = 10n ** 18n;
 
 /**
- * Users and provider costs of charges. PostgreSQL cannot store NUL, and an absurd cost must not
- * prevent the charge.
+ * Users, provider costs and list prices of charges. PostgreSQL cannot store NUL, and an absurd
+ * amount must not prevent the charge.
  */
-export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras] {
+export function extrasOf(batch: readonly Settlement[]): readonly [users: Extras, costs: Extras, listPrices: Extras] {
+  const amountText = (amount: NanoUsd | undefined) =>
+    amount === undefined ? undefined : String(least(amount, MOST_NANO_USD));
   const users = extras(batch, ({ user }) => user?.replaceAll('\0', '\ufffd'));
-  const costs = extras(batch, ({ providerCostNanoUsd: cost }) =>
-    cost === undefined ? undefined : String(least(cost, MOST_NANO_USD)),
-  );
-  return [users, costs];
+  const costs = extras(batch, ({ providerCostNanoUsd }) => amountText(providerCostNanoUsd));
+  const listPrices = extras(batch, ({ listNanoUsd }) => amountText(listNanoUsd));
+  return [users, costs, listPrices];
 }
 
 /** One place for each charge. Null: no charge has one. */

@@ -43,12 +43,12 @@ const MAX_TRIES = 3;
 
 const CHARGE: Statement = {
   name: 'charge_generations',
-  text: 'select charge_generations($1::charge[], $2::text[], $3::bigint[]) as charged',
+  text: 'select charge_generations($1::charge[], $2::text[], $3::bigint[], $4::bigint[]) as charged',
 };
 
 const CHARGE_STORED: Statement = {
   name: 'charge_stored_answers',
-  text: 'select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4, $5, $6)',
+  text: 'select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)',
 };
 
 /**

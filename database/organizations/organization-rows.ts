@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { present } from '#core/present.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
@@ -18,7 +19,7 @@ import type {
 import { afterChange, changedLimits, limitsOf } from './rate-limits.ts';
 
 const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigint as suspended_ms, o.allow_n, o.concurrency, o.rpm, o.tpm,
-  o.daily_budget_nano_usd, o.max_tokens, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
+  o.daily_budget_nano_usd, o.max_tokens, o.price_list, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
 const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join accounts a on a.organization_id = o.id`;
 
 const LIST: Statement = { name: 'list_organizations', text: `${SELECT} order by o.created_at, o.id` };
@@ -36,13 +37,13 @@ const SEARCH: Statement = {
 const BY_ID: Statement = { name: 'organizations_by_id', text: `${SELECT} where o.id = any ($1) order by o.id desc` };
 const INSERT: Statement = {
   name: 'insert_organization',
-  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 const UPDATE: Statement = {
   name: 'update_organization',
   text: `update organizations
-    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8
+    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8, price_list = $9
     where id = $1`,
 };
 const OPEN_ACCOUNT: Statement = { name: 'open_account', text: 'insert into accounts (organization_id) values ($1)' };
@@ -61,6 +62,7 @@ interface OrganizationRow {
   readonly tpm: string | null;
   readonly daily_budget_nano_usd: string | null;
   readonly max_tokens: string | null;
+  readonly price_list: string | null;
   readonly created_ms: string;
   readonly balance_nano_usd: string;
 }
@@ -171,18 +173,19 @@ async function onLocked(
 
 function changed(before: OrganizationRecord, change: OrganizationChange): OrganizationSettings {
   const maxTokens = afterChange(before.maxTokens, change.maxTokens);
+  const priceList = afterChange(before.priceList, change.priceList);
   return {
     name: change.name ?? before.name,
     allowMultipleCompletions: change.allowMultipleCompletions ?? before.allowMultipleCompletions,
     concurrency: change.concurrency ?? before.concurrency,
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...present({ maxTokens, priceList }),
     limits: changedLimits(before.limits, change),
   };
 }
 
 function valuesOf(
   id: string,
-  { name, allowMultipleCompletions, concurrency, limits, maxTokens }: OrganizationSettings,
+  { name, allowMultipleCompletions, concurrency, limits, maxTokens, priceList }: OrganizationSettings,
 ) {
   return [
     id,
@@ -193,11 +196,13 @@ function valuesOf(
     limits.tokensPerMinute ?? null,
     limits.dailyBudgetNanoUsd ?? null,
     maxTokens ?? null,
+    priceList ?? null,
   ];
 }
 
-function fieldsOf({ name, allowMultipleCompletions, concurrency, maxTokens, limits }: OrganizationSettings) {
-  return { name, allowMultipleCompletions, concurrency, maxTokens, ...limits } satisfies AuditFields;
+function fieldsOf({ limits, ...settings }: OrganizationSettings) {
+  const { name, allowMultipleCompletions, concurrency, maxTokens, priceList } = settings;
+  return { name, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits } satisfies AuditFields;
 }
 
 function subjectOf(id: string, name: string) {
@@ -212,6 +217,7 @@ function recordOf(row: OrganizationRow): OrganizationRecord {
     allowMultipleCompletions: row.allow_n,
     concurrency: row.concurrency,
     ...(row.max_tokens === null ? {} : { maxTokens: Number(row.max_tokens) }),
+    ...(row.price_list === null ? {} : { priceList: row.price_list }),
     limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
     balanceNanoUsd: BigInt(row.balance_nano_usd),
     createdAtMs: Number(row.created_ms),

@@ -203,11 +203,14 @@ create table generation_users (
   end_user text collate "C" not null
 );
 
--- Cost of each generation at its provider, by the costs that the target had when it was asked. A
--- table of its own, so that charges of targets without costs take nothing more.
+-- Cost of each generation at its provider, by the costs that the target had when it was asked, and
+-- its list price. A table of its own, so that charges that have neither take nothing more.
 create table generation_costs (
   generation_id text collate "C" primary key,
-  cost_nano_usd bigint not null check (cost_nano_usd >= 0)
+  -- Null: the target had no costs.
+  cost_nano_usd bigint check (cost_nano_usd >= 0),
+  -- Null: the organization paid the model's own prices, and the list price is the charge.
+  list_nano_usd bigint check (list_nano_usd >= 0)
 );
 
 create table daily_usage (

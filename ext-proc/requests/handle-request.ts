@@ -28,6 +28,7 @@ import {
   type RequestOutcome,
   requestLogRow,
 } from './request-outcome.ts';
+import { type NoteUnknownList, noteUnknownLists } from './unknown-price-lists.ts';
 import { showUsage } from './usage.ts';
 
 export interface RequestHandlerDeps extends ChatDeps {
@@ -43,6 +44,7 @@ export interface RequestHandlerDeps extends ChatDeps {
 
 interface Parts extends RequestHandlerDeps {
   readonly refused: RefusedRequests;
+  readonly noteUnknownList: NoteUnknownList;
 }
 
 /**
@@ -50,7 +52,8 @@ interface Parts extends RequestHandlerDeps {
  * endpoint, response, access line, row of the request log.
  */
 export function createRequestHandler(given: RequestHandlerDeps): ExchangeHandler {
-  const deps: Parts = { ...given, refused: createRefusedRequests(given.limits) };
+  const refused = createRefusedRequests(given.limits);
+  const deps: Parts = { ...given, refused, noteUnknownList: noteUnknownLists(given) };
   return async (exchange) => {
     const config = deps.config();
     const probe = deps.isProbe(exchange.header('authorization'));
@@ -135,6 +138,7 @@ async function authorize(
   const takeOneRead = () => takeRead(deps, principal, config);
   const { notes, trace } = outcome;
   if (beyond) return beyond;
+  deps.noteUnknownList(organization, config);
   const inForce = configAt(config, arrivedAtMs, organization.priceList);
   return { exchange, route, principal, config: inForce, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }

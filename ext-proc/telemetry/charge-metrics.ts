@@ -14,6 +14,8 @@ export interface ChargeMetrics {
   }): void;
   /** A response named a service tier that no table knows. */
   unknownTier(model: string, tier: string): void;
+  /** The configuration lacks the price list of a caller, who pays the models' own prices. */
+  unknownPriceList(): void;
   /** A provider's usage had a total that is not prompt plus completion. */
   usageMismatched(provider: string, total: TotalMismatch): void;
   /** A provider's usage counted something about a cache under a name that no rule reads. */
@@ -87,6 +89,11 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     registers,
   });
   const tiers = new Set<string>();
+  const unknownLists = new Counter({
+    name: 'gateway_unknown_price_lists_total',
+    help: "Requests of organizations whose price list the configuration does not have. The models' own prices applied.",
+    registers,
+  });
   const losses = new Counter({
     name: 'gateway_losses_usd_total',
     help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
@@ -102,6 +109,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
       if (tiers.size < MOST_TIERS) tiers.add(tier);
       unknownTiers.inc({ model, tier: tiers.has(tier) ? tier : 'other' });
     },
+    unknownPriceList: () => unknownLists.inc(),
     lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
     charged(charge) {
       const { model } = charge;

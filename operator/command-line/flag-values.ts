@@ -1,4 +1,4 @@
-import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS } from '#core/field-bounds.ts';
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, PRICE_LIST_NAME } from '#core/field-bounds.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '#core/money.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
 import { SCOPES, type Scope } from '#core/principal.ts';
@@ -24,6 +24,7 @@ export interface ValueReader {
   scopes(flag: string): readonly Scope[] | undefined;
   models(flag: string): readonly string[] | undefined;
   ipRanges(flag: string): readonly string[] | undefined;
+  priceList(flag: string): string | null | undefined;
   moment(flag: string): number | undefined;
   email(flag: string): string | undefined;
   oneOf<C extends string>(flag: string, choices: readonly C[]): C | undefined;
@@ -80,6 +81,10 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
         flag,
         `up to ${MAX_LIST_LENGTH} addresses or CIDRs such as 10.0.0.0/8, separated by commas`,
         list(isIpRange),
+      ),
+    priceList: (flag) =>
+      read(flag, 'the name of a price list of the configuration, or none', (text) =>
+        text === '' || text === 'none' ? null : PRICE_LIST_NAME.test(text) ? text : undefined,
       ),
     moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
     email: (flag) => read(flag, 'an e-mail address', normalizeEmail),

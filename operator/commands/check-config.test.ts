@@ -7,7 +7,7 @@ import { runCommandLine } from '../command-line.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gw-check-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function checked(prices: string, more = ''): Promise<{ json: unknown; text: string }> {
+async function checked(prices: string, more = '', priceLists = '{}'): Promise<{ json: unknown; text: string }> {
   const file = join(folder, 'gateway.yaml');
   const model = (id: string, provider: string, name: string) =>
     `  ${id}: {context_window: 1000, max_output_tokens: 100, ${more}usd_per_million_tokens: ${prices}, targets: [{provider: ${provider}, model: ${name}}]}`;
@@ -19,6 +19,7 @@ async function checked(prices: string, more = ''): Promise<{ json: unknown; text
     'models:',
     model('claude', 'mine', 'claude-sonnet-5-5'),
     model('unknown', 'other', 'claude-sonnet-5-5'),
+    `price_lists: ${priceLists}`,
   ];
   writeFileSync(file, text.join('\n'));
   const result = await runCommandLine(['check-config', file], { KEY: 'key' });
@@ -58,6 +59,14 @@ it('a table that lacks a price of the one that it replaces is warned of at its p
   ];
   expect(told.map(({ message }) => message)).toEqual([...ofModel('claude'), ...ofModel('unknown')]);
   expect(told.map(({ line }) => line)).toEqual([6, 6, 6, 6, 7, 7, 7, 7]);
+});
+
+it('a table of a price list is compared with that of its model', async () => {
+  const prices = '{input: 2, cached_input: 0.2, cache_write: 2.5, cache_write_1h: 4, output: 10}';
+  const lists = `{a: {claude: {input: 1, cached_input: 0.1, output: 5}, "*": {percent: -5}}, b: {unknown: ${prices}}}`;
+  const message = 'price_lists.a.claude: has no cache_write and no cache_write_1h, unlike the table that it replaces';
+  expect((await checked(prices, '', lists)).json).toMatchObject({ ok: true, warnings: [{ line: 8, message }] });
+  expect((await checked(prices, '', lists)).json).toHaveProperty('warnings.length', 1);
 });
 
 it.each([

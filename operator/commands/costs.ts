@@ -34,7 +34,7 @@ const report: Command = {
         const rows = await costReport(pool, { sinceMs, by, ...(untilMs === undefined ? {} : { untilMs }) });
         const json = rows.map((row) => ({ [MEMBER[by]]: row.subject, ...amountsOf(row) }));
         if (rows.length === 0) return { kind: 'done', json, text: 'Nothing was charged or lost.' };
-        const head = [by.toUpperCase(), 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES'];
+        const head = [by.toUpperCase(), 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES', 'LIST'];
         return { kind: 'done', json, text: table([head, ...rows.map(lineOf)]) };
       },
     ),
@@ -48,13 +48,14 @@ function amountsOf(row: CostRow): object {
     cost: usdOrNull(row.costNanoUsd),
     margin: usdOrNull(marginNanoUsd(row)),
     losses: usdNumber(row.lossesNanoUsd),
+    list: usdNumber(row.listNanoUsd),
   };
 }
 
 function lineOf(row: CostRow): readonly string[] {
   const usdOrNone = (amount: NanoUsd | undefined) => (amount === undefined ? '-' : formatUsd(amount));
-  const { subject, requests, revenueNanoUsd, costNanoUsd, lossesNanoUsd } = row;
-  const amounts = [revenueNanoUsd, costNanoUsd, marginNanoUsd(row), lossesNanoUsd].map(usdOrNone);
+  const { subject, requests, revenueNanoUsd, costNanoUsd, lossesNanoUsd, listNanoUsd } = row;
+  const amounts = [revenueNanoUsd, costNanoUsd, marginNanoUsd(row), lossesNanoUsd, listNanoUsd].map(usdOrNone);
   return [subject, String(requests), ...amounts];
 }
 

@@ -14,24 +14,26 @@ import {
   operatorHere,
   unknown,
 } from '../command-line/command.ts';
+import { configPath } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
 
-const LIMIT_FLAGS: readonly FlagSpec[] = [
+const SETTING_FLAGS: readonly FlagSpec[] = [
   { name: 'rpm', value: 'N' },
   { name: 'tpm', value: 'N' },
   { name: 'concurrency', value: 'N' },
   { name: 'daily-budget', value: 'USD' },
   { name: 'max-tokens', value: 'N' },
   { name: 'allow-n' },
+  { name: 'price-list', value: 'NAME' },
 ];
 
 const MAX_RPM = 1_000_000_000;
 const MAX_TPM = 1_000_000_000_000;
 
-function readLimits(values: ValueReader) {
+function readSettings(values: ValueReader) {
   return {
     requestsPerMinute: values.count('rpm', MAX_RPM),
     tokensPerMinute: values.count('tpm', MAX_TPM),
@@ -39,6 +41,7 @@ function readLimits(values: ValueReader) {
     dailyBudgetNanoUsd: values.budget('daily-budget'),
     maxTokens: values.count('max-tokens', 1_000_000_000),
     allowMultipleCompletions: values.isOn('allow-n'),
+    priceList: values.priceList('price-list'),
   };
 }
 
@@ -48,7 +51,7 @@ const create: Command = {
   positionals: [],
   flags: [
     { name: 'name', value: 'NAME', required: true },
-    ...LIMIT_FLAGS,
+    ...SETTING_FLAGS,
     { name: 'credit', value: 'USD' },
     { name: 'reference', value: 'R' },
   ],
@@ -61,7 +64,7 @@ const create: Command = {
         name: values.name('name'),
         creditNanoUsd: values.credit('credit') ?? 0n,
         given: values.text('reference', 200),
-        ...readLimits(values),
+        ...readSettings(values),
       }),
       async ({ administration }, { name = '', creditNanoUsd, ...limits }) => {
         const created = await createOrganization(
@@ -72,14 +75,14 @@ const create: Command = {
             reference,
             allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
             concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
-            ...(limits.maxTokens ? { maxTokens: limits.maxTokens } : {}),
+            ...present({ maxTokens: limits.maxTokens ?? undefined, priceList: limits.priceList ?? undefined }),
             limits: givenLimits(limits),
           },
           operatorHere(),
         );
         decided = true;
         return created.kind === 'created'
-          ? one(created.organization)
+          ? withListWarning(call, limits.priceList, one(created.organization))
           : refused(bookedElsewhere(reference, created.organizationId));
       },
     );
@@ -108,12 +111,12 @@ const show = onOrganization('org show', 'Show one organization.', [], nothing, (
 
 const update = onOrganization(
   'org update',
-  'Change settings; "none" clears a limit.',
-  [{ name: 'name', value: 'NAME' }, ...LIMIT_FLAGS],
+  'Change settings; "none" clears a limit, or takes the price list away.',
+  [{ name: 'name', value: 'NAME' }, ...SETTING_FLAGS],
   (values): OrganizationChange => {
-    const { concurrency, ...limits } = readLimits(values);
+    const { concurrency, ...settings } = readSettings(values);
     const name = values.name('name');
-    return present({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...limits });
+    return present({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...settings });
   },
   (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
 );
@@ -203,14 +206,30 @@ function onOrganization<T>(
       if (problem) return problem;
       return onDatabase(call, readValues, async ({ administration }, values) => {
         const organization = await change(id, administration, values);
-        return organization ? one(organization) : unknown('org', id);
+        if (organization === undefined) return unknown('org', id);
+        return withListWarning(call, call.flags.get('price-list') && organization.priceList, one(organization));
       });
     },
   };
 }
 
-function one(organization: OrganizationRecord): Result {
+function one(organization: OrganizationRecord): Extract<Result, { kind: 'done' }> {
   return { kind: 'done', json: organizationJson(organization), text: table(organizationLines(organization)) };
+}
+
+/** A list can be given to an organization before the configuration has it, or by mistake. */
+async function withListWarning(
+  { env }: CommandCall,
+  given: string | null | undefined,
+  result: Extract<Result, { kind: 'done' }>,
+): Promise<Result> {
+  if (!given) return result;
+  const { loadConfig } = await import('#core/config/load.ts');
+  const loaded = await loadConfig(configPath(env), env, { secrets: 'none' });
+  if (!loaded.ok || loaded.declared.priceLists.includes(given)) return result;
+  const known = loaded.declared.priceLists.join(', ') || 'none';
+  const warning = `The configuration has no price list ${given}: until it does, the models' own prices apply. It has: ${known}.`;
+  return { ...result, json: { ...result.json, warning }, text: `${result.text}\nwarning: ${warning}` };
 }
 
 function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): Result {
@@ -223,7 +242,7 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
 }
 
 function givenLimits(
-  limits: Pick<ReturnType<typeof readLimits>, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>,
+  limits: Pick<ReturnType<typeof readSettings>, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>,
 ) {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
   return present({

@@ -17,6 +17,7 @@ import { lookAtDemo } from './demo.ts';
 import { lookAtDisk } from './disk.ts';
 import { lookAtLimitStore } from './limit-store.ts';
 import { lookAtModels } from './models.ts';
+import { lookAtPriceLists } from './price-lists.ts';
 import { lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
@@ -61,6 +62,15 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
         withinMs: WITHIN_MS,
         run: async () => lookAtDemo(loaded.ok && loaded.config.demo, await database),
       },
+      ...(loaded.ok
+        ? [
+            {
+              name: 'price lists',
+              withinMs: WITHIN_MS,
+              run: async () => lookAtPriceLists(loaded.config, await database),
+            },
+          ]
+        : []),
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
       ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);

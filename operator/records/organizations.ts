@@ -1,5 +1,6 @@
 import { newId } from '#core/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
+import { present } from '#core/present.ts';
 import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
 import type { Administration } from '#database/administration/administration.ts';
 import type { Actor } from '#database/audit/audit.ts';
@@ -22,7 +23,7 @@ export function createOrganization(
   options: CreateOrganizationOptions,
   by: Actor,
 ): Promise<CreateOrganizationResult> {
-  const { name, creditNanoUsd = 0n, reference, maxTokens } = options;
+  const { name, creditNanoUsd = 0n, reference, maxTokens, priceList } = options;
   const credit = { amountNanoUsd: creditNanoUsd, note: 'Opening credit', ...(reference && { reference }) };
   return administration.createOrganization(
     {
@@ -30,7 +31,7 @@ export function createOrganization(
       name,
       allowMultipleCompletions: options.allowMultipleCompletions ?? false,
       concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-      ...(maxTokens === undefined ? {} : { maxTokens }),
+      ...present({ maxTokens, priceList }),
       limits: options.limits ?? {},
     },
     by,
@@ -52,6 +53,7 @@ export function organizationJson(organization: OrganizationRecord) {
     daily_budget: limits.dailyBudgetNanoUsd === undefined ? null : usdNumber(limits.dailyBudgetNanoUsd),
     max_tokens: organization.maxTokens ?? null,
     allow_n: organization.allowMultipleCompletions,
+    price_list: organization.priceList ?? null,
     created_at: new Date(organization.createdAtMs).toISOString(),
   };
 }
@@ -70,6 +72,7 @@ export function organizationLines(organization: OrganizationRecord): readonly (r
     ['daily budget', budgetText(limits.dailyBudgetNanoUsd)],
     ['max_tokens', limitText(organization.maxTokens)],
     ['n above 1', organization.allowMultipleCompletions ? 'allowed' : 'not allowed'],
+    ['price list', organization.priceList ?? 'none'],
     ['created', new Date(organization.createdAtMs).toISOString()],
   ];
 }

@@ -58,6 +58,11 @@ async function attempt(atMs: number, changes: Partial<ProviderAttempt>): Promise
   expect(await log.attempts.write([{ ...without, ...changes }])).toEqual({ refused: 0 });
 }
 
+/** Amounts of organizations without a price list. */
+function same(revenueNanoUsd: bigint) {
+  return { revenueNanoUsd, listNanoUsd: revenueNanoUsd };
+}
+
 /** Rows of the report of one day by model. */
 async function ofDay(day: number) {
   const query = { sinceMs: day * DAY_MS, untilMs: (day + 1) * DAY_MS, by: 'model' } as const;
@@ -81,7 +86,7 @@ describe('costs of a report', () => {
     // Lost at first, and charged after all.
     await attempt(AT, { ...retried, generationId: charged.generationId, reason: 'not_charged', costNanoUsd: 200n });
     expect(await ofDay(DAY)).toEqual([
-      { subject: 'a', requests: 2, revenueNanoUsd: 400n, costNanoUsd: 245n, lossesNanoUsd: 0n },
+      { subject: 'a', requests: 2, ...same(400n), costNanoUsd: 245n, lossesNanoUsd: 0n },
     ]);
   });
 
@@ -95,9 +100,9 @@ describe('costs of a report', () => {
     // A request without usage costs nothing.
     await charge(at, { model: 'd', costNanoUsd: 0n, usage: NO_USAGE });
     expect(await ofDay(DAY + 1)).toEqual([
-      { subject: 'b', requests: 2, revenueNanoUsd: 310n, lossesNanoUsd: 0n },
-      { subject: 'c', requests: 1, revenueNanoUsd: 8n, lossesNanoUsd: 0n },
-      { subject: 'd', requests: 2, revenueNanoUsd: 2n, costNanoUsd: 1n, lossesNanoUsd: 0n },
+      { subject: 'b', requests: 2, ...same(310n), lossesNanoUsd: 0n },
+      { subject: 'c', requests: 1, ...same(8n), lossesNanoUsd: 0n },
+      { subject: 'd', requests: 2, ...same(2n), costNanoUsd: 1n, lossesNanoUsd: 0n },
     ]);
   });
 
@@ -106,9 +111,24 @@ describe('costs of a report', () => {
     const loss = { reason: 'timeout', amountNanoUsd: 50n } as const;
     await attempt(at, { model: 'e', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout', loss });
     const before = await ofDay(DAY + 2);
-    expect(before).toEqual([{ subject: 'e', requests: 0, revenueNanoUsd: 0n, costNanoUsd: 40n, lossesNanoUsd: 50n }]);
+    expect(before).toEqual([{ subject: 'e', requests: 0, ...same(0n), costNanoUsd: 40n, lossesNanoUsd: 50n }]);
     await sql(url, 'delete from provider_attempts');
     expect(await ofDay(DAY + 2)).toEqual(before);
+  });
+
+  it('have the list price of each charge, which is the charge where no other is known', async () => {
+    const at = AT + 4 * DAY_MS;
+    const listed = await charge(at, { model: 'g', costNanoUsd: 90n, listNanoUsd: 100n });
+    await store.ledger.settle({ ...listed, listNanoUsd: 999n });
+    await charge(at, { model: 'g', costNanoUsd: 15n, listNanoUsd: 10n, providerCostNanoUsd: 4n, user: 'one' });
+    await charge(at, { model: 'g', costNanoUsd: 7n, providerCostNanoUsd: 3n });
+    await charge(at, { model: 'h', costNanoUsd: 0n, listNanoUsd: 10n ** 30n, usage: NO_USAGE });
+    expect(await ofDay(DAY + 4)).toMatchObject([
+      { subject: 'g', requests: 3, revenueNanoUsd: 112n, listNanoUsd: 117n, lossesNanoUsd: 0n },
+      { subject: 'h', revenueNanoUsd: 0n, listNanoUsd: 10n ** 18n },
+    ]);
+    // The first of them has no costs.
+    expect((await ofDay(DAY + 4))[0]?.costNanoUsd).toBeUndefined();
   });
 
   it('that no column could keep do not prevent a charge', async () => {

@@ -55,7 +55,7 @@ describe('the table of costs', () => {
 
   const query = (...groups: CostGroupName[]) => ({ firstDay: DAY - 1, lastDay: DAY, groupBy: new Set(groups) });
   const row = (requests: number, revenueNanoUsd: string, lossesNanoUsd = '0') => ({
-    ...{ requests, revenueNanoUsd, lossesNanoUsd },
+    ...{ requests, revenueNanoUsd, listNanoUsd: revenueNanoUsd, lossesNanoUsd },
   });
   const [today, yesterday] = ['2026-11-21', '2026-11-20'];
 

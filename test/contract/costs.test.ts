@@ -81,6 +81,7 @@ describe('costs report', () => {
     cost: null,
     margin: null,
     losses,
+    list: revenue,
   });
 
   it.each([
@@ -113,9 +114,9 @@ describe('costs report', () => {
   it('is a table for people, and knows when there is nothing', async () => {
     const { text } = await done('costs', 'report', '--by', 'provider', ...period);
     expect(text.split('\n').map((line) => line.split(/ +/))).toEqual([
-      ['PROVIDER', 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES'],
-      ['b', '1', '0.0000003', '-', '-', '0.00000004'],
-      ['openai', '2', '0.0000002', '-', '-', '0'],
+      ['PROVIDER', 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES', 'LIST'],
+      ['b', '1', '0.0000003', '-', '-', '0.00000004', '0.0000003'],
+      ['openai', '2', '0.0000002', '-', '-', '0', '0.0000002'],
     ]);
     const none = await done('costs', 'report', '--by', 'model', '--since', '1900-01-01', '--until', '2000-01-01');
     expect(none).toMatchObject({ json: [], text: 'Nothing was charged or lost.' });

@@ -136,7 +136,7 @@ describe('functions', () => {
     await migrateWithRoles(pool);
     const [ours] = await source(url);
     const rights =
-      "select has_function_privilege('gateway_process', 'charge_generations(charge[], text[], bigint[])', 'execute') as may";
+      "select has_function_privilege('gateway_process', 'charge_generations(charge[], text[], bigint[], bigint[])', 'execute') as may";
     // As code with other functions at the same version left it.
     await sql(url, `${CHANGE}; update schema_migrations set functions = 'others'`);
     expect(await migrate(pool)).toEqual(['functions']);

@@ -21,16 +21,16 @@ describe('the operator command line', () => {
   it('creates an organization with the defaults, or with what the flags say', async () => {
     const id = expect.stringMatching(/^org-[0-9A-Z]{26}$/);
     const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-    const defaults = { rpm: null, tpm: null, concurrency: 64, daily_budget: null, max_tokens: null, allow_n: false };
+    const defaults = { rpm: null, tpm: null, concurrency: 64, daily_budget: null, max_tokens: null, price_list: null };
     expect(await done('org', 'create', '--name', ' Acme ')).toEqual({
       ...{ id, name: 'Acme', suspended: false, balance: 0, created_at },
-      ...defaults,
+      ...{ ...defaults, allow_n: false },
     });
     const flags =
       '--rpm 60 --tpm 5000 --concurrency 3 --daily-budget 1.5 --max-tokens 100 --allow-n --credit 0.000000001';
     expect(await done('org', 'create', '--name', 'B', ...flags.split(' '))).toEqual({
       ...{ id, name: 'B', suspended: false, balance: 1e-9, created_at },
-      ...{ rpm: 60, tpm: 5000, concurrency: 3, daily_budget: 1.5, max_tokens: 100, allow_n: true },
+      ...{ rpm: 60, tpm: 5000, concurrency: 3, daily_budget: 1.5, max_tokens: 100, price_list: null, allow_n: true },
     });
   });
 

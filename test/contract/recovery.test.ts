@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
+import { changedByPercent, PERCENT_PARTS } from '#core/price-schedule.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
@@ -126,7 +127,9 @@ describe('recovery', () => {
       const priceTable = { ...flatTable(PRICES), serviceTiers: new Map([['flex', flatTable(half)]]) };
       const tier = named === undefined ? {} : { serviceTier: named };
       const ended = { usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 }, usageCounted: false, ...tier };
-      const one = left({ priceTable, askedTier: 'flex', delivered: { ...DELIVERED, ended } });
+      // The organization has a price list of half of the model's own prices.
+      const ownTable = changedByPercent(priceTable, 100 * PERCENT_PARTS);
+      const one = left({ priceTable, ownTable, askedTier: 'flex', delivered: { ...DELIVERED, ended } });
       const asked = { ...one.asked, costTable: priceTable, ...(sent === undefined ? {} : { sentTier: sent }) };
       await settle([{ ...one, asked }]);
       await settle([{ ...one, asked }]);
@@ -137,9 +140,9 @@ describe('recovery', () => {
       );
       const costs = await sql(
         url,
-        `select cost_nano_usd from generation_costs where generation_id = '${one.generationId}'`,
+        `select cost_nano_usd, list_nano_usd from generation_costs where generation_id = '${one.generationId}'`,
       );
-      expect(costs).toEqual([{ cost_nano_usd: String(billed) }]);
+      expect(costs).toEqual([{ cost_nano_usd: String(billed), list_nano_usd: String(2n * charged) }]);
       expect((await store.administration.verifyLedger()).differences).toEqual([]);
     },
   );

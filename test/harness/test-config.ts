@@ -21,6 +21,7 @@ export interface TestConfig {
   readonly webhooks?: { readonly private_networks: readonly string[] };
   readonly sign_in?: object;
   readonly payments?: object;
+  readonly price_lists?: Readonly<Record<string, Readonly<Record<string, object>>>>;
   readonly tracing?: {
     readonly otlp_url: string;
     readonly headers?: Readonly<Record<string, string>>;
@@ -121,7 +122,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     name,
     provider.auth === undefined ? { api_key: PROVIDER_SECRET, ...provider } : provider,
   ]);
-  const { top_up_url, sign_in, payments, trusted_proxies, tls, tracing, mail, webhooks } = config;
+  const { top_up_url, sign_in, payments, price_lists, trusted_proxies, tls, tracing, mail, webhooks } = config;
   const file = {
     listen: {
       api: `127.0.0.1:${ports.api}`,
@@ -143,6 +144,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     ...(top_up_url ? { top_up_url } : {}),
     ...(sign_in ? { sign_in } : {}),
     ...(payments ? { payments } : {}),
+    ...(price_lists ? { price_lists } : {}),
     ...(config.extra_request_fields ? { extra_request_fields: config.extra_request_fields } : {}),
     ...(tracing ? { tracing } : {}),
     ...(mail ? { mail } : {}),

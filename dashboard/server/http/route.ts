@@ -37,6 +37,8 @@ export interface Deps {
   readonly changeLimits: ChangeLimits;
   readonly administration: Administration;
   readonly settings: () => Settings;
+  /** Names of the price lists in the configuration file. */
+  readonly priceLists: () => readonly string[];
   readonly compareWithCatalogue: () => CatalogueComparison;
   readonly nowMs: () => number;
   readonly untrustedProxies: UntrustedProxies;

@@ -94,6 +94,7 @@ const COST_FIGURES: Columns<CostRowView> = [
   ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
   ['margin_usd', ({ marginNanoUsd }) => usd(marginNanoUsd)],
   ['losses_usd', ({ lossesNanoUsd }) => usd(lossesNanoUsd)],
+  ['list_usd', ({ listNanoUsd }) => usd(listNanoUsd)],
 ];
 
 /** Includes only the columns of the chosen groups. */

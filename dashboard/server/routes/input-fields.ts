@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import type { Empty } from '#contract/empty.ts';
-import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
+import {
+  isModelId,
+  MAX_LIST_LENGTH,
+  MAX_NAME_CHARACTERS,
+  MAX_NOTE_CHARACTERS,
+  PRICE_LIST_NAME,
+} from '#core/field-bounds.ts';
 import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
@@ -31,6 +37,7 @@ export function text(maxLength: number) {
 
 export const name = text(MAX_NAME_CHARACTERS);
 export const note = text(MAX_NOTE_CHARACTERS);
+export const priceListName = z.string().regex(PRICE_LIST_NAME, { error: 'This is no name of a price list.' });
 
 export function idOf(prefix: IdPrefix) {
   return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });

@@ -8,6 +8,7 @@ import {
   creditNanoUsd,
   name,
   note,
+  priceListName,
   requestsPerMinute,
   text,
   tokensPerMinute,
@@ -31,6 +32,7 @@ export const newOrganization: z.ZodType<NewOrganizationInput> = z.strictObject({
   allowMultipleCompletions: yesOrNo.exactOptional(),
   creditNanoUsd: budgetNanoUsd.exactOptional(),
   reference: text(MAX_REFERENCE).exactOptional(),
+  priceList: priceListName.exactOptional(),
 });
 
 export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictObject({
@@ -41,6 +43,7 @@ export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictOb
   maxTokens: maxTokens.nullable().exactOptional(),
   concurrency: concurrency.exactOptional(),
   allowMultipleCompletions: yesOrNo.exactOptional(),
+  priceList: priceListName.nullable().exactOptional(),
 });
 
 export const organizationCredit = z.strictObject({
@@ -50,13 +53,13 @@ export const organizationCredit = z.strictObject({
 });
 
 export function storedSettings(id: string, input: NewOrganizationInput): NewOrganization {
-  const { maxTokens } = input;
+  const { maxTokens, priceList } = input;
   return {
     id,
     name: input.name,
     allowMultipleCompletions: input.allowMultipleCompletions ?? false,
     concurrency: input.concurrency ?? DEFAULT_CONCURRENCY,
-    ...present({ maxTokens }),
+    ...present({ maxTokens, priceList }),
     limits: storedLimits(input),
   };
 }

@@ -25,6 +25,7 @@ export async function organizationView(deps: Deps, organizationId: string): Prom
     totalUsageNanoUsd: money.totalUsageNanoUsd.toString(),
     spentTodayNanoUsd: money.spentTodayNanoUsd.toString(),
     limits: organizationLimits(record),
+    ...present({ priceList: record.priceList }),
   };
 }
 

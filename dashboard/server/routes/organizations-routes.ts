@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OrganizationRow } from '#contract/operator.ts';
+import type { OrganizationChangeInput, OrganizationRow } from '#contract/operator.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
@@ -43,10 +43,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations', {
     access: 'operator',
-    needsFreshPassword: ({ creditNanoUsd = '0' }) => BigInt(creditNanoUsd) !== 0n,
+    needsFreshPassword: ({ creditNanoUsd = '0', priceList }) => BigInt(creditNanoUsd) !== 0n || priceList !== undefined,
     input: newOrganization,
     async handle(call) {
       const { deps, input } = call;
+      const unknown = unknownList(call);
+      if (unknown) return unknown;
       const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
       const { reference } = input;
       const credit = { amountNanoUsd, note: 'Opening credit', ...present({ reference }) };
@@ -60,12 +62,21 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('PATCH /api/organizations/:organization', {
     access: 'operator',
+    // Lower prices are worth as much as credit.
+    needsFreshPassword: ({ priceList }) => priceList !== undefined,
     input: organizationChange,
     async handle(call) {
       const { deps, organizationId, input } = call;
+      const unknown = unknownList(call);
+      if (unknown) return unknown;
       await deps.administration.updateOrganization(organizationId, storedChange(input), actorOf(call));
       return organizationView(deps, organizationId);
     },
+  }),
+  route('GET /api/price-lists', {
+    access: 'operator',
+    input: nothing,
+    handle: async ({ deps }) => ({ priceLists: deps.priceLists() }),
   }),
   route('POST /api/organizations/:organization/suspension', {
     access: 'operator',
@@ -92,6 +103,14 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+function unknownList({
+  deps,
+  input: { priceList },
+}: Pick<OrganizationCall, 'deps'> & { readonly input: OrganizationChangeInput }): Problem | undefined {
+  if (!priceList || deps.priceLists().includes(priceList)) return undefined;
+  return wrongField('priceList', 'The configuration has no such price list.');
+}
 
 async function suspend(call: OrganizationCall, suspended: boolean): Promise<OrganizationView | Problem> {
   const { deps, organizationId } = call;

@@ -11,7 +11,7 @@ import { OrganizationDialog } from './organization-dialogs.tsx';
  * have.
  */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
-  const { id, suspendedAtMs, limits } = organization;
+  const { id, suspendedAtMs, limits, priceList } = organization;
   const [what, setWhat] = useState<OrganizationAction['what']>();
   return (
     <section className={styles.panel} aria-label="Operator">
@@ -20,6 +20,7 @@ export function OperatorPanel({ organization }: { readonly organization: Organiz
         {limitLabels(limits).map((words) => (
           <span key={words}>{words}</span>
         ))}
+        {priceList !== undefined && <span>Price list {priceList}</span>}
       </div>
       <div className={styles.buttons}>
         <Button size="small" icon="credits" onClick={() => setWhat('credit')}>

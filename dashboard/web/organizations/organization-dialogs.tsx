@@ -20,7 +20,7 @@ import {
   newReference,
   organizationChange,
 } from './organization-drafts.ts';
-import { LimitFields, NameField } from './organization-fields.tsx';
+import { LimitFields, NameField, PriceListField } from './organization-fields.tsx';
 
 export interface OrganizationDialogOfProps {
   readonly action: OrganizationAction;
@@ -138,6 +138,7 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
     >
       <NameField {...fields} />
       <LimitFields {...fields} />
+      <PriceListField {...fields} />
     </FormDialog>
   );
 }

@@ -42,6 +42,12 @@ describe('the form of an organization', () => {
     });
   });
 
+  it('gives a price list, and takes it away', () => {
+    const partner = { ...BEFORE, priceList: 'partner' };
+    expect(organizationChange(BEFORE, partner)).toEqual({ priceList: 'partner' });
+    expect(organizationChange(partner, BEFORE)).toEqual({ priceList: null });
+  });
+
   it('leaves concurrency, which has no “unlimited”, as it was when its box was emptied', () => {
     expect(organizationChange(BEFORE, { ...BEFORE, concurrency: undefined })).toEqual({});
   });

@@ -11,6 +11,7 @@ export interface OrganizationDraft {
   readonly maxTokens: number | undefined;
   readonly concurrency: number | undefined;
   readonly allowMultipleCompletions: boolean;
+  readonly priceList: string | undefined;
   /** Only for a new organization. */
   readonly creditNanoUsd: string | undefined;
 }
@@ -23,11 +24,16 @@ export const NEW_ORGANIZATION: OrganizationDraft = {
   maxTokens: undefined,
   concurrency: undefined,
   allowMultipleCompletions: false,
+  priceList: undefined,
   creditNanoUsd: undefined,
 };
 
-export function draftOf({ name, limits }: Pick<OrganizationView, 'name' | 'limits'>): OrganizationDraft {
-  return { ...NEW_ORGANIZATION, name, ...limits };
+export function draftOf({
+  name,
+  limits,
+  priceList,
+}: Pick<OrganizationView, 'name' | 'limits' | 'priceList'>): OrganizationDraft {
+  return { ...NEW_ORGANIZATION, name, ...limits, priceList };
 }
 
 /** `reference` is that of the opening credit. */
@@ -43,7 +49,7 @@ export function newOrganization(draft: OrganizationDraft, reference: string): Ne
   };
 }
 
-const REMOVABLE = ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd', 'maxTokens'] as const;
+const REMOVABLE = ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd', 'maxTokens', 'priceList'] as const;
 
 /**
  * Only the changed fields, so that concurrent changes are kept. An emptied box removes the limit.

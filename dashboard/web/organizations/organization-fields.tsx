@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import { useAsk } from '../api/use-ask.ts';
 import { Checkbox } from '../forms/choices.tsx';
 import { Field } from '../forms/field.tsx';
 import { FormRow } from '../forms/form.tsx';
 import { MoneyInput, NumberInput } from '../forms/number-inputs.tsx';
+import { Select } from '../forms/select.tsx';
 import { TextInput } from '../forms/text-input.tsx';
 import type { OrganizationDraft } from './organization-drafts.ts';
 
@@ -25,6 +27,29 @@ export function NameField({ draft, onChange, problems }: OrganizationFieldsProps
         onChange={(name) => onChange({ ...draft, name })}
         maxLength={200}
         autoComplete="off"
+      />
+    </Field>
+  );
+}
+
+/** Shown where the configuration has price lists, or the organization has one. */
+export function PriceListField({ draft, onChange, problems }: OrganizationFieldsProps): ReactNode {
+  const { data } = useAsk('GET /api/price-lists', {});
+  const [given] = useState(draft.priceList);
+  const lists = [...new Set([...(data?.priceLists ?? []), ...(given === undefined ? [] : [given])])];
+  if (lists.length === 0) return null;
+  return (
+    <Field label="Price list" error={problems.priceList} hint="Requests that arrive from now on have its prices.">
+      <Select
+        value={draft.priceList ?? ''}
+        onChange={(list) => onChange({ ...draft, priceList: list === '' ? undefined : list })}
+        choices={[
+          { value: '', label: 'None: the prices of the models' },
+          ...lists.map((list) => ({
+            value: list,
+            label: data?.priceLists.includes(list) === false ? `${list} (not in the configuration)` : list,
+          })),
+        ]}
       />
     </Field>
   );

@@ -1,9 +1,11 @@
 -- Charges finished requests, each exactly once (charge_batch() says how and what it returns), and
--- counts each for its user and with its provider's cost. `users` and `costs` have one element for
--- each charge, which may be null, or are null. They are written under the locks of the accounts,
--- which the charge has taken; a repetition changes nothing.
-create or replace function charge_generations(charges charge[], users text[] default null, costs bigint[] default null)
-returns json language plpgsql
+-- counts each for its user, and with its provider's cost and its list price. Each of `users`,
+-- `costs` and `list_prices` has one element for each charge, which may be null, or is null. They
+-- are written under the locks of the accounts, which the charge has taken; a repetition changes
+-- nothing.
+create or replace function charge_generations(
+  charges charge[], users text[] default null, costs bigint[] default null, list_prices bigint[] default null
+) returns json language plpgsql
 security definer set search_path from current as $$
 declare
   result json;
@@ -46,9 +48,10 @@ begin
       cache_write_1h_tokens = u.cache_write_1h_tokens + excluded.cache_write_1h_tokens,
       cost_nano_usd = u.cost_nano_usd + excluded.cost_nano_usd;
   end if;
-  if costs is not null then
-    insert into generation_costs (generation_id, cost_nano_usd)
-    select (charges[c.at]).id, c.cost from unnest(costs) with ordinality c (cost, at) where c.cost is not null
+  if costs is not null or list_prices is not null then
+    insert into generation_costs (generation_id, cost_nano_usd, list_nano_usd)
+    select (charges[c.at]).id, c.cost, c.list from unnest(costs, list_prices) with ordinality c (cost, list, at)
+    where c.cost is not null or c.list is not null
     on conflict do nothing;
   end if;
   return result;

@@ -1,10 +1,10 @@
 -- Charges attempts whose answers were stored in this transaction, and counts these under the locks
 -- of their accounts, which the charge has taken.
 create or replace function charge_stored_answers(
-  charges charge[], users text[], costs bigint[], organizations text[], sizes bigint[], bound bigint
+  charges charge[], users text[], costs bigint[], list_prices bigint[], organizations text[], sizes bigint[], bound bigint
 ) returns table (charged json, evicted bigint) language plpgsql as $$
 begin
-  charged := charge_generations(charges, users, costs);
+  charged := charge_generations(charges, users, costs, list_prices);
   evicted := count_stored_answers(organizations, sizes, bound);
   return next;
 end

@@ -111,10 +111,10 @@ describe('CSV', () => {
     const { headers, text } = await operator.get(`/api/costs.csv?${days}&by=day,organization`);
     expect(headers['content-disposition']).toBe('attachment; filename="costs.csv"');
     expect(text).toBe(
-      `date,organization_id,organization_name,requests,revenue_usd,cost_usd,margin_usd,losses_usd\r\n2026-11-21,${named},'=cmd|calc,1,1.000000001,,,1.999999999\r\n`,
+      `date,organization_id,organization_name,requests,revenue_usd,cost_usd,margin_usd,losses_usd,list_usd\r\n2026-11-21,${named},'=cmd|calc,1,1.000000001,,,1.999999999,1.000000001\r\n`,
     );
     expect((await operator.get(`/api/costs.csv?${days}&by=provider`)).text).toBe(
-      'provider,requests,revenue_usd,cost_usd,margin_usd,losses_usd\r\nopenai,1,1.000000001,,,1.999999999\r\n',
+      'provider,requests,revenue_usd,cost_usd,margin_usd,losses_usd,list_usd\r\nopenai,1,1.000000001,,,1.999999999,1.000000001\r\n',
     );
   });
 

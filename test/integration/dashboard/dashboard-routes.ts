@@ -125,6 +125,7 @@ const PAGE_ROUTES = {
   'POST /api/users/:user/reset': { access: 'operator', tells: 'link' },
   'POST /api/users/:user/disablement': { access: 'operator' },
   'DELETE /api/users/:user/disablement': { access: 'operator' },
+  'GET /api/price-lists': { access: 'operator' },
   'GET /api/mapping': { access: 'operator' },
   'GET /api/system': { access: 'operator' },
   'GET /api/audit': { access: 'operator' },

@@ -95,6 +95,7 @@ export async function startDashboard(
     ...{ log, database, entry, administration, turns, changeLimits },
     ...{ settings: () => settings, nowMs, untrustedProxies, issuers: createIssuers(log, nowMs) },
     playground: new Playground(),
+    priceLists: () => ['partner'],
     compareWithCatalogue: () => ({ asOf: '2026-11-23', differences: [], disputed: [] }),
   };
   const files = { find: () => undefined, page: undefined };

@@ -47,6 +47,10 @@ describe('a password that was not given lately', () => {
       (browser) => browser.send('POST', `/api/organizations/${organizationId}/credits`, { amountNanoUsd: '1000' }),
     ],
     ['opening credit', (browser) => browser.send('POST', '/api/organizations', { name: 'New', creditNanoUsd: '1000' })],
+    [
+      'a price list',
+      (browser) => browser.send('PATCH', `/api/organizations/${organizationId}`, { priceList: 'partner' }),
+    ],
     ['a reset link', (browser) => browser.send('POST', `/api/users/${userId}/reset`)],
     ['an operator', (browser) => browser.send('POST', '/api/users', { email: 'boss@example.com', operator: true })],
   ];
@@ -67,7 +71,7 @@ describe('a password that was not given lately', () => {
       const { body } = await browser.get<OrganizationView>(`/api/organizations/${organizationId}`);
       const links = await sql(dashboard.databaseUrl, 'select token_hash from password_links order by 1');
       const users = (await browser.get<{ users: UserRow[] }>('/api/users')).body.users;
-      return [body.balanceNanoUsd, links, users.map(({ email }) => email)];
+      return [body.balanceNanoUsd, body.priceList, links, users.map(({ email }) => email)];
     };
     const before = await state();
     await wait(id, '11 minutes');

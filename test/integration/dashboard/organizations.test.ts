@@ -62,7 +62,21 @@ describe('an organization', () => {
     expect(await auditOf(id)).toHaveLength(before);
   });
 
+  it('has a price list of the configuration, or none', async () => {
+    expect((await operator.get<object>('/api/price-lists')).body).toEqual({ priceLists: ['partner'] });
+    const { id, priceList } = (await create({ name: 'Partner', priceList: 'partner' })).body;
+    expect(priceList).toBe('partner');
+    expect((await edit(id, { name: 'Renamed' })).body.priceList).toBe('partner');
+    expect((await edit(id, { priceList: null })).body).not.toHaveProperty('priceList');
+    expect((await edit(id, { priceList: 'partner' })).body.priceList).toBe('partner');
+    const changes = (await auditOf(id)).map(({ changes }) => (changes as { priceList?: unknown }).priceList);
+    expect(changes).toEqual([[null, 'partner'], undefined, ['partner', null], [null, 'partner']]);
+  });
+
   it.each<[string, unknown]>([
+    ['priceList', 'unknown'],
+    ['priceList', 'none'],
+    ['priceList', ''],
     ['name', ''],
     ['requestsPerMinute', 0],
     ['tokensPerMinute', 1e15],

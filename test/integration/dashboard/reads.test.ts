@@ -9,7 +9,7 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
-import { addKey, openStore, settlementOf } from '../../harness/database.ts';
+import { addKey, BY, openStore, settlementOf } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
@@ -187,7 +187,10 @@ describe('what the page reads', () => {
     await reports.write(
       process,
       reportWith({ holds: holdsOf({ [organizationId]: ['700', 2], 'org-other': ['5', 1] }) }),
-      configurationWith({ models: [MODEL, { ...MODEL, id: 'off', disabled: true }] }),
+      configurationWith({
+        models: [MODEL, { ...MODEL, id: 'off', disabled: true }],
+        priceLists: { partner: { others: { percentParts: 1_000_000 }, models: {} } },
+      }),
     );
     const { body: organization } = await member.get<OrganizationView>(own(''));
     expect(organization).toMatchObject({
@@ -204,6 +207,16 @@ describe('what the page reads', () => {
         { id: 'off', state: 'disabled' },
       ],
     });
+    // An organization with a price list sees its own prices, and nobody else does.
+    const partner = await dashboard.addOrganization('Partner');
+    await dashboard.administration.updateOrganization(partner, { priceList: 'partner' }, BY);
+    const guest = await dashboard.signedIn(await dashboard.addUser({ in: [partner, 'member'] }));
+    const twice = (picoUsd: string) => String(2n * BigInt(picoUsd));
+    const listed = { inputPicoUsd: twice(MODEL.prices.inputPicoUsd), outputPicoUsd: twice(MODEL.prices.outputPicoUsd) };
+    const { body: theirs } = await guest.get(`/api/organizations/${partner}/models`);
+    expect(theirs).toMatchObject({ models: [{ priceTable: { prices: listed } }, { id: 'off' }] });
+    expect((await member.get(own('/models'))).body).toEqual(models);
+    expect((await guest.get(own('/models'))).status).toBe(404);
     const { body: mapping } = await operator.get<MappingView>('/api/mapping');
     expect(mapping).toMatchObject({ file: '/etc/gateway.yaml', models: [{ id: 'small' }, { id: 'off' }] });
     const { body: system } = await operator.get<SystemView>('/api/system');

@@ -100,6 +100,7 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
   lifetimeBudgetNanoUsd: ['Lifetime budget', 'unlimited'],
   maxTokens: ['Output tokens a request', 'unlimited'],
   concurrency: ['Requests at once', 'unlimited'],
+  priceList: ['Price list', 'none'],
   allowMultipleCompletions: ['Several completions', 'no'],
   revokedAtMs: ['Revoked', 'no'],
   belongsTo: ['Belongs to', 'the organization'],

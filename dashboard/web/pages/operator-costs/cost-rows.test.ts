@@ -5,6 +5,7 @@ import { costSeries, sortCosts, subjectOf } from './cost-rows.ts';
 const row = (more: Partial<CostRowView>): CostRowView => ({
   requests: 1,
   revenueNanoUsd: '0',
+  listNanoUsd: '0',
   lossesNanoUsd: '0',
   ...more,
 });

@@ -13,6 +13,8 @@ export function subjectOf({ model, provider, organizationName, organizationId }:
 /** `undefined`: unknown, because a target has no cost. */
 export function amountOf(row: CostRowView, measure: Measure): string | undefined {
   switch (measure) {
+    case 'list':
+      return row.listNanoUsd;
     case 'revenue':
       return row.revenueNanoUsd;
     case 'cost':

@@ -23,6 +23,7 @@ const MEASURES: readonly { readonly value: Measure; readonly label: string }[] =
   { value: 'cost', label: 'Cost' },
   { value: 'margin', label: 'Margin' },
   { value: 'losses', label: 'Losses' },
+  { value: 'list', label: 'List price' },
 ];
 
 /** One measure by day. A margin may be negative, so it has lines; others are stacked. */

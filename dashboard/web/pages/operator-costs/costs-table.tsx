@@ -66,6 +66,7 @@ const HEADERS: Readonly<Record<Subject, string>> = {
   organization: 'Organization',
 };
 const AMOUNTS: readonly (readonly [Measure, string])[] = [
+  ['list', 'List price'],
   ['revenue', 'Revenue'],
   ['cost', 'Cost'],
   ['margin', 'Margin'],

@@ -3,7 +3,7 @@ import { oneOf, type RawUrl, text, type UrlState, urlReader } from '../../search
 
 export const SUBJECTS = ['model', 'provider', 'organization'] as const;
 export type Subject = (typeof SUBJECTS)[number];
-export const MEASURES = ['revenue', 'cost', 'margin', 'losses'] as const;
+export const MEASURES = ['list', 'revenue', 'cost', 'margin', 'losses'] as const;
 export type Measure = (typeof MEASURES)[number];
 export const COLUMNS = ['day', 'subject', 'requests', ...MEASURES] as const;
 export type Column = (typeof COLUMNS)[number];

@@ -5,7 +5,7 @@ import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { MoneyInput } from '../../forms/number-inputs.tsx';
 import { newOrganization, newReference, type OrganizationDraft } from '../../organizations/organization-drafts.ts';
-import { LimitFields, NameField } from '../../organizations/organization-fields.tsx';
+import { LimitFields, NameField, PriceListField } from '../../organizations/organization-fields.tsx';
 
 export interface CreateOrganizationDialogProps {
   /** Kept by the page, so that an accidentally closed dialog loses nothing. */
@@ -38,6 +38,7 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
         />
       </Field>
       <LimitFields {...fields} />
+      <PriceListField {...fields} />
     </FormDialog>
   );
 }

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommandLine } from '#operator/command-line.ts';
+import type { Finding } from '#operator/doctor/check.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
+
+/** Price lists of organizations, by the command line. */
+const folder = mkdtempSync(join(tmpdir(), 'gw-price-lists-'));
+const path = join(folder, 'gateway.yaml');
+let env: Record<string, string> = {};
+beforeAll(async () => {
+  const url = await createDatabase();
+  await (await openStore(url)).close();
+  env = { DATABASE_URL: url, GATEWAY_CONFIG: path, GATEWAY_DATA: folder };
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Told {
+  readonly id: string;
+  readonly price_list: string | null;
+  readonly warning?: string;
+}
+
+async function done(...args: string[]): Promise<Told> {
+  const result = await runCommandLine(args, env);
+  if (result.kind !== 'done') throw new Error(result.message);
+  return result.json as Told;
+}
+
+function configure(...lists: string[]): void {
+  const entries = lists.map((list) => `${list}: {"*": {percent: -10}}`);
+  writeFileSync(path, `providers: {}\nmodels: {}\nprice_lists: {${entries.join(', ')}}\n`);
+}
+
+async function doctor(): Promise<string[]> {
+  const result = await runCommandLine(['doctor'], env);
+  const { findings } = (result as unknown as { json: { findings: readonly Finding[] } }).json;
+  return findings.filter(({ check }) => check === 'price lists').map(({ verdict, found }) => `${verdict}: ${found}`);
+}
+
+test('an organization is created with a list, gets another, and loses it', async () => {
+  configure('partner', 'wholesale');
+  const created = await done('org', 'create', '--name', 'A', '--price-list', 'partner');
+  expect(created).toMatchObject({ price_list: 'partner' });
+  expect(created).not.toHaveProperty('warning');
+  const { id } = created;
+  expect(await done('org', 'update', id, '--price-list', 'wholesale')).toMatchObject({ price_list: 'wholesale' });
+  expect(await done('org', 'update', id, '--name', 'B')).toEqual({ ...created, name: 'B', price_list: 'wholesale' });
+  expect(await done('org', 'show', id)).toMatchObject({ price_list: 'wholesale' });
+  for (const none of ['none', '']) {
+    await done('org', 'update', id, '--price-list', 'partner');
+    expect(await done('org', 'update', id, `--price-list=${none}`)).toMatchObject({ price_list: null });
+  }
+  const audit = await sql(
+    env.DATABASE_URL ?? '',
+    `select changes from audit_log where subject_id = '${id}' order by id`,
+  );
+  const changes = audit.map(({ changes }) => (changes as { priceList?: unknown }).priceList);
+  expect(changes.slice(0, 2)).toEqual([
+    [null, 'partner'],
+    ['partner', 'wholesale'],
+  ]);
+  expect(changes.at(-1)).toEqual(['partner', null]);
+});
+
+test('a list that the configuration lacks is given with a warning; a malformed name is refused', async () => {
+  configure('partner');
+  const { id, warning } = await done('org', 'create', '--name', 'A', '--price-list', 'partnr');
+  expect(warning).toContain('has no price list partnr');
+  expect(await done('org', 'update', id, '--price-list', 'gone')).toHaveProperty('warning');
+  expect(await done('org', 'update', id, '--rpm', '5')).not.toHaveProperty('warning');
+  for (const name of ['*', 'a b', '-x', 'x'.repeat(65)]) {
+    expect(await runCommandLine(['org', 'update', id, `--price-list=${name}`], env)).toMatchObject({ kind: 'usage' });
+  }
+  await done('org', 'update', id, '--price-list', 'none');
+});
+
+test('the doctor names the organizations whose list the configuration does not have', async () => {
+  configure('partner');
+  expect(await doctor()).toEqual(['ok: no price list is in use']);
+  const ids: string[] = [];
+  for (let i = 0; i < 7; i++) ids.push((await done('org', 'create', '--name', 'A', '--price-list', 'partner')).id);
+  expect(await doctor()).toEqual(['ok: 1 price list in use, all configured']);
+  configure('wholesale');
+  const named = `${ids.toSorted().slice(0, 5).join(', ')} and 2 more`;
+  expect(await doctor()).toEqual([
+    `problem: ${named}: the price list partner is not in the configuration, so the models' own prices apply`,
+  ]);
+});
