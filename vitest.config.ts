@@ -175,7 +175,7 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxConcurrency: 3,
-          include: ['test/clients/*.test.ts'],
+          include: ['test/clients/*.test.ts', 'test/agents/*.test.ts'],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

@@ -1,6 +1,6 @@
 // Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, and
 // with --test the Python packages of the tests. With --clients it installs the client libraries
-// that the project `clients` runs, with --openapi Schemathesis, with --stripe-mock
+// and agents that the project `clients` runs, with --openapi Schemathesis, with --stripe-mock
 // Stripe's stand-in, and in CI with --test all of them. Plain
 // JavaScript without dependencies, because it runs on Node 20 before anything is installed. Prints
 // to standard error only: the output of the command after it stays clean. With --quiet, for

@@ -1,11 +1,11 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { CLEAN_INSTALL, NPM_SETTINGS } from './dependencies.mjs';
-import { runCommand } from './run-command.mjs';
+import { ownNode, runCommand } from './run-command.mjs';
 
-/** Client libraries that the project `clients` runs against the gateway (test/clients). */
+/** Client libraries and agents that the project `clients` runs against the gateway. */
 const NODE_CLIENTS = 'test/clients/node';
-const PYTHON_CLIENTS = 'test/clients/python';
+const NODE_AGENTS = 'test/agents/node';
 const ENVIRONMENTS = '.cache/clients';
 
 /** Installs 300 packages in a twentieth of pip's time (measured: 5 s and 100 s). */
@@ -13,23 +13,47 @@ const UV = 'uv==0.13.9';
 const UV_SETTINGS = /^(?:PIP_|PYTHON|UV_)/;
 
 /** An environment each, named as the file: they want different versions of the same packages. */
-const REQUIREMENTS = ['openai-3', 'openai-2', 'pydantic-2.13', 'litellm-proxy'];
-const requirementsFile = (name) => `${PYTHON_CLIENTS}/${name}.txt`;
-
-export const CLIENT_STEPS = [
-  { folder: `${NODE_CLIENTS}/node_modules`, sources: [`${NODE_CLIENTS}/package-lock.json`], make: installNodeClients },
-  { folder: ENVIRONMENTS, sources: REQUIREMENTS.map(requirementsFile), make: installPythonClients },
+const REQUIREMENTS = [
+  ...['openai-3', 'openai-2', 'pydantic-2.13', 'litellm-proxy'].map((name) => `test/clients/python/${name}.txt`),
+  ...['aider', 'mini-swe-agent', 'open-webui'].map((name) => `test/agents/python/${name}.txt`),
 ];
 
-function installNodeClients(root, say) {
-  say('Installing the clients from npm …');
-  const folder = join(root, NODE_CLIENTS);
-  const { ok, output } = runCommand('npm', CLEAN_INSTALL, { cwd: folder, alsoPassed: NPM_SETTINGS });
-  return ok ? undefined : `The clients for Node could not be installed. npm ci said:\n    ${output}`;
+/**
+ * `npm ci` refuses a lock without the optional packages of other platforms, which not every
+ * registry serves. This installs the versions of the lock, too, and leaves it as it is.
+ */
+const LOCKED_INSTALL = ['install', '--no-save', ...CLEAN_INSTALL.slice(1)];
+
+export const CLIENT_STEPS = [
+  nodeStep(NODE_CLIENTS, (root, folder) => runNpm(root, folder, CLEAN_INSTALL)),
+  nodeStep(NODE_AGENTS, installNodeAgents),
+  { folder: ENVIRONMENTS, sources: REQUIREMENTS, make: installPythonClients },
+];
+
+function nodeStep(folder, install) {
+  const make = (root, say) => {
+    say(`Installing ${folder} from npm …`);
+    return install(root, folder);
+  };
+  return { folder: `${folder}/node_modules`, sources: [`${folder}/package-lock.json`], make };
+}
+
+function runNpm(root, folder, args) {
+  const { ok, output } = runCommand('npm', args, { cwd: join(root, folder), alsoPassed: NPM_SETTINGS });
+  return ok ? undefined : `${folder} could not be installed. npm ${args[0]} said:\n    ${output}`;
+}
+
+/** Runs one script of a package, too: it puts opencode's program in place. */
+function installNodeAgents(root, folder) {
+  const problem = runNpm(root, folder, LOCKED_INSTALL);
+  if (problem) return problem;
+  const cwd = join(root, folder, 'node_modules/opencode-ai');
+  const { ok, output } = runCommand(ownNode(root), ['postinstall.mjs'], { cwd });
+  return ok ? undefined : `The script of opencode-ai failed:\n    ${output}`;
 }
 
 function installPythonClients(root, say) {
-  say('Installing the clients from PyPI …');
+  say('Installing clients and agents from PyPI …');
   const folder = join(root, ENVIRONMENTS);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -41,9 +65,9 @@ function installPythonClients(root, say) {
   const commands = [
     ['python3', ['-m', 'venv', ownTool]],
     [python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', UV]],
-    ...REQUIREMENTS.flatMap((name) => {
-      const environment = join(folder, name);
-      const install = ['pip', 'install', '--quiet', '--no-deps', '--requirement', requirementsFile(name)];
+    ...REQUIREMENTS.flatMap((file) => {
+      const environment = join(folder, basename(file, '.txt'));
+      const install = ['pip', 'install', '--quiet', '--no-deps', '--requirement', file];
       return [
         [uv, ['venv', '--quiet', '--python', python, environment]],
         [uv, [...install, '--python', join(environment, 'bin/python')]],
@@ -54,7 +78,7 @@ function installPythonClients(root, say) {
     const { ok, output } = runCommand(command, args, { cwd: root, env, alsoPassed: UV_SETTINGS });
     if (ok) continue;
     rmSync(folder, { recursive: true, force: true });
-    return `The clients for Python could not be installed: ${basename(command)} ${args.join(' ')} failed.\n    ${output}`;
+    return `Clients and agents for Python could not be installed: ${basename(command)} ${args.join(' ')} failed.\n    ${output}`;
   }
   return undefined;
 }

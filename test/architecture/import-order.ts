@@ -200,6 +200,7 @@ export const AREAS: readonly Area[] = [
       'sdk',
       'stripe-mock',
       'clients',
+      'agents',
       'protocol',
       '',
     ],

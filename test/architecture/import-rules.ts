@@ -109,8 +109,8 @@ export const CONFIGURATION: IConfiguration = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    // Clients have packages of their own, which a contributor's machine need not have.
-    exclude: { path: '^dashboard/dist/|^test/clients/node/' },
+    // Clients and agents have packages of their own, which a contributor's machine need not have.
+    exclude: { path: '^dashboard/dist/|^test/(?:agents|clients)/node/' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
   },

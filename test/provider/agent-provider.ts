@@ -28,6 +28,18 @@ export function usageOf(turn: number): TurnUsage {
   return { prompt: 1_000 + 137 * turn, cached: 101 * turn, completion: 300 + turn };
 }
 
+/** USD for a million tokens, of which a token has a fraction of a nano-dollar. */
+export const PRICES = { input: 1.2345, cached_input: 0.12345, output: 9.8765 };
+/** The same in pico-dollars a token. */
+const PICO_USD = { input: 1_234_500n, cached: 123_450n, output: 9_876_500n };
+
+/** Cost of a turn with `usageOf`, at `PRICES`, rounded up. */
+export function costNanoUsd(turn: number): bigint {
+  const { prompt, cached, completion } = usageOf(turn);
+  const input = BigInt(prompt - cached) * PICO_USD.input + BigInt(cached) * PICO_USD.cached;
+  return (input + BigInt(completion) * PICO_USD.output + 999n) / 1_000n;
+}
+
 interface TurnCall {
   readonly id: string;
   readonly input: { readonly step: number; readonly note: string };
@@ -183,13 +195,18 @@ interface ChatTurn {
   readonly usage: ProviderUsage;
 }
 
-function chatTurnOf(turn: number): ChatTurn {
+/** `usageOf` a turn in the format of chat completions. */
+export function chatUsageOf(turn: number): ProviderUsage {
   const { prompt, cached, completion } = usageOf(turn);
-  const usage = {
+  return {
     ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
     prompt_tokens_details: { cached_tokens: cached },
     completion_tokens_details: { reasoning_tokens: 200 },
   };
+}
+
+function chatTurnOf(turn: number): ChatTurn {
+  const usage = chatUsageOf(turn);
   if (turn === TURNS) return { text: ANSWER, usage };
   const toolCalls = callsOf(turn).map(({ id, input }) => ({ id, name: TOOL, arguments: JSON.stringify(input) }));
   return { reasoning: reasoningOf(turn), toolCalls, ...(turn === TALKING ? { text: 'I look.' } : {}), usage };

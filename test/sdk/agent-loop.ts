@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Customer } from '../harness/operator.ts';
 import { type GatewayOptions, withGateway } from '../harness/with-gateway.ts';
-import { AGENT_APIS, type AgentApi, ANSWER, expectedIn, TURNS, usageOf } from '../provider/agent-provider.ts';
+import {
+  AGENT_APIS,
+  type AgentApi,
+  ANSWER,
+  costNanoUsd,
+  expectedIn,
+  PRICES,
+  TURNS,
+} from '../provider/agent-provider.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
 
 /** A loop of an agent with a tool, as users of a library write it. */
@@ -21,17 +29,6 @@ export interface AgentResult {
   readonly answer?: string;
   /** Code of the error that the library has reported. */
   readonly errorCode?: string | null;
-}
-
-/** USD for a million tokens, of which a token has a fraction of a nano-dollar. */
-const PRICES = { input: 1.2345, cached_input: 0.12345, output: 9.8765 };
-/** The same in pico-dollars a token. */
-const PICO_USD = { input: 1_234_500n, cached: 123_450n, output: 9_876_500n };
-
-function costNanoUsd(turn: number): bigint {
-  const { prompt, cached, completion } = usageOf(turn);
-  const input = BigInt(prompt - cached) * PICO_USD.input + BigInt(cached) * PICO_USD.cached;
-  return (input + BigInt(completion) * PICO_USD.output + 999n) / 1_000n;
 }
 
 const modelOf = ({ api }: AgentApi): string => `thinks-over-${api}`;

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Answer of a scripted model: a text, or a call of a tool. */
+export type Turn = string | { readonly tool: string; readonly input: Readonly<Record<string, string>> };
+
+/** An agent that runs against the gateway as its registry serves it. */
+export interface Agent {
+  /** As docs/clients.md names it. */
+  readonly name: string;
+  /** Its shell script, without the ending, and of Python its environment in `.cache/clients`. */
+  readonly file: string;
+  /** By which its model changes `old` to `new` in a file of this path. */
+  readonly turns: (path: string) => readonly Turn[];
+  /** True: a server, with which a page talks. */
+  readonly isServer?: true;
+  /** Exit code after a refusal. Default: 1. */
+  readonly refusedExit?: 0;
+}
+
+export const OLD_TEXT = 'Hello, old world.\n';
+export const NEW_TEXT = 'Hello, new world.\n';
+
+const SEARCH_AND_REPLACE = `greeting.txt
+\`\`\`
+<<<<<<< SEARCH
+${OLD_TEXT}=======
+${NEW_TEXT}>>>>>>> REPLACE
+\`\`\`
+`;
+
+const CODING_AGENTS: readonly Agent[] = [
+  {
+    name: 'opencode',
+    file: 'opencode',
+    turns: (filePath) => [{ tool: 'edit', input: { filePath, oldString: 'old', newString: 'new' } }],
+  },
+  {
+    name: 'Cline',
+    file: 'cline',
+    turns: (path) => [{ tool: 'editor', input: { path, old_text: 'old', new_text: 'new' } }],
+  },
+  {
+    name: 'Qwen Code',
+    file: 'qwen-code',
+    // Its tool edits no file that was not read.
+    turns: (file_path) => [
+      { tool: 'read_file', input: { file_path } },
+      { tool: 'edit', input: { file_path, old_string: 'old', new_string: 'new' } },
+    ],
+  },
+  // No tools: it takes the edit from the text.
+  { name: 'aider', file: 'aider', turns: () => [SEARCH_AND_REPLACE], refusedExit: 0 },
+  {
+    name: 'mini-swe-agent',
+    file: 'mini-swe-agent',
+    turns: (path) => [
+      { tool: 'bash', input: { command: `sed -i s/old/new/ '${path}'` } },
+      { tool: 'bash', input: { command: 'echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT' } },
+    ],
+  },
+];
+
+const OPEN_WEBUI: Agent = {
+  name: 'Open WebUI',
+  file: 'open-webui',
+  isServer: true,
+  turns: (path) => [{ tool: 'change_file', input: { path, old: 'old', new: 'new' } }],
+};
+
+export const AGENTS: readonly Agent[] = [...CODING_AGENTS, OPEN_WEBUI];
+
+/** As docs/clients.md shows it. */
+export function scriptOf({ file }: Agent): string {
+  return readFileSync(join(import.meta.dirname, `${file}.sh`), 'utf8').trim();
+}

@@ -1,0 +1,100 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startProcess, type TestProcess } from '../launchers/child-process.ts';
+import { type Agent, scriptOf } from './agents.ts';
+
+export interface AgentSurroundings {
+  readonly url: string;
+  readonly key: string;
+  readonly model: string;
+  /** An empty folder: agents keep files there. */
+  readonly home: string;
+  /** Working folder, with the file. */
+  readonly folder: string;
+  /** Port on which a server listens. */
+  readonly port?: number;
+}
+
+export interface AgentRun {
+  readonly exit: number | NodeJS.Signals;
+  readonly output: string;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const NODE_AGENTS = join(import.meta.dirname, 'node/node_modules');
+const ENVIRONMENTS = join(ROOT, '.cache/clients');
+const LONGEST_MS = 240_000;
+
+/** Agents look for updates, lists of models and prices, and report to their makers. */
+const QUIET = {
+  // A port without a listener: what one would fetch from elsewhere fails at once.
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+  NO_PROXY: '127.0.0.1',
+  NODE_USE_ENV_PROXY: '1',
+  DO_NOT_TRACK: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  CLINE_NO_AUTO_UPDATE: '1',
+  // Otherwise a daemon of Cline stays.
+  CLINE_SESSION_BACKEND_MODE: 'local',
+  AIDER_ANALYTICS: 'false',
+  AIDER_CHECK_UPDATE: 'false',
+  AIDER_GIT: 'false',
+  LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  // Otherwise mini-swe-agent asks for settings.
+  MSWEA_CONFIGURED: 'true',
+  OFFLINE_MODE: 'true',
+};
+
+export function agentsMissing(): string | undefined {
+  return [NODE_AGENTS, ENVIRONMENTS].every((folder) => existsSync(join(folder, '.setup-stamp')))
+    ? undefined
+    : 'the packages of agents: npm run test:agents installs them';
+}
+
+/** Starts its script in a process group of its own. */
+export function startScript(agent: Agent, surroundings: AgentSurroundings, env: NodeJS.ProcessEnv = {}): TestProcess {
+  const { url, key, model, home, folder, port } = surroundings;
+  mkdirSync(folder, { recursive: true });
+  const programs = [join(NODE_AGENTS, '.bin'), join(ENVIRONMENTS, agent.file, 'bin'), process.env.PATH];
+  return startProcess('sh', ['-e', '-c', scriptOf(agent)], {
+    // Our own environment stays out: an option that an agent takes from there would hide.
+    env: {
+      ...QUIET,
+      ...env,
+      PATH: programs.join(':'),
+      HOME: home,
+      TMPDIR: home,
+      // Compiling what they import costs Python's agents as much as running it.
+      PYTHONPYCACHEPREFIX: join(ENVIRONMENTS, 'bytecode'),
+      GATEWAY_URL: url,
+      GATEWAY_KEY: key,
+      GATEWAY_MODEL: model,
+      ...(port === undefined ? {} : { PORT: String(port) }),
+    },
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+}
+
+/** Ends a script and what it has started. */
+export async function endScript(script: TestProcess): Promise<void> {
+  try {
+    process.kill(-script.pid, 'SIGKILL');
+  } catch {
+    // The whole group has ended.
+  }
+  await script.exited;
+}
+
+/** Runs its script to the end. */
+export async function runScript(agent: Agent, surroundings: AgentSurroundings): Promise<AgentRun> {
+  const script = startScript(agent, surroundings);
+  const timer = setTimeout(() => void endScript(script), LONGEST_MS);
+  const exit = await script.exited;
+  clearTimeout(timer);
+  await endScript(script);
+  return { exit, output: script.output() };
+}
