@@ -32,6 +32,8 @@ export interface GatewayInMemoryOptions {
   readonly authenticated: () => Promise<void>;
 }
 
+/** Name of the list that the organization of the caller has. */
+export const PRICE_LIST = 'partner';
 const CREDIT_NANO_USD = 10n ** 15n;
 /** Longer than any history: what becomes of lost holds is tested elsewhere. */
 const LEASE_MS = 365 * 86_400_000;
@@ -40,7 +42,7 @@ const metrics = createMetrics();
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 
 export function gatewayInMemory({ clock, config, deliver, authenticated }: GatewayInMemoryOptions): GatewayInMemory {
-  const { account: _, ...caller } = principalWith();
+  const { account: _, ...caller } = principalWith({}, { priceList: PRICE_LIST });
   const { key, organization } = caller;
   const ledger = createMemoryLedger();
   ledger.addKey(organization.id, key.id);

@@ -10,7 +10,7 @@ import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
 import { sentTierOf } from '../delivery/provider/sent-tier.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { gatewayInMemory } from './gateway-in-memory.fixture.ts';
+import { gatewayInMemory, PRICE_LIST } from './gateway-in-memory.fixture.ts';
 import {
   askableTiers,
   billAt,
@@ -19,8 +19,11 @@ import {
   edgesOf,
   FIRST_MS,
   LENGTH_MS,
+  priceList,
+  type RawList,
   type RawSchedule,
   rawTableAt,
+  rawTableOn,
   schedule,
   TIERS,
 } from './scheduled-prices.fixture.ts';
@@ -29,10 +32,17 @@ import {
 interface File {
   readonly prices: RawSchedule;
   readonly costs: RawSchedule;
+  /** The list of the organization. Absent: the file has none of that name. */
+  readonly list: RawList | undefined;
   /** The target is not sent the tier that the client asks for. */
   readonly dropsTier: boolean;
 }
-const file: fc.Arbitrary<File> = fc.record({ prices: schedule, costs: schedule, dropsTier: fc.boolean() });
+const file: fc.Arbitrary<File> = fc.record({
+  prices: schedule,
+  costs: schedule,
+  list: fc.option(priceList, { nil: undefined }),
+  dropsTier: fc.boolean(),
+});
 
 /** An instant close to an edge of any of the schedules, or anywhere. */
 const moment = fc.record({
@@ -64,11 +74,12 @@ const history = fc.record({
 
 const folder = configFolder();
 
-async function load({ prices, costs, dropsTier }: File): Promise<GatewayConfig> {
+async function load({ prices, costs, list, dropsTier }: File): Promise<GatewayConfig> {
   const request = dropsTier ? { drop: ['service_tier'] } : {};
   const targets = [{ provider: 'p', model: 'm-1', cost_usd_per_million_tokens: costs, request }];
   const model = { context_window: 100_000, max_output_tokens: 1000, usd_per_million_tokens: prices, targets };
-  const text = { providers: { p: { base_url: 'http://127.0.0.1:1/v1' } }, models: { m: model } };
+  const price_lists = list === undefined ? {} : { [PRICE_LIST]: list };
+  const text = { providers: { p: { base_url: 'http://127.0.0.1:1/v1' } }, models: { m: model }, price_lists };
   return (await folder.loaded(JSON.stringify(text))).config;
 }
 
@@ -85,7 +96,7 @@ class Sent {
   admitted: AdmittedRequest | undefined;
 
   constructor(given: Request, arrivedAtMs: number, file: File) {
-    const tiers = askableTiers(rawTableAt(file.prices, arrivedAtMs));
+    const tiers = askableTiers(rawTableOn(file.list ?? {}, file.prices, arrivedAtMs));
     this.given = given;
     this.arrivedAtMs = arrivedAtMs;
     this.file = file;
@@ -127,7 +138,8 @@ class Sent {
   expected(admitted: AdmittedRequest) {
     const { file, arrivedAtMs, asked } = this;
     const tiers = { asked, sent: file.dropsTier ? undefined : asked };
-    const [prices, costs] = [rawTableAt(file.prices, arrivedAtMs), rawTableAt(file.costs, arrivedAtMs)];
+    const prices = rawTableOn(file.list ?? {}, file.prices, arrivedAtMs);
+    const costs = rawTableAt(file.costs, arrivedAtMs);
     const served = { ...tiers, served: this.given.served };
     const usage = this.usage(admitted);
     const costliest = costliestUsages(prices, ...this.bounds(admitted)).flatMap((most) =>
@@ -138,9 +150,10 @@ class Sent {
 }
 
 async function play({ first, reloads, requests }: typeof history extends fc.Arbitrary<infer Value> ? Value : never) {
-  const edges = [first, ...reloads.map(({ file }) => file)].flatMap(({ prices, costs }) =>
-    [prices, costs].flatMap(edgesOf),
-  );
+  const edges = [first, ...reloads.map(({ file }) => file)].flatMap(({ prices, costs, list }) => {
+    const listed = list?.m !== undefined && !('percent' in list.m) ? [list.m] : [];
+    return [prices, costs, ...listed].flatMap(edgesOf);
+  });
   const msOf = ({ edge, offsetMs }: (typeof requests)[number]['arrives']) =>
     Math.min(Math.max((edges[edge % edges.length] ?? 0) + offsetMs, FIRST_MS), FIRST_MS + LENGTH_MS);
   const files = reloads.map(({ at, file }) => ({ atMs: msOf(at), file })).toSorted((a, b) => a.atMs - b.atMs);
@@ -232,5 +245,5 @@ test('a charge is what the table of the arrival says, and within the hold, whate
     expect(await gateway.heldNanoUsd()).toBe(0n);
   });
   // The limit is for shrinking, which takes a thousand further histories.
-  await fc.assert(property, { numRuns: propertyRuns(400), interruptAfterTimeLimit: 30_000 });
+  await fc.assert(property, { numRuns: propertyRuns(200), interruptAfterTimeLimit: 30_000 });
 });

@@ -31,6 +31,16 @@ export interface RawSchedule extends RawPeriod {
   readonly from?: Readonly<Record<string, RawPeriod>>;
 }
 
+interface RawPercent {
+  /** Four decimals. */
+  readonly percent: number;
+}
+/** A price list that has one model, or all of them. */
+export interface RawList {
+  readonly '*'?: RawPercent;
+  readonly m?: RawPercent | RawSchedule;
+}
+
 const DAY_MS = 86_400_000;
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const TWINS: Readonly<Record<string, string>> = { priority: 'fast', fast: 'priority' };
@@ -50,6 +60,20 @@ export function rawTableAt(schedule: RawSchedule, atMs: number): RawTable {
   const window = (period.hours ?? []).find((one) => occurrences(one).some(([from, to]) => from <= atMs && atMs < to));
   if (window === undefined) return period;
   return { ...window, service_tiers: { ...period.service_tiers, ...window.service_tiers } };
+}
+
+/** The same for an organization that has a price list. */
+export function rawTableOn(list: RawList, own: RawSchedule, atMs: number): RawTable {
+  const listed = list.m ?? list['*'];
+  if (listed === undefined) return rawTableAt(own, atMs);
+  if (!('percent' in listed)) return rawTableAt(listed, atMs);
+  const factor = 1_000_000n + BigInt(Math.round(listed.percent * 10_000));
+  const changed = (price: number) => Number((picoUsd(price) * factor + 999_999n) / 1_000_000n) / 1_000_000;
+  const isPrice = (name: string) => name !== 'input_tokens';
+  const json = JSON.stringify(rawTableAt(own, atMs), (name, value: unknown) =>
+    typeof value === 'number' && isPrice(name) ? changed(value) : value,
+  );
+  return JSON.parse(json) as RawTable;
 }
 
 /** Instants at which a table of the schedule may begin or end. */
@@ -87,6 +111,10 @@ export function askableTiers({ service_tiers: tiers = {} }: RawTable): string[] 
   return ['default', ...Object.keys(tiers), ...Object.keys(tiers).flatMap((tier) => TWINS[tier] ?? [])];
 }
 
+function picoUsd(usdPerMillion: number): bigint {
+  return BigInt(Math.round(usdPerMillion * 1_000_000));
+}
+
 function costAt(table: RawTable, tier: string | undefined, usage: TokenUsage): bigint {
   const prices: RawTier = tier === undefined ? table : (table.service_tiers?.[tier] ?? table);
   const {
@@ -96,15 +124,14 @@ function costAt(table: RawTable, tier: string | undefined, usage: TokenUsage): b
     cache_write: write = input,
     cache_write_1h: long = write,
   } = (prices.above ?? []).findLast(({ input_tokens: tokens }) => usage.promptTokens > tokens) ?? prices;
-  const pico = (price: number) => BigInt(Math.round(price * 1_000_000));
   const { promptTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens, completionTokens } = usage;
-  const picoUsd =
-    BigInt(promptTokens - cachedTokens - cacheWriteTokens) * pico(input) +
-    BigInt(cachedTokens) * pico(cached) +
-    BigInt(cacheWriteTokens - cacheWrite1hTokens) * pico(write) +
-    BigInt(cacheWrite1hTokens) * pico(long) +
-    BigInt(completionTokens) * pico(output);
-  return picoUsd / 1000n + (picoUsd % 1000n > 0n ? 1n : 0n);
+  const sum =
+    BigInt(promptTokens - cachedTokens - cacheWriteTokens) * picoUsd(input) +
+    BigInt(cachedTokens) * picoUsd(cached) +
+    BigInt(cacheWriteTokens - cacheWrite1hTokens) * picoUsd(write) +
+    BigInt(cacheWrite1hTokens) * picoUsd(long) +
+    BigInt(completionTokens) * picoUsd(output);
+  return sum / 1000n + (sum % 1000n > 0n ? 1n : 0n);
 }
 
 /** Tiers by the names that the client asked for, the target was sent, and the response says. */
@@ -195,3 +222,9 @@ export const schedule = fc
     const ascending = later.toSorted(([a], [b]) => Date.parse(a) - Date.parse(b));
     return { ...first, from: Object.fromEntries(ascending) };
   });
+
+const percent = fc.integer({ min: -999_999, max: 2_000_000 }).map((parts) => ({ percent: parts / 10_000 }));
+export const priceList: fc.Arbitrary<RawList> = fc.record(
+  { '*': percent, m: fc.oneof(percent, schedule) },
+  { requiredKeys: [] },
+);
