@@ -25,13 +25,10 @@ it('ships models that the configuration accepts, each once, in order', () => {
   expect(SHIPPED.as_of).toMatch(/^\d{4}-\d\d-\d\d$/);
 });
 
-it('is of the releases and the day that docs/operating.md names, with their licences', () => {
+it('names its sources with their licences', () => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const { sources } = JSON.parse(read('core/model-catalogue/models.json'));
-  const words = read('docs/operating.md').replace(/\s+/g, ' ');
   expect(sources).toMatchObject([{ package: 'litellm' }, { package: 'genai-prices' }]);
-  expect(words).toContain(`release ${sources[0].version}, as of ${SHIPPED.as_of}`);
-  expect(words).toContain(`release ${sources[1].version}`);
   const licences = read('core/model-catalogue/models.LICENSE');
   for (const { package: name, licence } of sources) {
     expect(licences).toMatch(new RegExp(`^${name}$`, 'm'));
