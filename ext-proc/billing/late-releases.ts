@@ -14,7 +14,7 @@ export interface LateReleases {
 }
 
 const RETRY_EVERY_MS = 1_000;
-/** Bound for an outage of minutes. Holds beyond it end with their quarantine. */
+/** Enough for an outage of minutes. Further holds end with their quarantine. */
 const MOST_WAITING = 20_000;
 const MOST_TOGETHER = 200;
 

@@ -79,7 +79,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
 
 /**
  * Usage of what was delivered: the prompt, and the output that the client had been sent, as the
- * provider said them or else as they were estimated, as for a stream that breaks.
+ * provider reported them or else as they were estimated, as for a stream that breaks.
  */
 function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
   // Clamped: an estimate may be above the output limit, and the hold covers no more.

@@ -71,7 +71,7 @@ export interface StreamTranslator {
   /** Characters of the stream that are kept now. */
   readonly keptCharacters: number;
   /**
-   * Usage and tier, as members of a chunk, as far as the provider has said them: another object
+   * Usage and tier, as members of a chunk, as far as the provider has reported them: another object
    * after each word about them. The chunks have them at the end alone, which many a stream does not
    * reach.
    */

@@ -59,7 +59,7 @@ export interface OutputSoFar {
   readonly tokens: number;
   /** The provider's id of the response, once known. */
   readonly upstreamId: string | undefined;
-  /** Usage that the provider has said, of which the output may have grown since. */
+  /** Usage that the provider has reported. The output may have grown since. */
   readonly usage?: TokenUsage | undefined;
   /** Tier that the response names. */
   readonly serviceTier?: string | undefined;

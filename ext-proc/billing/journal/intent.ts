@@ -53,13 +53,13 @@ export interface Output {
   readonly tokens: number;
   /** The provider's id of the response, once known. */
   readonly upstreamId: string | undefined;
-  /** Usage that the provider has said, of which the output may have grown since. */
+  /** Usage that the provider has reported. The output may have grown since. */
   readonly usage?: TokenUsage | undefined;
   /** Tier that the response names. */
   readonly serviceTier?: string | undefined;
 }
 
-/** Usage that the provider of a stream has said. */
+/** Usage that the provider of a stream has reported. */
 export interface ReportedUsage {
   readonly usage: TokenUsage;
   readonly serviceTier?: string | undefined;
@@ -86,7 +86,7 @@ export interface Delivered {
   /** Unix milliseconds. */
   readonly firstAtMs: number;
   readonly lastAtMs: number;
-  /** Usage that the provider had said by then. */
+  /** Usage that the provider had reported by then. */
   readonly reported?: ReportedUsage;
   readonly ended?: EndedOutput;
 }

@@ -65,7 +65,7 @@ export interface AskedProvider {
   readonly responseBytes: number;
   /** The provider's id of the request, if it sent one. */
   readonly requestId: string | undefined;
-  /** Usage that a stream had said by then, as members of a chunk. */
+  /** Usage that a stream had reported by then, as members of a chunk. */
   readonly reported: JsonObject | undefined;
 }
 

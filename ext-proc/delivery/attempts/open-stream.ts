@@ -23,7 +23,7 @@ export interface OpenedStream {
 export interface UnopenedStream {
   readonly kind: 'unopened';
   readonly failure: ProviderFailure;
-  /** Usage that the provider had said by then, as members of a chunk. */
+  /** Usage that the provider had reported by then, as members of a chunk. */
   readonly reported: JsonObject | undefined;
 }
 

@@ -56,7 +56,7 @@ export class ChunkRepairs {
   }
 }
 
-/** A call with a new id or a name begins; another one goes on with the last. */
+/** A new id or name begins another call; anything else continues the last one. */
 function withIndex(call: JsonObject, calls: Calls): JsonObject {
   const id = typeof call.id === 'string' && call.id !== '' ? call.id : undefined;
   const known = id === undefined ? undefined : calls.indexById.get(id);

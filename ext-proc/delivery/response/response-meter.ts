@@ -121,7 +121,7 @@ export class ResponseMeter {
     return [...this.#open].slice(0, this.#bounds.completions);
   }
 
-  /** Every choice that was asked for has said why it ended. */
+  /** True if every choice that was asked for has a finish reason. */
   allFinished(): boolean {
     return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;
   }

@@ -83,7 +83,7 @@ export class StreamSource {
     return this.#lost;
   }
 
-  /** Usage and tier that the provider has said so far, in another API; another object each time. */
+  /** Usage and tier that a provider of another API has reported so far; a new object each time. */
   get reported(): JsonObject | undefined {
     return this.#translation?.translator.reported;
   }

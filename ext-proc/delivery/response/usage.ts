@@ -163,7 +163,7 @@ export function usageJson(providerText: string | undefined, usage: TokenUsage, c
   return editObject(text, edits, members);
 }
 
-/** Details that show what was charged where the provider said it elsewhere. */
+/** Details that show what was charged where the provider reported it elsewhere. */
 function withCounts(details = 'null', counts: Readonly<Record<string, number>>): string {
   const charged = Object.entries(counts).filter(([, tokens]) => tokens > 0);
   const edits = Object.fromEntries(charged.map(([counted, tokens]) => [counted, String(tokens)]));
@@ -174,7 +174,7 @@ function memberAt(usage: JsonObject, place: Place): unknown {
   return place.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), usage);
 }
 
-/** 0 where nothing is said. */
+/** 0 if nothing is reported. */
 function countAt(usage: JsonObject, place: Place): number | undefined {
   const value = memberAt(usage, place);
   return isSaid(value) ? count(value) : 0;

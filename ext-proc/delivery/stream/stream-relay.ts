@@ -188,7 +188,7 @@ class StreamRelay {
     if (isObject(usage)) this.#meter.take({ usage, choices: [] });
   }
 
-  /** Passes on what goes on with the text of a translated event that was like the one before. */
+  /** Passes on events that continue the text of the translated event before them. */
   #takeDeltas(): string {
     const deltas = this.#template.isVerbatim ? this.#opened.source.takeDeltas() : [];
     if (deltas.length === 0) return '';

@@ -115,7 +115,7 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
 
 /** Fields that the action already implies. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
-/** Fields whose missing value before is not said. */
+/** For these fields the page does not show that there was no value before. */
 const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 
