@@ -120,12 +120,16 @@ export const PERCENT_PARTS = 10_000;
 const WHOLE = BigInt(100 * PERCENT_PARTS);
 
 /**
- * A table whose prices are changed by a percentage, each rounded up to the next pico-dollar per
- * token. `parts`: percent times PERCENT_PARTS, -1,000,000 or more.
+ * A price changed by a percentage, rounded up to the next pico-dollar per token. `parts`: percent
+ * times PERCENT_PARTS, -1,000,000 or more.
  */
+export function percentOf(picoUsd: bigint, parts: number): bigint {
+  return (picoUsd * (WHOLE + BigInt(parts)) + WHOLE - 1n) / WHOLE;
+}
+
+/** A table with each price so changed. */
 export function changedByPercent(table: PriceTable, parts: number): PriceTable {
-  const factor = WHOLE + BigInt(parts);
-  const price = (picoUsd: bigint) => (picoUsd * factor + WHOLE - 1n) / WHOLE;
+  const price = (picoUsd: bigint) => percentOf(picoUsd, parts);
   const prices = (given: Prices): Prices => ({
     inputPicoUsd: price(given.inputPicoUsd),
     cachedInputPicoUsd: price(given.cachedInputPicoUsd),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PRICE_LIST_NAME } from '../field-bounds.ts';
 import type { PercentChange, PriceList } from '../price-list.ts';
-import { changedByPercent, tablesOf } from '../price-schedule.ts';
+import { percentOf, tablesOf } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { PricedModel } from './gateway-config.ts';
 import { lackingPrices } from './lacking-prices.ts';
@@ -47,46 +47,52 @@ type ModelEntries = Readonly<Record<string, { readonly usd_per_million_tokens: S
 
 /** `models`: every model of the file. A name of none of them is a mistake. */
 export function checkPriceLists(lists: ListsEntry = {}, models: ModelEntries): RuleProblem[] {
+  const highest = highestPrices(models);
   const problems = Object.entries(lists).flatMap(([list, entries]) =>
-    Object.entries(entries).flatMap(([id, entry]) =>
-      checkListed(['price_lists', list, id], id, entry, entries, models),
-    ),
+    Object.entries(entries).flatMap(([id, entry]) => {
+      const path = ['price_lists', list, id];
+      if (id !== OTHERS && !Object.hasOwn(models, id)) return [{ path, message: 'is not a model of this file' }];
+      if ('percent' in entry) return checkPercent(path, entry, changedBy(entries, id, models), highest);
+      if (id !== OTHERS) return checkPriceSchedule(path, entry);
+      return [{ path, message: 'must be a change such as {percent: -10}; a table is for one model' }];
+    }),
   );
   if (Object.keys(lists).length > MAX_LISTS)
     problems.push({ path: ['price_lists'], message: `must have at most ${MAX_LISTS} lists` });
   return problems;
 }
 
-function checkListed(
+function changedBy(entries: ListsEntry[string], id: string, models: ModelEntries): readonly string[] {
+  return id === OTHERS ? Object.keys(models).filter((model) => !Object.hasOwn(entries, model)) : [id];
+}
+
+function checkPercent(
   path: Path,
-  id: string,
-  entry: ListedEntry,
-  entries: ListsEntry[string],
-  models: ModelEntries,
+  { percent }: z.output<typeof percentage>,
+  models: readonly string[],
+  highest: (model: string) => bigint,
 ): RuleProblem[] {
-  const isOthers = id === OTHERS;
-  if (!isOthers && !Object.hasOwn(models, id)) return [{ path, message: 'is not a model of this file' }];
-  if (!('percent' in entry))
-    return isOthers
-      ? [{ path, message: 'must be a change such as {percent: -10}; a table is for one model' }]
-      : checkPriceSchedule(path, entry);
-  if (entry.percent <= 0) return [];
-  const changed = isOthers ? Object.keys(models).filter((model) => !Object.hasOwn(entries, model)) : [id];
-  const beyond = changed.find((model) => {
-    const prices = models[model]?.usd_per_million_tokens;
-    const tables = prices === undefined ? [] : tablesOf(buildPriceSchedule(prices));
-    return tables.some((table) => highest(changedByPercent(table, entry.percent)) > MAX_PRICE_PICO_USD);
-  });
+  const beyond =
+    percent <= 0 ? undefined : models.find((model) => percentOf(highest(model), percent) > MAX_PRICE_PICO_USD);
   if (beyond === undefined) return [];
   return [{ path: [...path, 'percent'], message: `raises a price of ${beyond} above 1000000 USD per million tokens` }];
 }
 
-function highest({ serviceTiers, ...table }: PriceTable): bigint {
-  const all = [table, ...serviceTiers.values()].flatMap(({ prices, above }) => [
-    prices,
-    ...above.map((entry) => entry.prices),
-  ]);
-  return all
+/** The highest price of each model, whatever the list that asks for it. */
+function highestPrices(models: ModelEntries): (model: string) => bigint {
+  const known = new Map<string, bigint>();
+  return (model) => {
+    const entry = models[model]?.usd_per_million_tokens;
+    const highest = known.get(model) ?? (entry === undefined ? 0n : highestOf(tablesOf(buildPriceSchedule(entry))));
+    known.set(model, highest);
+    return highest;
+  };
+}
+
+function highestOf(tables: readonly PriceTable[]): bigint {
+  const tiers = tables.flatMap(({ serviceTiers, ...table }) => [table, ...serviceTiers.values()]);
+  return tiers
+    .flatMap(({ prices, above }) => [prices, ...above.map((entry) => entry.prices)])
     .flatMap((prices): readonly bigint[] => Object.values({ ...prices }))
     .reduce((most, price) => (price > most ? price : most), 0n);
 }
