@@ -1,3 +1,4 @@
+import type { PriceField, TokenKind } from '#core/price-kinds.ts';
 import type { Empty } from './empty.ts';
 
 export interface LedgerEntryView {
@@ -18,16 +19,7 @@ export interface LedgerEntryView {
 
 export type UsageGroupName = 'day' | 'model' | 'key';
 
-/** Cached tokens and cache writes are part of prompt tokens, reasoning of completion tokens. */
-export interface TokensView {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cachedTokens: number;
-  /** Includes one-hour writes. */
-  readonly cacheWriteTokens: number;
-  readonly cacheWrite1hTokens: number;
-  readonly reasoningTokens: number;
-}
+export type TokensView = Readonly<Record<TokenKind, number>>;
 
 export interface UsageRowView extends TokensView {
   /** `2026-11-21`, UTC. */
@@ -40,13 +32,7 @@ export interface UsageRowView extends TokensView {
 }
 
 /** Pico-dollars per token, which equal micro-dollars per million tokens. */
-export interface PricesView {
-  readonly inputPicoUsd: string;
-  readonly cachedInputPicoUsd: string;
-  readonly cacheWritePicoUsd: string;
-  readonly cacheWrite1hPicoUsd: string;
-  readonly outputPicoUsd: string;
-}
+export type PricesView = Readonly<Record<PriceField, string>>;
 
 /** Prices of a service tier. Those of `above` are for prompts with more tokens, ascending. */
 export interface TierPricesView {

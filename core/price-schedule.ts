@@ -1,3 +1,4 @@
+import { byPrice } from './price-kinds.ts';
 import type { Prices, PriceTable, TierPrices } from './pricing.ts';
 
 /**
@@ -129,14 +130,7 @@ export function percentOf(picoUsd: bigint, parts: number): bigint {
 
 /** A table with each price so changed. */
 export function changedByPercent(table: PriceTable, parts: number): PriceTable {
-  const price = (picoUsd: bigint) => percentOf(picoUsd, parts);
-  const prices = (given: Prices): Prices => ({
-    inputPicoUsd: price(given.inputPicoUsd),
-    cachedInputPicoUsd: price(given.cachedInputPicoUsd),
-    cacheWritePicoUsd: price(given.cacheWritePicoUsd),
-    cacheWrite1hPicoUsd: price(given.cacheWrite1hPicoUsd),
-    outputPicoUsd: price(given.outputPicoUsd),
-  });
+  const prices = (given: Prices): Prices => byPrice((field) => percentOf(given[field], parts));
   const tier = ({ above, ...given }: TierPrices): TierPrices => ({
     prices: prices(given.prices),
     above: above.map((one) => ({ inputTokens: one.inputTokens, prices: prices(one.prices) })),

@@ -1,17 +1,12 @@
 import type { NanoUsd } from './money.ts';
+import { byPrice, byTokens, PRICE_FIELDS, PRICE_KINDS, type PriceField, type TokenKind } from './price-kinds.ts';
 import { type TableTier, tierIn } from './service-tiers.ts';
 
 /**
  * Prices of one entry of a price table, in pico-dollars per token (USD per million tokens x 1e6):
  * integers, so that a charge is exact.
  */
-export interface Prices {
-  readonly inputPicoUsd: bigint;
-  readonly cachedInputPicoUsd: bigint;
-  readonly cacheWritePicoUsd: bigint;
-  readonly cacheWrite1hPicoUsd: bigint;
-  readonly outputPicoUsd: bigint;
-}
+export type Prices = Readonly<Record<PriceField, bigint>>;
 
 /** Prices of a whole request whose prompt has more tokens than this. */
 export interface PricesAbove {
@@ -69,56 +64,14 @@ export interface AppliedPrices {
  * Tokens of a generation. Cached tokens and cache writes are part of prompt tokens, one-hour writes
  * part of cache writes, reasoning tokens part of completion tokens.
  */
-export interface TokenUsage {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  readonly cachedTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly cacheWrite1hTokens: number;
-  readonly reasoningTokens: number;
-}
+export type TokenUsage = Readonly<Record<TokenKind, number>>;
 
 /** Kinds of tokens that logs keep. Cache writes are kept with the generation alone. */
 export type LoggedUsage = Omit<TokenUsage, 'cacheWriteTokens' | 'cacheWrite1hTokens'>;
 
-/** The values of what a line of an earlier release lacks, because that release did not know it. */
-export const NO_PRICES: Prices = {
-  inputPicoUsd: 0n,
-  cachedInputPicoUsd: 0n,
-  cacheWritePicoUsd: 0n,
-  cacheWrite1hPicoUsd: 0n,
-  outputPicoUsd: 0n,
-};
-export const NO_USAGE: TokenUsage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  cacheWriteTokens: 0,
-  cacheWrite1hTokens: 0,
-  reasoningTokens: 0,
-};
+export const NO_PRICES: Prices = byPrice(() => 0n);
+export const NO_USAGE: TokenUsage = byTokens(() => 0);
 
-/** A price and the tokens that it is charged for: those of one kind, without those of others. */
-interface PricedTokens {
-  readonly tokens: keyof TokenUsage;
-  readonly without: readonly (keyof TokenUsage)[];
-  /** Bound on these tokens while nothing has been delivered. */
-  readonly atMost: 'input' | 'output';
-}
-
-/**
- * The formula of a charge, one part for each price. The verification of the ledger makes its SQL
- * from the same parts (database/ledger/usage-columns.ts).
- */
-export const PRICED_TOKENS: Readonly<Record<keyof Prices, PricedTokens>> = {
-  inputPicoUsd: { tokens: 'promptTokens', without: ['cachedTokens', 'cacheWriteTokens'], atMost: 'input' },
-  cachedInputPicoUsd: { tokens: 'cachedTokens', without: [], atMost: 'input' },
-  cacheWritePicoUsd: { tokens: 'cacheWriteTokens', without: ['cacheWrite1hTokens'], atMost: 'input' },
-  cacheWrite1hPicoUsd: { tokens: 'cacheWrite1hTokens', without: [], atMost: 'input' },
-  outputPicoUsd: { tokens: 'completionTokens', without: [], atMost: 'output' },
-};
-
-const PARTS = Object.entries(PRICED_TOKENS) as readonly (readonly [keyof Prices, PricedTokens])[];
 const INPUT_PRICES = pricesAtMost('input');
 const OUTPUT_PRICES = pricesAtMost('output');
 
@@ -131,7 +84,7 @@ function toNanoUsd(picoUsd: bigint): NanoUsd {
 
 /** Tokens that are charged at a price. */
 export function tokensAt(price: keyof Prices, usage: TokenUsage): number {
-  const { tokens, without } = PRICED_TOKENS[price];
+  const { tokens, without } = PRICE_KINDS[price];
   let count = usage[tokens];
   for (const other of without) count -= usage[other];
   return count;
@@ -140,7 +93,7 @@ export function tokensAt(price: keyof Prices, usage: TokenUsage): number {
 /** The exact charge for what was used, at the prices of the entry that applies. */
 export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   let picoUsd = 0n;
-  for (const [price] of PARTS) {
+  for (const price of PRICE_FIELDS) {
     const count = tokensAt(price, usage);
     if (count !== 0) picoUsd += BigInt(count) * prices[price];
   }
@@ -250,8 +203,8 @@ function reachable({ prices, above }: TierPrices, inputTokensCeiling: number): r
   return [prices, ...above.filter(({ inputTokens }) => inputTokens < inputTokensCeiling).map((one) => one.prices)];
 }
 
-function pricesAtMost(bound: PricedTokens['atMost']): readonly (keyof Prices)[] {
-  return PARTS.filter(([, { atMost }]) => atMost === bound).map(([price]) => price);
+function pricesAtMost(bound: 'input' | 'output'): readonly (keyof Prices)[] {
+  return PRICE_FIELDS.filter((price) => PRICE_KINDS[price].atMost === bound);
 }
 
 function highest(prices: Prices, names: readonly (keyof Prices)[]): bigint {

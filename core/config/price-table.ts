@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { byPrice, filledPrices, type OptionalPriceName, PRICE_KINDS, type PriceName } from '../price-kinds.ts';
 import type { Prices, PriceTable, TierPrices } from '../pricing.ts';
 import type { RuleProblem } from './problem.ts';
 import { parsePrice } from './quantities.ts';
@@ -14,13 +15,9 @@ const MAX_TOKENS = 100_000_000;
 
 const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
 
-const ENTRY = {
-  input: price,
-  cached_input: price.optional(),
-  cache_write: price.optional(),
-  cache_write_1h: price.optional(),
-  output: price,
-};
+const ENTRY = Object.fromEntries(
+  Object.values(PRICE_KINDS).map((kind) => [kind.name, 'fallsBackTo' in kind ? price.optional() : price]),
+) as { [Name in PriceName]: Name extends OptionalPriceName ? z.ZodOptional<typeof price> : typeof price };
 const above = list(
   section({ input_tokens: whole(1, MAX_TOKENS), ...ENTRY }),
   0,
@@ -80,7 +77,7 @@ export function pricesLongCacheWrites(table: TableEntry): boolean {
   return pricesKind(table, 'cache_write_1h');
 }
 
-function pricesKind(table: TableEntry, kind: 'cache_write' | 'cache_write_1h'): boolean {
+function pricesKind(table: TableEntry, kind: OptionalPriceName): boolean {
   const tiers: readonly TierEntry[] = [table, ...Object.values(table.service_tiers)];
   return tiers.some((tier) => [tier, ...tier.above].some((entry) => entry[kind] !== undefined));
 }
@@ -92,14 +89,7 @@ function tierPrices({ above, ...entry }: TierEntry): TierPrices {
   };
 }
 
-/** A price that is not given is the one of the kind that its tokens are part of. */
 function pricesOf(entry: PricesEntry): Prices {
-  const cacheWrite = entry.cache_write ?? entry.input;
-  return {
-    inputPicoUsd: entry.input,
-    cachedInputPicoUsd: entry.cached_input ?? entry.input,
-    cacheWritePicoUsd: cacheWrite,
-    cacheWrite1hPicoUsd: entry.cache_write_1h ?? cacheWrite,
-    outputPicoUsd: entry.output,
-  };
+  const prices = filledPrices(entry);
+  return byPrice((field) => prices[PRICE_KINDS[field].name]);
 }

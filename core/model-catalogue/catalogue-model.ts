@@ -1,11 +1,7 @@
+import type { NamedPrices } from '../price-kinds.ts';
+
 /** Prices as they stand in the configuration, in USD per million tokens with at most 6 decimals. */
-export interface CataloguePrices {
-  readonly input: number;
-  readonly cached_input?: number;
-  readonly cache_write?: number;
-  readonly cache_write_1h?: number;
-  readonly output: number;
-}
+export type CataloguePrices = NamedPrices<number>;
 
 export interface CatalogueTier extends CataloguePrices {
   /** Ascending. */

@@ -2,6 +2,7 @@ import type { DeclaredModels } from '../config/load.ts';
 import { buildHours, type PeriodEntry, type ScheduleEntry, windowHours } from '../config/price-schedule.ts';
 import type { TableEntry } from '../config/price-table.ts';
 import type { ModelEntry } from '../config/schema.ts';
+import { filledPrices } from '../price-kinds.ts';
 import type {
   CataloguePeriod,
   CataloguePricesAbove,
@@ -10,7 +11,6 @@ import type {
   CatalogueTier,
 } from './catalogue-model.ts';
 import { usdPerMillion } from './map-prices.ts';
-import { filledPrices } from './price-differences.ts';
 
 /** A model as the configuration has it, with the targets that cannot work for now. */
 export interface ConfiguredModel extends ModelEntry {
@@ -45,12 +45,9 @@ function usdTier({ above, ...prices }: TierEntry): CatalogueTier {
   return { ...usdPrices(prices), ...(steps.length === 0 ? {} : { above: steps }) };
 }
 
-function usdPrices({ input, cached_input, cache_write, cache_write_1h, output }: PricesEntry) {
-  return filledPrices({
-    input: usdPerMillion(input),
-    ...(cached_input === undefined ? {} : { cached_input: usdPerMillion(cached_input) }),
-    ...(cache_write === undefined ? {} : { cache_write: usdPerMillion(cache_write) }),
-    ...(cache_write_1h === undefined ? {} : { cache_write_1h: usdPerMillion(cache_write_1h) }),
-    output: usdPerMillion(output),
-  });
+function usdPrices(entry: PricesEntry) {
+  const prices = filledPrices(entry);
+  return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, usdPerMillion(price)])) as {
+    [Name in keyof typeof prices]: number;
+  };
 }

@@ -1,3 +1,4 @@
+import { filledPrices, PRICE_KINDS } from '../price-kinds.ts';
 import { TWIN_TIERS } from '../service-tiers.ts';
 import type { CataloguePrices, CatalogueTable, CatalogueTier } from './catalogue-model.ts';
 
@@ -16,15 +17,7 @@ export interface Missing {
   readonly catalogue: string;
 }
 
-/** Kinds of prices, with the kind whose price is the default. */
-const KINDS = {
-  input: undefined,
-  cached_input: 'input',
-  cache_write: 'input',
-  cache_write_1h: 'cache_write',
-  output: undefined,
-} as const;
-const NAMES = Object.keys(KINDS) as readonly (keyof typeof KINDS)[];
+const KINDS = Object.values(PRICE_KINDS);
 
 /**
  * Compares what requests of every length and tier cost. A length above which neither table has
@@ -52,17 +45,18 @@ export function priceDifferences(
       const prices = filledPrices(entryAbove(ours, step));
       const entry = entryAbove(theirs, step);
       const expected = filledPrices(entry);
-      const isDefault = (kind: keyof typeof KINDS) => {
-        const from = KINDS[kind];
-        return from !== undefined && prices[kind] === prices[from] && expected[kind] === expected[from];
+      const isDefault = (kind: (typeof KINDS)[number]) => {
+        if (!('fallsBackTo' in kind)) return false;
+        const { name, fallsBackTo: from } = kind;
+        return prices[name] === prices[from] && expected[name] === expected[from];
       };
       // Most providers have no writes for an hour.
-      return NAMES.filter((kind) => kind !== 'cache_write_1h' || entry.cache_write_1h !== undefined)
-        .filter((kind) => differs(prices[kind], expected[kind]) && !isDefault(kind))
-        .map((kind) => ({
-          field: `${place}${step === 0 ? '' : `above.${step}.`}${kind}`,
-          configured: prices[kind],
-          catalogue: expected[kind],
+      return KINDS.filter(({ name }) => name !== 'cache_write_1h' || entry.cache_write_1h !== undefined)
+        .filter((kind) => differs(prices[kind.name], expected[kind.name]) && !isDefault(kind))
+        .map(({ name }) => ({
+          field: `${place}${step === 0 ? '' : `above.${step}.`}${name}`,
+          configured: prices[name],
+          catalogue: expected[name],
         }));
     });
   }
@@ -86,10 +80,4 @@ function tierNamed(name: string, { service_tiers: tiers }: CatalogueTable): Cata
 /** The entry that applies to a prompt with more tokens than `step`. */
 function entryAbove(tier: CatalogueTier, step: number): CataloguePrices {
   return tier.above?.findLast(({ input_tokens }) => input_tokens <= step) ?? tier;
-}
-
-/** Prices with the defaults of those that are not given. */
-export function filledPrices({ input, output, ...given }: CataloguePrices): Required<CataloguePrices> {
-  const { cached_input = input, cache_write = input, cache_write_1h = cache_write } = given;
-  return { input, cached_input, cache_write, cache_write_1h, output };
 }

@@ -1,6 +1,14 @@
 import { utcDayText } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
+import {
+  PRICE_FIELDS,
+  PRICE_KINDS,
+  type PriceField,
+  TOKEN_KINDS,
+  TOKEN_NAMES,
+  type TokenKind,
+} from '#core/price-kinds.ts';
+import { type FieldValue, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
 /**
@@ -31,27 +39,36 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
   streamed: ['streamed', (s) => s.streamed],
   cancelled: ['cancelled', (s) => s.cancelled],
   finishReason: ['finish_reason', (s) => text(s.finishReason, 100)],
-  'usage.promptTokens': ['prompt_tokens', (s) => s.usage.promptTokens],
-  'usage.completionTokens': ['completion_tokens', (s) => s.usage.completionTokens],
-  'usage.cachedTokens': ['cached_tokens', (s) => s.usage.cachedTokens],
-  'usage.reasoningTokens': ['reasoning_tokens', (s) => s.usage.reasoningTokens],
+  ...usageColumns(),
   usageCounted: ['usage_counted', (s) => s.usageCounted],
-  'prices.inputPicoUsd': ['input_pico_usd', (s) => s.prices.inputPicoUsd],
-  'prices.cachedInputPicoUsd': ['cached_input_pico_usd', (s) => s.prices.cachedInputPicoUsd],
-  'prices.outputPicoUsd': ['output_pico_usd', (s) => s.prices.outputPicoUsd],
+  ...priceColumns(),
   costNanoUsd: ['cost_nano_usd', (s) => s.costNanoUsd],
   latencyMs: ['latency_ms', (s) => wholeMs(s.latencyMs)],
   generationTimeMs: ['generation_time_ms', (s) => wholeMs(s.generationTimeMs)],
   holdNanoUsd: ['hold_nano_usd', (s) => s.holdNanoUsd],
   providerModel: ['provider_model', (s) => text(s.providerModel, 500)],
-  'usage.cacheWriteTokens': ['cache_write_tokens', (s) => s.usage.cacheWriteTokens],
-  'usage.cacheWrite1hTokens': ['cache_write_1h_tokens', (s) => s.usage.cacheWrite1hTokens],
-  'prices.cacheWritePicoUsd': ['cache_write_pico_usd', (s) => s.prices.cacheWritePicoUsd],
-  'prices.cacheWrite1hPicoUsd': ['cache_write_1h_pico_usd', (s) => s.prices.cacheWrite1hPicoUsd],
   serviceTier: ['service_tier', (s) => text(s.serviceTier, MAX_TIER_LENGTH)],
   pricedTier: ['priced_tier', (s) => text(s.pricedTier, MAX_TIER_LENGTH)],
   pricedAboveTokens: ['priced_above_tokens', (s) => s.pricedAboveTokens],
 };
+
+type Column = readonly [column: string, read: (settlement: Settlement) => FieldValue];
+
+function usageColumns(): Readonly<Record<`usage.${TokenKind}`, Column>> {
+  const columns = TOKEN_NAMES.map((kind) => {
+    const read = ({ usage }: Settlement) => usage[kind];
+    return [`usage.${kind}`, [TOKEN_KINDS[kind].column, read]] as const;
+  });
+  return Object.fromEntries(columns) as Record<`usage.${TokenKind}`, Column>;
+}
+
+function priceColumns(): Readonly<Record<`prices.${PriceField}`, Column>> {
+  const columns = PRICE_FIELDS.map((field) => {
+    const read = ({ prices }: Settlement) => prices[field];
+    return [`prices.${field}`, [PRICE_KINDS[field].column, read]] as const;
+  });
+  return Object.fromEntries(columns) as Record<`prices.${PriceField}`, Column>;
+}
 
 /** Writes settlements as `charge[]`. */
 export const chargeRecords = recordWriter(CHARGE_COLUMNS);

@@ -1,3 +1,4 @@
+import { byPrice, byTokens } from '#core/price-kinds.ts';
 import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
@@ -41,21 +42,8 @@ type Shape<T> = {
 type AnyShape = { readonly [member: string]: AnyKind | readonly [AnyKind] };
 type AnyKind = keyof typeof KINDS | AnyShape;
 
-const USAGE: Shape<TokenUsage> = {
-  promptTokens: 'integer',
-  completionTokens: 'integer',
-  cachedTokens: 'integer',
-  cacheWriteTokens: 'integer',
-  cacheWrite1hTokens: 'integer',
-  reasoningTokens: 'integer',
-};
-const PRICES: Shape<Prices> = {
-  inputPicoUsd: 'amount',
-  cachedInputPicoUsd: 'amount',
-  cacheWritePicoUsd: 'amount',
-  cacheWrite1hPicoUsd: 'amount',
-  outputPicoUsd: 'amount',
-};
+const USAGE: Shape<TokenUsage> = byTokens(() => 'integer');
+const PRICES: Shape<Prices> = byPrice(() => 'amount');
 const CLAIM: Shape<ClaimEnd> = {
   keyHash: 'bytes',
   bodyHash: 'bytes',

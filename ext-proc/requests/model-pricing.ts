@@ -1,18 +1,9 @@
 import type { Model } from '#core/config/gateway-config.ts';
 import { windowHours } from '#core/config/price-schedule.ts';
 import { formatPico } from '#core/money.ts';
+import { PRICE_FIELDS, PRICE_KINDS } from '#core/price-kinds.ts';
 import { CHANGES_SHOWN_MS, changesBetween, type PriceWindow, periodAt } from '#core/price-schedule.ts';
 import type { Prices, PriceTable, TierPrices } from '#core/pricing.ts';
-
-/** Names of the prices in the response, as in the configuration. */
-const PRICE_NAMES: Readonly<Record<keyof Prices, string>> = {
-  inputPicoUsd: 'input',
-  cachedInputPicoUsd: 'cached_input',
-  cacheWritePicoUsd: 'cache_write',
-  cacheWrite1hPicoUsd: 'cache_write_1h',
-  outputPicoUsd: 'output',
-};
-const NAMES = Object.entries(PRICE_NAMES) as readonly (readonly [keyof Prices, string])[];
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -56,7 +47,7 @@ function tierPricing({ prices, above }: TierPrices): Json {
 }
 
 function entryPricing(prices: Prices): Json {
-  return Object.fromEntries(NAMES.map(([price, name]) => [name, usdPerMillionTokens(prices[price])]));
+  return Object.fromEntries(PRICE_FIELDS.map((field) => [PRICE_KINDS[field].name, usdPerMillionTokens(prices[field])]));
 }
 
 /** One pico-dollar per token is a millionth of a dollar per million tokens. */

@@ -1,20 +1,13 @@
+import { TOKEN_KINDS, TOKEN_NAMES, type TokenKind } from '#core/price-kinds.ts';
 import { NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 
-/** One-hour writes to a cache are part of its writes. */
-type ShownKind = Exclude<keyof TokenUsage, 'cacheWrite1hTokens'>;
+const SHOWN = Object.entries(TOKEN_KINDS).flatMap(([kind, { shownAs }]) =>
+  shownAs === undefined ? [] : [[kind as TokenKind, shownAs] as const],
+);
 
-/** Names of the kinds of tokens in responses of the API, in their order. */
-const NAMES: Readonly<Record<ShownKind, string>> = {
-  promptTokens: 'tokens_prompt',
-  completionTokens: 'tokens_completion',
-  cachedTokens: 'tokens_cached',
-  cacheWriteTokens: 'tokens_cache_write',
-  reasoningTokens: 'tokens_reasoning',
-};
-const KINDS = Object.entries(NAMES) as readonly (readonly [ShownKind, string])[];
-
+/** The kinds of tokens under their names in responses of the API. */
 export function tokenFigures(usage: TokenUsage): Readonly<Record<string, number>> {
-  return Object.fromEntries(KINDS.map(([kind, name]) => [name, usage[kind]]));
+  return Object.fromEntries(SHOWN.map(([kind, name]) => [name, usage[kind]]));
 }
 
 /** Sums of usage by kind. */
@@ -22,6 +15,6 @@ export class UsageSums {
   readonly usage: Record<keyof TokenUsage, number> = { ...NO_USAGE };
 
   add(usage: TokenUsage): void {
-    for (const [kind] of KINDS) this.usage[kind] += usage[kind];
+    for (const kind of TOKEN_NAMES) this.usage[kind] += usage[kind];
   }
 }

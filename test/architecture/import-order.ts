@@ -23,7 +23,7 @@ export const AREAS: readonly Area[] = [
     uses: [],
     folders: ['', 'net', 'retry', 'lock', 'fairness', 'errors', 'log', 'batching', 'config', 'model-catalogue'],
   },
-  { path: 'contract', uses: [], folders: [''] },
+  { path: 'contract', uses: ['core'], folders: [''] },
   {
     path: 'database',
     uses: ['core', 'contract'],
@@ -252,7 +252,6 @@ const REACT = ['dashboard/web'];
 /** Folders that may import a package from npm. A path means everything below it. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
-  '@bufbuild/protobuf': ['proto/generated'],
   '@hono/node-server': ['dashboard/server'],
   '@opentelemetry/api': ['ext-proc/telemetry'],
   '@opentelemetry/otlp-transformer': ['ext-proc/telemetry'],

@@ -3,6 +3,7 @@ import type { LedgerEntryView, UsageGroupName, UsageRowView } from '#contract/mo
 import type { RequestDetail } from '#contract/request-log.ts';
 import type { Column, Columns } from '#core/csv.ts';
 import { formatUsd } from '#core/money.ts';
+import { byTokens, TOKEN_KINDS } from '#core/price-kinds.ts';
 
 /** Columns by the field of the row: a field that is neither here nor left out does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
@@ -64,12 +65,7 @@ const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
 
 const USAGE_FIGURES: ColumnsByField<UsageRowView, 'day' | 'model' | 'keyId' | 'keyName'> = {
   requests: ['requests', ({ requests }) => requests],
-  promptTokens: ['prompt_tokens', ({ promptTokens }) => promptTokens],
-  completionTokens: ['completion_tokens', ({ completionTokens }) => completionTokens],
-  cachedTokens: ['cached_tokens', ({ cachedTokens }) => cachedTokens],
-  cacheWriteTokens: ['cache_write_tokens', ({ cacheWriteTokens }) => cacheWriteTokens],
-  cacheWrite1hTokens: ['cache_write_1h_tokens', ({ cacheWrite1hTokens }) => cacheWrite1hTokens],
-  reasoningTokens: ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
+  ...byTokens((kind): Column<UsageRowView> => [TOKEN_KINDS[kind].column, (row) => row[kind]]),
   costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
 };
 

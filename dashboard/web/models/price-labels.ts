@@ -1,14 +1,9 @@
 import type { PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
+import { byPrice, PRICE_KINDS } from '#core/price-kinds.ts';
 import { formatCount } from '../format/format-number.ts';
 
-/** Names of the prices, in the order in which they are shown. */
-export const PRICE_LABELS: Readonly<Record<keyof PricesView, string>> = {
-  inputPicoUsd: 'Input',
-  cachedInputPicoUsd: 'Cached',
-  cacheWritePicoUsd: 'Cache write',
-  cacheWrite1hPicoUsd: '1 h write',
-  outputPicoUsd: 'Output',
-};
+/** Headings of the prices, in the order in which they are shown. */
+export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
 
 export interface LabelledPrices {
   readonly label: string;

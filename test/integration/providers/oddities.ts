@@ -107,7 +107,7 @@ export const ODDITIES = {
     oddity: 'Tokens that were written into the cache have a price of their own, and other names at each provider.',
     remedy: 'They are part of the prompt, charged at the price for cache writes.',
     by: [
-      ['core/pricing.ts', 'PRICED_TOKENS'],
+      ['core/price-kinds.ts', 'PRICE_KINDS'],
       ['ext-proc/delivery/response/usage.ts', 'cacheWritesOf'],
     ],
     fields: ['usd_per_million_tokens'],

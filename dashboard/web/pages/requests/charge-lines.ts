@@ -1,6 +1,7 @@
 import type { PricesView } from '#contract/money.ts';
 import type { ChargeView } from '#contract/request-log.ts';
 import { formatPico } from '#core/money.ts';
+import { byPrice, PRICE_FIELDS, PRICE_KINDS } from '#core/price-kinds.ts';
 import { chargeNanoUsd, type Prices, tokensAt } from '#core/pricing.ts';
 
 /** Tokens that were charged at one price. */
@@ -22,27 +23,18 @@ export interface ChargeSum {
   readonly cutTo?: 'hold' | 'balance';
 }
 
-const KINDS: Readonly<Record<keyof Prices, string>> = {
-  inputPicoUsd: 'Uncached input',
-  cachedInputPicoUsd: 'Cached input',
-  cacheWritePicoUsd: 'Cache writes, 5 min',
-  cacheWrite1hPicoUsd: 'Cache writes, 1 h',
-  outputPicoUsd: 'Output',
-};
-const PRICES = Object.entries(KINDS) as readonly (readonly [keyof Prices, string])[];
-
 /** Kinds of tokens with their amounts. Kinds without tokens are left out. */
 export function chargeLines({ prices, usage }: ChargeView): readonly ChargeLine[] {
-  return PRICES.map(([price, kind]) => {
+  return PRICE_FIELDS.map((price) => {
     const tokens = tokensAt(price, usage);
     const usd = formatPico(BigInt(tokens) * BigInt(prices[price]));
-    return { kind, tokens, picoUsd: prices[price], usd };
+    return { kind: PRICE_KINDS[price].label, tokens, picoUsd: prices[price], usd };
   }).filter(({ tokens }) => tokens > 0);
 }
 
 export function chargeSum(charge: ChargeView): ChargeSum {
   const { prices, usage, costNanoUsd, holdNanoUsd } = charge;
-  const picoUsd = PRICES.reduce((sum, [price]) => sum + BigInt(tokensAt(price, usage)) * BigInt(prices[price]), 0n);
+  const picoUsd = PRICE_FIELDS.reduce((sum, price) => sum + BigInt(tokensAt(price, usage)) * BigInt(prices[price]), 0n);
   const roundedNanoUsd = chargeNanoUsd(exactPrices(prices), usage).toString();
   const isCut = BigInt(costNanoUsd) < BigInt(roundedNanoUsd);
   return {
@@ -54,6 +46,5 @@ export function chargeSum(charge: ChargeView): ChargeSum {
 }
 
 function exactPrices(prices: PricesView): Prices {
-  const amounts = Object.entries(prices).map(([price, picoUsd]) => [price, BigInt(picoUsd)]);
-  return Object.fromEntries(amounts) as Record<keyof Prices, bigint>;
+  return byPrice((price) => BigInt(prices[price]));
 }
