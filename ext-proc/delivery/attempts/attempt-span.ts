@@ -51,6 +51,10 @@ export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMete
   span.set('gen_ai.usage.input_tokens', usage.promptTokens);
   span.set('gen_ai.usage.output_tokens', usage.completionTokens);
   if (usage.cachedTokens > 0) span.set('gen_ai.usage.cache_read.input_tokens', usage.cachedTokens);
-  if (usage.cacheWriteTokens > 0) span.set('gen_ai.usage.cache_write.input_tokens', usage.cacheWriteTokens);
+  if (usage.cacheWriteTokens > 0) {
+    span.set('gen_ai.usage.cache_write.input_tokens', usage.cacheWriteTokens);
+    // The name before the conventions moved to their own repository, which collectors still read.
+    span.set('gen_ai.usage.cache_creation.input_tokens', usage.cacheWriteTokens);
+  }
   if (usage.reasoningTokens > 0) span.set('gen_ai.usage.reasoning.output_tokens', usage.reasoningTokens);
 }

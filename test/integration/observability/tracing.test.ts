@@ -148,6 +148,7 @@ test('a JSON answer and a refusal have the steps that they took', async () => {
     'gen_ai.usage.input_tokens': 9,
     'gen_ai.usage.cache_read.input_tokens': 5,
     'gen_ai.usage.cache_write.input_tokens': 2,
+    'gen_ai.usage.cache_creation.input_tokens': 2,
     'gen_ai.usage.output_tokens': 4,
     'gen_ai.usage.reasoning.output_tokens': 3,
   });
