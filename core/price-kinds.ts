@@ -109,11 +109,11 @@ export function byPrice<T>(of: (field: PriceField) => T): Record<PriceField, T> 
   return Object.fromEntries(PRICE_FIELDS.map((field) => [field, of(field)])) as Record<PriceField, T>;
 }
 
-/** Prices by the names of the configuration. One that is left out is the one that it falls back to. */
+/** Prices by their names in the configuration. A price that is left out falls back to another. */
 export type NamedPrices<T> = Readonly<Record<Exclude<PriceName, OptionalPriceName>, T>> &
   Readonly<Partial<Record<OptionalPriceName, T>>>;
 
-/** Fills in the prices that are left out. The list has each price after the one it falls back to. */
+/** Fills in the prices that are left out. The list has each price after the one it needs. */
 export function filledPrices<T extends number | bigint>(
   given: {
     readonly [Name in PriceName]?: T | undefined;
