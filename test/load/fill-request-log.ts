@@ -36,13 +36,16 @@ const TIME_PART = Array.from(
   (_, place) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((arrived_ms >> ${45 - place * 5}) & 31)::integer + 1, 1)`,
 ).join(' || ');
 
+const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
+  replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
+
 /**
  * $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn
  * once for a row, and `offset 0` keeps the planner from writing out an expression wherever its name
  * stands.
  */
 const DRAW = `
-  insert into filling
+  insert into filling (${COLUMNS}, arrived_ms)
   select 'log-' || time || upper(substr(md5(i || 'log' || seed), 1, 16)), organization_id, key_id,
     gen_random_uuid()::text, case when admitted then 'gen-' || time || upper(substr(md5(i || 'gen' || seed), 1, 16)) end, route,
     case when route = 'chat' then case when code = 'model_not_found' then 'gpt-5-maxi' else model end end,
@@ -52,7 +55,7 @@ const DRAW = `
     case when charged then prompt end, case when charged then completion end, case when charged then prompt / 3 end,
     case when charged then completion / 5 end, case when charged then prompt * 250 + completion * 2000 end,
     case when charged then first_event end, case when admitted then first_event + completion * 9 else 4 + (r_size * 20)::integer end,
-    null, null, arrived_ms
+    arrived_ms
   from (
     select *, admitted and code is null and not replayed as charged, ${TIME_PART} as time
     from (
@@ -79,9 +82,6 @@ const DRAW = `
     ) known
     offset 0
   ) request`;
-
-const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
-  replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
 
 /** The sums as log_requests() keeps them, and the same bounds of buckets. */
 const SUM_UP = `
