@@ -14,7 +14,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
  * account as PostgreSQL has it.
  */
 export interface AdmissionDeps {
-  readonly limits: LimitStore;
+  readonly limits: Pick<LimitStore, 'admit'>;
   readonly metrics: Pick<StoreMetrics, 'admissionRefused'>;
   readonly clock: Clock;
 }

@@ -106,9 +106,9 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
     return {
       kind: 'open',
       limits: store,
-      opensInMs: store.opensInMs,
+      opensInMs: () => store.opensInMs(),
       mirror: store.spoolMirror,
-      keepReasoning: store.keepReasoning,
+      keepReasoning: (settings) => store.keepReasoning(settings),
       leave: async () => {},
     };
   } catch (error) {

@@ -3,9 +3,9 @@ import { isRefusal } from '#core/errors/refusal.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { type Accounting, createAccounting } from '#ext-proc/billing/accounting.ts';
+import { Accounting, type AccountingOptions } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
-import { createHoldKeeper, type HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import { openSpool, type Spool } from '#ext-proc/billing/spool/spool.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
@@ -66,7 +66,7 @@ const RENEW_EVERY_MS = 4_000;
 /** Longest wait of a client for a store. The call may be executed all the same. */
 const ANSWERED_WITHIN_MS = 10_000;
 const metrics = createMetrics();
-const log = { warn() {}, error() {}, info() {} } as unknown as Parameters<typeof createAccounting>[0]['log'];
+const log = { warn() {}, error() {}, info() {} } as unknown as AccountingOptions['log'];
 
 /** A gateway process with the real money path; only time and order are simulated. */
 export class GatewayProcess implements Runner {
@@ -95,7 +95,7 @@ export class GatewayProcess implements Runner {
     const limits = this.#gatedLimits();
     const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
     const played = playTimers(() => {
-      const holds = createHoldKeeper({
+      const holds = new HoldKeeper({
         limits,
         clock,
         renewEveryMs: RENEW_EVERY_MS,
@@ -108,7 +108,7 @@ export class GatewayProcess implements Runner {
         settle: (settlement: Parameters<typeof settle>[0]) =>
           this.#answered(scheduler.call(this, 'settle', () => settle(settlement), { repeatable: true })),
       };
-      const accounting = createAccounting({
+      const accounting = new Accounting({
         ledger: gatedLedger,
         limits,
         attempts: { record: () => undefined },
@@ -234,14 +234,13 @@ export class GatewayProcess implements Runner {
     observer.completed(ask, tokens);
   }
 
-  #gatedLimits(): LimitStore {
+  #gatedLimits(): Pick<LimitStore, 'admit' | 'release' | 'renew'> {
     const { scheduler, limits, limitsAreShared } = this.#options;
     const asked = <T>(name: string, work: () => Promise<T>, repeatable = false): Promise<T> => {
       const called = scheduler.call(this, name, work, { repeatable });
       return limitsAreShared ? this.#answered(called) : called;
     };
     return {
-      ...limits,
       admit: (request) => asked('admit', () => limits.admit(request)),
       release: (release) => asked('release', () => limits.release(release), true),
       renew: (holds, nowMs) => asked('renew', () => limits.renew(holds, nowMs)),

@@ -21,7 +21,7 @@ import {
   trustSnapshot,
 } from './account-state.ts';
 import { failingRule, scarcestFunds, windowsOf } from './admission-rules.ts';
-import { createHoldTable } from './hold-table.ts';
+import { HoldTable } from './hold-table.ts';
 import {
   addRequest,
   createMinuteClock,
@@ -43,33 +43,52 @@ const IDLE_MS = 600_000;
 const SWEEP_EVERY_MS = MINUTE_MS;
 
 /**
- * Keeps windows, slots and holds of the only gateway process of a database. Every method runs to
- * its end without yielding, so it is atomic. The contract is that of LimitStore.
+ * Keeps windows, slots and holds of the only gateway process of a database. The contract is that of
+ * LimitStore.
  */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
-  const { leaseMs, idleMs = IDLE_MS } = options;
-  const holds = createHoldTable(leaseMs);
-  const organizations = new Map<string, OrganizationState>();
-  const reads = new Map<string, MinuteWindow>();
-  const refused = new Map<string, MinuteWindow>();
-  const minuteOf = createMinuteClock();
-  let sweptAtMs = 0;
+  const limits = new MemoryLimits(options);
+  return {
+    admit: async (request) => limits.admit(request),
+    release: async (hold) => limits.release(hold),
+    renew: async (live, nowMs) => limits.renew(live, nowMs),
+    heldNanoUsd: async (organizationId, nowMs) => limits.held(organizationId, nowMs),
+    takeRead: async (keyId, readsPerMinute, nowMs) => limits.takeRead(keyId, readsPerMinute, nowMs),
+    countRefused: async (id, requests, nowMs) => limits.countRefused(id, requests, nowMs),
+    close: async () => {},
+  };
+}
 
-  function admit(request: AdmissionRequest): AdmissionResult {
+/** Every method runs to its end without yielding, so it is atomic. */
+class MemoryLimits {
+  readonly #idleMs: number;
+  readonly #holds: HoldTable;
+  readonly #organizations = new Map<string, OrganizationState>();
+  readonly #reads = new Map<string, MinuteWindow>();
+  readonly #refused = new Map<string, MinuteWindow>();
+  readonly #minuteOf = createMinuteClock();
+  #sweptAtMs = 0;
+
+  constructor({ leaseMs, idleMs = IDLE_MS }: MemoryLimitStoreOptions) {
+    this.#idleMs = idleMs;
+    this.#holds = new HoldTable(leaseMs);
+  }
+
+  admit(request: AdmissionRequest): AdmissionResult {
     const { nowMs, holdId } = request;
-    holds.expire(nowMs);
-    sweep(nowMs);
+    this.#holds.expire(nowMs);
+    this.#sweep(nowMs);
     const day = utcDay(nowMs);
-    const organization = entry(organizations, request.organizationId, newOrganization);
+    const organization = entry(this.#organizations, request.organizationId, newOrganization);
     const key = entry(organization.keys, request.keyId, newKey);
     organization.usedAtMs = nowMs;
     key.usedAtMs = nowMs;
     const { snapshot } = request;
     const isOfToday = snapshot.organization.day === day && snapshot.key.day === day;
-    const minute = minuteOf(nowMs);
+    const minute = this.#minuteOf(nowMs);
     moveTo(organization.window, minute);
     moveTo(key.window, minute);
-    const held = holds.find(holdId);
+    const held = this.#holds.find(holdId);
     if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
     if (!trustSnapshot(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
@@ -81,69 +100,70 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     }
     addRequest(organization.window, request.tokens);
     addRequest(key.window, request.tokens);
-    holds.take(request, day, organization, key);
+    this.#holds.take(request, day, organization, key);
     return { kind: 'admitted', day, windows: windowsOf(request, organization, key) };
   }
 
-  function release(given: HoldRelease): void {
+  release(given: HoldRelease): void {
     const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed } = given;
-    holds.expire(nowMs);
-    const organization = organizations.get(organizationId);
+    this.#holds.expire(nowMs);
+    const organization = this.#organizations.get(organizationId);
     if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
     else if (organization && given.mayBeCharged) distrust(organization);
-    const hold = holds.find(holdId);
+    const hold = this.#holds.find(holdId);
     if (!hold) return;
-    holds.free(holdId, hold);
+    this.#holds.free(holdId, hold);
     for (const { window } of [hold.organization, hold.key]) {
       if (window.minute === hold.minute) window.tokens += tokensUsed - hold.tokens;
     }
   }
 
-  function renew(live: readonly Hold[], nowMs: number): Renewal {
-    holds.expire(nowMs);
+  renew(live: readonly Hold[], nowMs: number): Renewal {
+    this.#holds.expire(nowMs);
     const takenBack: string[] = [];
     for (const hold of live) {
-      if (holds.renew(hold.holdId, nowMs) || hold.spooled) continue;
+      if (this.#holds.renew(hold.holdId, nowMs) || hold.spooled) continue;
       takenBack.push(hold.holdId);
-      const organization = entry(organizations, hold.organizationId, newOrganization);
+      const organization = entry(this.#organizations, hold.organizationId, newOrganization);
       const key = entry(organization.keys, hold.keyId, newKey);
       organization.usedAtMs = nowMs;
       key.usedAtMs = nowMs;
-      holds.takeBack(hold, nowMs, organization, key);
+      this.#holds.takeBack(hold, nowMs, organization, key);
     }
     return { takenBack, exposed: takenBack, failed: [] };
   }
 
-  function held(organizationId: string, nowMs: number): NanoUsd {
-    holds.expire(nowMs);
-    return organizations.get(organizationId)?.heldNanoUsd ?? 0n;
+  held(organizationId: string, nowMs: number): NanoUsd {
+    this.#holds.expire(nowMs);
+    return this.#organizations.get(organizationId)?.heldNanoUsd ?? 0n;
   }
 
-  function takeRead(keyId: string, readsPerMinute: number, nowMs: number): ReadResult {
-    sweep(nowMs);
-    const window = entry(reads, keyId, emptyWindow);
-    moveTo(window, minuteOf(nowMs));
+  takeRead(keyId: string, readsPerMinute: number, nowMs: number): ReadResult {
+    this.#sweep(nowMs);
+    const window = entry(this.#reads, keyId, emptyWindow);
+    moveTo(window, this.#minuteOf(nowMs));
     if (!hasRequest(window, readsPerMinute)) return { allowed: false, resetsAtMs: endOf(window) };
     window.requests += 1;
     return { allowed: true };
   }
 
-  function countRefused(id: string, requests: number, nowMs: number): RefusedCount {
-    sweep(nowMs);
-    const window = entry(refused, id, emptyWindow);
-    moveTo(window, minuteOf(nowMs));
+  countRefused(id: string, requests: number, nowMs: number): RefusedCount {
+    this.#sweep(nowMs);
+    const window = entry(this.#refused, id, emptyWindow);
+    moveTo(window, this.#minuteOf(nowMs));
     window.requests += requests;
     return { refused: window.requests, resetsAtMs: endOf(window) };
   }
 
   /** Evicts idle organizations, keys and windows, so the maps stay bounded. */
-  function sweep(nowMs: number): void {
-    if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
-    sweptAtMs = nowMs;
-    const isIdle = (subject: OrganizationState | KeyState) => subject.holds === 0 && nowMs - subject.usedAtMs > idleMs;
+  #sweep(nowMs: number): void {
+    if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
+    this.#sweptAtMs = nowMs;
+    const isIdle = (subject: OrganizationState | KeyState) =>
+      subject.holds === 0 && nowMs - subject.usedAtMs > this.#idleMs;
     const yesterday = utcDay(nowMs) - 1;
-    for (const [id, organization] of organizations) {
-      if (isIdle(organization)) organizations.delete(id);
+    for (const [id, organization] of this.#organizations) {
+      if (isIdle(organization)) this.#organizations.delete(id);
       deleteDaysBefore(organization.spent, yesterday);
       for (const [keyId, key] of organization.keys) {
         if (isIdle(key)) organization.keys.delete(keyId);
@@ -151,20 +171,10 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
         deleteDaysBefore(key.monthSpent, firstOfMonth(yesterday));
       }
     }
-    for (const windows of [reads, refused]) {
+    for (const windows of [this.#reads, this.#refused]) {
       for (const [id, window] of windows) if (endOf(window) <= nowMs) windows.delete(id);
     }
   }
-
-  return {
-    admit: async (request) => admit(request),
-    release: async (hold) => release(hold),
-    renew: async (live, nowMs) => renew(live, nowMs),
-    heldNanoUsd: async (organizationId, nowMs) => held(organizationId, nowMs),
-    takeRead: async (keyId, readsPerMinute, nowMs) => takeRead(keyId, readsPerMinute, nowMs),
-    countRefused: async (id, requests, nowMs) => countRefused(id, requests, nowMs),
-    close: async () => {},
-  };
 }
 
 function entry<T>(map: Map<string, T>, id: string, make: () => T): T {

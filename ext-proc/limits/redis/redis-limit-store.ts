@@ -1,9 +1,9 @@
-import { createLanesOfCalls } from '#core/batching/joined-calls.ts';
+import { createLanesOfCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
-import type { SharedStore } from '#database/limits-ownership/shared-store.ts';
+import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -30,10 +30,11 @@ import {
   outcomesOf,
   REPLIED_AS_RELEASE,
 } from './holds-call.ts';
-import { createLossDetection, TOUCH_EVERY_MS } from './loss-detection.ts';
+import { LossDetection, RENAMED_WITHIN_MS, TOUCH_EVERY_MS } from './loss-detection.ts';
 import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './redis-keys.ts';
 import { createRedisReasoningStore } from './redis-reasoning-store.ts';
 import { createSpoolMirror } from './redis-spool-mirror.ts';
+import type { ScriptCalls } from './script-calls.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /**
@@ -52,14 +53,6 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
   readonly idleMs?: number;
 }
 
-export interface RedisLimitStore extends LimitStore, SharedStore {
-  readonly spoolMirror: SpoolMirror;
-  /** Keeps reasoning over the same connection. */
-  keepReasoning(options: ReasoningStoreOptions): ReasoningStore;
-  /** Milliseconds until every shard is open to admissions. */
-  opensInMs(): Promise<number>;
-}
-
 const IDLE_MS = 600_000;
 /** `timeouts.total` is at most an hour, and quarantine lasts a minute longer. */
 const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
@@ -70,148 +63,194 @@ const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about 1 ms. */
 const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 
+/** Rejects as connectRedis(). */
+export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
+  return new RedisLimitStore(await connectRedis(options), options);
+}
+
 /**
  * Keeps windows, slots and holds in Redis, shared by all gateway processes. The contract is that of
  * LimitStore; memory/memory-limit-store.ts implements the same rules in plain TypeScript.
  */
-export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
-  const { leaseMs, fences } = options;
-  // Keys of holds never expire before their release. The store renews their expiry once a minute.
-  const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
-  const connection = await connectRedis(options);
-  const usesCallersClock = options.clock === 'caller';
-  const serverClock = (): string => (typeof options.clock === 'function' ? `~${options.clock()}` : '');
-  const clock = (nowMs: number): string => (usesCallersClock ? String(nowMs) : serverClock());
-  const lossDetection = createLossDetection(connection, { ...options, clock: serverClock });
-
-  const ask = createLanesOfCalls<HoldRequest, HoldResult>({
+export class RedisLimitStore implements LimitStore, SharedStore {
+  readonly spoolMirror: SpoolMirror;
+  readonly renamedWithinMs = RENAMED_WITHIN_MS;
+  readonly #connection: ScriptCalls;
+  readonly #clock: RedisLimitStoreOptions['clock'];
+  readonly #leaseMs: number;
+  readonly #idleMs: number;
+  readonly #fences: ShardFences;
+  readonly #lossDetection: LossDetection;
+  readonly #timer: NodeJS.Timeout;
+  /** Admissions and releases of one lane share calls. */
+  readonly #ask = createLanesOfCalls<HoldRequest, HoldResult>({
     store: 'Redis',
     bounds: HOLDS,
-    runBatch: async (requests) => {
-      const { keys, hasAdmissions, json, inOrder } = holdsCall(requests, fences);
-      const revision = fences.revision();
-      const nowMs = requests[0]?.facts.nowMs ?? 0;
-      const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
-      const reply = (await connection.run('holds', keys, args)) as HoldsReply;
-      refuseFormerMaster(revision);
-      if (usesCallersClock && reply.includes('closed')) await lossDetection.fence(clock(nowMs));
-      const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
-      if (anyClosed) touchShards();
-      return outcomes;
-    },
+    runBatch: (requests) => this.#runHolds(requests),
   });
 
-  /** Names the lane of a request; requests of one lane can share a call. */
-  function laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
-    return (connection.oneSlot ? shardKeyOf(organizationId) : '') + clock(nowMs);
+  constructor(connection: ScriptCalls, options: RedisLimitStoreOptions) {
+    const { leaseMs, fences, log, idleMs = IDLE_MS } = options;
+    this.spoolMirror = createSpoolMirror(connection);
+    this.#connection = connection;
+    this.#clock = options.clock;
+    this.#leaseMs = leaseMs;
+    // Keys of holds never expire before their release. The store renews their expiry once a minute.
+    this.#idleMs = idleMs + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
+    this.#fences = fences;
+    this.#lossDetection = new LossDetection(connection, { leaseMs, fences, log, clock: () => this.#serverClock() });
+    this.#timer = setInterval(() => this.#touchShards(), TOUCH_EVERY_MS).unref();
   }
 
-  /** Refuses the reply if a newer fence was read meanwhile: it may be that of a former master. */
-  function refuseFormerMaster(revision: number): void {
-    if (fences.revision() !== revision)
-      throw new StoreUnavailable('the call of Redis began before a newer fence was known');
-  }
-
-  async function admit(request: AdmissionRequest): Promise<AdmissionResult> {
-    const result = await ask(laneOf(request), { kind: 'admit', facts: request });
+  async admit(request: AdmissionRequest): Promise<AdmissionResult> {
+    const result = await this.#ask(this.#laneOf(request), { kind: 'admit', facts: request });
     if (result === undefined) throw new Error(REPLIED_AS_RELEASE);
     return result;
   }
 
-  async function release(release: HoldRelease): Promise<void> {
-    await ask(laneOf(release), { kind: 'release', facts: release });
+  async release(release: HoldRelease): Promise<void> {
+    await this.#ask(this.#laneOf(release), { kind: 'release', facts: release });
   }
 
-  async function renew(holds: readonly Hold[], nowMs: number): Promise<Renewal> {
+  /** Names the lane of a request; requests of one lane can share a call. */
+  #laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
+    return (this.#connection.oneSlot ? shardKeyOf(organizationId) : '') + this.#clockAt(nowMs);
+  }
+
+  async #runHolds(requests: readonly HoldRequest[]): Promise<readonly Outcome<HoldResult>[]> {
+    const { keys, hasAdmissions, json, inOrder } = holdsCall(requests, this.#fences);
+    const revision = this.#fences.revision();
+    const clock = this.#clockAt(requests[0]?.facts.nowMs ?? 0);
+    const args = [clock, this.#leaseMs, this.#idleMs, hasAdmissions ? 1 : 0, json];
+    const reply = (await this.#connection.run('holds', keys, args)) as HoldsReply;
+    this.#refuseFormerMaster(revision);
+    if (this.#clock === 'caller' && reply.includes('closed')) await this.#lossDetection.fence(clock);
+    const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
+    if (anyClosed) this.#touchShards();
+    return outcomes;
+  }
+
+  async renew(holds: readonly Hold[], nowMs: number): Promise<Renewal> {
     const takenBack: string[] = [];
     const exposed: string[] = [];
     const failed: FailedRenewal[] = [];
-    const byOrganization = Map.groupBy(holds, (hold) => hold.organizationId);
-    const calls = [...byOrganization].flatMap(([organizationId, all]) =>
-      inBatches(all).map((batch) =>
-        renewBatch(organizationId, batch, nowMs).then(
-          ({ open, unknown }) => {
-            takenBack.push(...unknown);
-            if (open) exposed.push(...unknown);
-          },
-          (error: unknown) => void failed.push({ holdIds: batch.map(({ holdId }) => holdId), error }),
-        ),
+    const renewed = batchesOf(holds).map((batch) =>
+      this.#renewBatch(batch, nowMs).then(
+        ({ open, unknown }) => {
+          takenBack.push(...unknown);
+          if (open) exposed.push(...unknown);
+        },
+        (error: unknown) => void failed.push({ holdIds: batch.holds.map(({ holdId }) => holdId), error }),
       ),
     );
-    await Promise.all(calls);
+    await Promise.all(renewed);
     return { takenBack, exposed, failed };
   }
 
-  async function renewBatch(organizationId: string, batch: readonly Hold[], nowMs: number) {
+  async #renewBatch({ organizationId, holds }: RenewalBatch, nowMs: number) {
     const keys = organizationKeys(organizationId);
-    const revision = fences.revision();
-    const reply = await connection.run(
+    const revision = this.#fences.revision();
+    const clock = this.#clockAt(nowMs);
+    const fence = this.#fences.of(shardOf(organizationId));
+    const reply = await this.#connection.run(
       'renew',
       [keys.shard, keys.organization, keys.holds, keys.leases, keys.quarantine],
       [
-        ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix, organizationId, fences.of(shardOf(organizationId))],
-        ...batch.flatMap((hold) => {
+        ...[clock, this.#leaseMs, this.#idleMs, keys.keyPrefix, organizationId, fence],
+        ...holds.flatMap((hold) => {
           const { holdId, keyId, day, holdNanoUsd, spooled } = hold;
           return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold), spooled ? 1 : 0];
         }),
       ],
     );
-    refuseFormerMaster(revision);
+    this.#refuseFormerMaster(revision);
     const [open, ...unknown] = reply as [number, ...string[]];
     if (open < 0) throw new StoreUnavailable(FENCED_OFF);
-    if (open === 0 && usesCallersClock) await lossDetection.fence(clock(nowMs));
+    if (open === 0 && this.#clock === 'caller') await this.#lossDetection.fence(clock);
     return { open: open === 1, unknown };
   }
 
-  async function heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd> {
+  /** Refuses the reply if a newer fence was read meanwhile: it may be that of a former master. */
+  #refuseFormerMaster(revision: number): void {
+    if (this.#fences.revision() !== revision)
+      throw new StoreUnavailable('the call of Redis began before a newer fence was known');
+  }
+
+  async heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd> {
     const keys = organizationKeys(organizationId);
-    const amount = await connection.run(
+    const amount = await this.#connection.run(
       'held',
       [keys.shard, keys.organization, keys.holds, keys.leases, keys.quarantine],
-      [clock(nowMs), leaseMs, idleMs, keys.keyPrefix],
+      [this.#clockAt(nowMs), this.#leaseMs, this.#idleMs, keys.keyPrefix],
     );
     return BigInt(String(amount));
   }
 
-  async function takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult> {
-    const reply = await connection.run('takeRead', [readsKey(keyId)], [clock(nowMs), readsPerMinute]);
+  async takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult> {
+    const reply = await this.#connection.run('takeRead', [readsKey(keyId)], [this.#clockAt(nowMs), readsPerMinute]);
     const [allowed, serverNowMs, minute] = reply as [number, number, number];
     if (allowed === 1) return { allowed: true };
     return { allowed: false, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
-  async function countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount> {
-    const reply = await connection.run('countRefused', [refusedKey(id)], [clock(nowMs), requests]);
+  async countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount> {
+    const reply = await this.#connection.run('countRefused', [refusedKey(id)], [this.#clockAt(nowMs), requests]);
     const [refused, serverNowMs, minute] = reply as [number, number, number];
     return { refused, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
-  /** Only with the real clock: times of a test would begin incarnations. */
-  function touchShards(): void {
-    if (options.clock === 'server') lossDetection.touchAll();
+  /** Keeps reasoning over the same connection. */
+  keepReasoning(options: ReasoningStoreOptions): ReasoningStore {
+    return createRedisReasoningStore(this.#connection, options);
   }
-  const timer = setInterval(touchShards, TOUCH_EVERY_MS);
-  timer.unref();
 
-  return {
-    admit,
-    release,
-    renew,
-    heldNanoUsd,
-    takeRead,
-    countRefused,
-    ...lossDetection,
-    spoolMirror: createSpoolMirror(connection),
-    keepReasoning: (settings) => createRedisReasoningStore(connection, settings),
-    async close() {
-      clearInterval(timer);
-      await connection.close();
-    },
-  };
+  /** Milliseconds until every shard is open to admissions. */
+  opensInMs(): Promise<number> {
+    return this.#lossDetection.opensInMs();
+  }
+
+  name(given?: string): Promise<string | undefined> {
+    return this.#lossDetection.name(given);
+  }
+
+  keepName(name: string, onOther: () => void): void {
+    this.#lossDetection.keepName(name, onOther);
+  }
+
+  startOver(): Promise<StartedOver> {
+    return this.#lossDetection.startOver();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#connection.close();
+  }
+
+  /** Only with the real clock: times of a test would begin incarnations. */
+  #touchShards(): void {
+    if (this.#clock === 'server') this.#lossDetection.touchAll();
+  }
+
+  /** Clock of a call, as in ARGV of the scripts. */
+  #clockAt(nowMs: number): string {
+    return this.#clock === 'caller' ? String(nowMs) : this.#serverClock();
+  }
+
+  #serverClock(): string {
+    return typeof this.#clock === 'function' ? `~${this.#clock()}` : '';
+  }
 }
 
-function inBatches(holds: readonly Hold[]): Hold[][] {
-  const batches: Hold[][] = [];
-  for (let from = 0; from < holds.length; from += MOST_RENEWALS) batches.push(holds.slice(from, from + MOST_RENEWALS));
+interface RenewalBatch {
+  readonly organizationId: string;
+  readonly holds: readonly Hold[];
+}
+
+function batchesOf(holds: readonly Hold[]): RenewalBatch[] {
+  const batches: RenewalBatch[] = [];
+  for (const [organizationId, all] of Map.groupBy(holds, (hold) => hold.organizationId)) {
+    for (let from = 0; from < all.length; from += MOST_RENEWALS)
+      batches.push({ organizationId, holds: all.slice(from, from + MOST_RENEWALS) });
+  }
   return batches;
 }

@@ -13,13 +13,21 @@ export interface ShardFencingOptions {
   readonly fences: ShardFences;
 }
 
+export interface ShardFencing {
+  /** `clock`: as in ARGV of the scripts. Rejects with StoreUnavailable. */
+  fence(clock: string): Promise<void>;
+}
+
 /**
  * Opens new incarnations: finds those without a fence, raises the fences of their shards in
  * PostgreSQL, and gives each its fence. A fence goes only to the incarnation that was found before
  * it was raised; a later incarnation gets a new one. So no two servers open a shard with the same
  * fence.
  */
-export function createShardFencing(connection: ScriptCalls, { shardGroups, leaseMs, fences }: ShardFencingOptions) {
+export function createShardFencing(
+  connection: ScriptCalls,
+  { shardGroups, leaseMs, fences }: ShardFencingOptions,
+): ShardFencing {
   let fencing: Promise<void> | undefined;
 
   /** Gives fences to these incarnations. Returns the incarnations that still have none. */
@@ -52,8 +60,7 @@ export function createShardFencing(connection: ScriptCalls, { shardGroups, lease
   }
 
   return {
-    /** Rejects with StoreUnavailable. */
-    fence(clock: string): Promise<void> {
+    fence(clock) {
       fencing ??= fenceAll(clock).finally(() => {
         fencing = undefined;
       });
