@@ -6,7 +6,7 @@ import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
 import { ChargeRefused } from '#database/ledger/ledger.ts';
 import { noRecentCharges } from '#test/fixtures/no-journal.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createDurableCharges, type DurableCharges } from './durable-charges.ts';
+import { DurableCharges } from './durable-charges.ts';
 import { settlement } from './settlement.fixture.ts';
 import type { Spool } from './spool/spool.ts';
 import { type SpoolRoom, watchSpoolRoom } from './spool/spool-room.ts';
@@ -34,7 +34,7 @@ it('spools what PostgreSQL has not confirmed once the process ends, and what com
   const releaseHold = async () => {};
   const uncharged = () => undefined;
   const of = { ledger, spool, room, metrics, log, uncharged, recent: noRecentCharges };
-  charges = createDurableCharges({ ...of, releaseHold, liveHold: () => undefined });
+  charges = new DurableCharges({ ...of, releaseHold, liveHold: () => undefined });
   const waiting = charges.make({ generationId: 'gen-1' } as Settlement);
   charges.spoolAfter(0);
   expect(await waiting).toBe('spooled');
@@ -50,7 +50,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
   const spool = { append: onDisk, prove: onDisk, pending: () => [] } as unknown as Spool;
   const ledger = { settle: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
   room = await watchSpoolRoom(tmpdir(), spool);
-  charges = createDurableCharges({
+  charges = new DurableCharges({
     ledger,
     spool,
     room,
@@ -89,7 +89,7 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
   const ledger = { settle: () => Promise.reject(error), deadLetter: letter };
   const released: string[] = [];
   room = await watchSpoolRoom(tmpdir(), spool);
-  charges = createDurableCharges({
+  charges = new DurableCharges({
     ...{ ledger: ledger as unknown as Ledger, spool, room, metrics, log },
     releaseHold: async ({ generationId }) => void released.push(generationId),
     uncharged: () => undefined,
@@ -118,7 +118,7 @@ it('tells of an answer that was given, and whose charge is refused when it leave
   const ledger = { settleClaimed: async () => undefined, lose: async () => {} } as unknown as Ledger;
   const uncharged: string[] = [];
   room = await watchSpoolRoom(tmpdir(), spool);
-  charges = createDurableCharges({
+  charges = new DurableCharges({
     ...{ ledger, spool, room, metrics, log, recent: noRecentCharges },
     releaseHold: async () => {},
     uncharged: ({ generationId }) => void uncharged.push(generationId),

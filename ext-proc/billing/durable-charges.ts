@@ -15,41 +15,10 @@ import type { SpoolMirror } from '../limits/spool-mirror.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
-import { createMirroredCharges } from './spool/mirrored-charges.ts';
+import { MirroredCharges } from './spool/mirrored-charges.ts';
 import type { Spool } from './spool/spool.ts';
-import { createSpoolReplay } from './spool/spool-replay.ts';
+import { createSpoolReplay, type SpoolReplay } from './spool/spool-replay.ts';
 import type { SpoolRoom } from './spool/spool-room.ts';
-
-/**
- * Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool
- * is replayed to the ledger.
- */
-export interface DurableCharges {
-  /** Charges a settlement. Rejects if the ledger refuses it; it is a dead letter then. */
-  make(settlement: Settlement | ClaimedSettlement, claim?: IdempotencyClaim, onSent?: OnSent): Promise<ChargeOutcome>;
-  /**
-   * Charges the response, or a part of it, of a process that ended. Rejects if the charge has to be
-   * tried again.
-   */
-  late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
-  /**
-   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if it
-   * has to be tried again.
-   */
-  again(settlement: Settlement): Promise<boolean>;
-  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
-  replay(): Promise<void>;
-  /**
-   * Reason to admit nothing: new requests could not be charged, or spooled charges are not in the
-   * balances yet. `undefined`: none.
-   */
-  refusesBecause(): string | undefined;
-  /**
-   * Bounds the wait for PostgreSQL when the process ends. Unconfirmed charges go to the spool then.
-   */
-  spoolAfter(delayMs: number): void;
-  close(): Promise<void>;
-}
 
 /**
  * Outcome of a charge. `taken_over`: another request has the idempotency key now, and nothing was
@@ -81,60 +50,133 @@ export interface DurableChargesOptions {
 
 export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
 
-export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
-  const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
+/**
+ * Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool
+ * is replayed to the ledger.
+ */
+export class DurableCharges {
+  readonly #options: DurableChargesOptions;
+  readonly #replay: SpoolReplay;
+  readonly #mirrored: MirroredCharges | undefined;
   /**
    * Claims of charges that wait in the spool: they keep their idempotency keys until the replay.
    */
-  const waitingClaims = new Map<string, IdempotencyClaim>();
+  readonly #waitingClaims = new Map<string, IdempotencyClaim>();
   /** Callbacks that end waits for PostgreSQL. */
-  const waits = new Set<() => void>();
-  let spoolsAtOnce = false;
-  const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
-  const mirrored =
-    options.mirror && createMirroredCharges({ mirror: options.mirror, spool, charge: settleSpooled, log });
+  readonly #waits = new Set<() => void>();
+  #spoolsAtOnce = false;
 
-  async function make(
+  constructor(options: DurableChargesOptions) {
+    const { spool, mirror, log } = options;
+    this.#options = options;
+    this.#replay = createSpoolReplay({
+      spool,
+      charge: (settlement) => this.#chargeSpooled(settlement),
+      forget: (generationId) => this.#forget(generationId),
+      log,
+    });
+    const charge = (settlement: Settlement | ClaimedSettlement) => this.#settleSpooled(settlement);
+    this.#mirrored = mirror && new MirroredCharges({ mirror, spool, charge, log });
+  }
+
+  /** Charges a settlement. Rejects if the ledger refuses it; it is a dead letter then. */
+  async make(
     settlement: Settlement | ClaimedSettlement,
     claim?: IdempotencyClaim,
     onSent?: OnSent,
   ): Promise<ChargeOutcome> {
-    if (spoolsAtOnce) return appendToSpool(settlement, claim);
+    const { metrics, log } = this.#options;
+    if (this.#spoolsAtOnce) return this.#appendToSpool(settlement, claim);
     try {
-      const outcome = await untilEnded(commit(settlement, onSent));
+      const outcome = await this.#untilEnded(this.#commit(settlement, onSent));
       if (outcome === 'charged') claim?.ended();
-      else await lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
+      else
+        await this.#lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
       return outcome;
     } catch (error) {
       metrics.settlementFailed();
-      if (await isDeadLettered(settlement, error, false)) throw error;
+      if (await this.#isDeadLettered(settlement, error, false)) throw error;
       const { generationId } = settlement;
       log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
-      return appendToSpool(settlement, claim);
+      return this.#appendToSpool(settlement, claim);
     }
   }
 
   /**
-   * Waits for a commit until it is ended by `spoolFromNow`. PostgreSQL may still take the charge;
+   * Charges the response, or a part of it, of a process that ended. Rejects if the charge has to be
+   * tried again.
+   */
+  async late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
+    const outcome = await this.#commit(settlement).catch(async (error: unknown) => {
+      // A charge that the ledger refuses must not block the others.
+      if (await this.#isDeadLettered(settlement, error, true)) return 'dead_lettered' as const;
+      throw error;
+    });
+    if (outcome !== 'charged') await this.#options.releaseHold(settlement, 0);
+    return outcome;
+  }
+
+  /**
+   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if it
+   * has to be tried again.
+   */
+  async again(settlement: Settlement): Promise<boolean> {
+    try {
+      await this.#commit(settlement);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ChargeRefused)) throw error;
+      // Not a dead letter: a replaced database, or one from before the organization existed, would
+      // get thousands.
+      const fields = { err: error, generation_id: settlement.generationId, organization_id: settlement.organizationId };
+      this.#options.log.error(fields, 'not charged again');
+      return false;
+    }
+  }
+
+  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
+  replay(): Promise<void> {
+    return this.#replay.replay();
+  }
+
+  /**
+   * Reason to admit nothing: new requests could not be charged, or spooled charges are not in the
+   * balances yet. `undefined`: none.
+   */
+  refusesBecause(): string | undefined {
+    const { spool, room } = this.#options;
+    return spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem();
+  }
+
+  /**
+   * Bounds the wait for PostgreSQL when the process ends. Unconfirmed charges go to the spool then.
+   */
+  spoolAfter(delayMs: number): void {
+    setTimeout(() => {
+      this.#spoolsAtOnce = true;
+      for (const endWait of this.#waits) endWait();
+    }, delayMs).unref();
+  }
+
+  async close(): Promise<void> {
+    await this.#mirrored?.close();
+    await this.#replay.close();
+  }
+
+  /**
+   * Waits for a commit until `spoolAfter` ends the wait. PostgreSQL may still take the charge;
    * ledger and spool together charge once.
    */
-  function untilEnded<T>(committing: Promise<T>): Promise<T> {
+  #untilEnded<T>(committing: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const endWait = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
-      waits.add(endWait);
-      committing.finally(() => waits.delete(endWait)).then(resolve, reject);
+      this.#waits.add(endWait);
+      committing.finally(() => this.#waits.delete(endWait)).then(resolve, reject);
     });
   }
 
-  function spoolFromNow(): void {
-    spoolsAtOnce = true;
-    for (const endWait of waits) endWait();
-  }
-
-  async function commit(
-    settlement: Settlement | ClaimedSettlement,
-    onSent?: OnSent,
-  ): Promise<'charged' | 'taken_over'> {
+  async #commit(settlement: Settlement | ClaimedSettlement, onSent?: OnSent): Promise<'charged' | 'taken_over'> {
+    const { ledger, recent, releaseHold } = this.#options;
     const snapshot = await (isClaimed(settlement)
       ? ledger.settleClaimed(settlement, onSent)
       : ledger.settle(settlement, onSent));
@@ -144,16 +186,17 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     return 'charged';
   }
 
-  async function appendToSpool(
+  async #appendToSpool(
     settlement: Settlement | ClaimedSettlement,
     claim?: IdempotencyClaim,
   ): Promise<'spooled' | 'taken_over' | 'lost'> {
+    const { spool, room, metrics, log } = this.#options;
     const { generationId } = settlement;
-    if (claim) waitingClaims.set(generationId, claim);
+    if (claim) this.#waitingClaims.set(generationId, claim);
     try {
       await spool.append(settlement);
     } catch (error) {
-      waitingClaims.delete(generationId);
+      this.#waitingClaims.delete(generationId);
       room.failed();
       metrics.chargeLost();
       log.error(
@@ -162,7 +205,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       );
       return 'lost';
     }
-    const copied = mirrored?.add(settlement);
+    const copied = this.#mirrored?.add(settlement);
     // The response waits until the mirror has the charge: another process with the same
     // Idempotency-Key asks the mirror who may go on.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'taken_over')
@@ -174,76 +217,57 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     return 'taken_over';
   }
 
-  async function late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
-    const outcome = await commit(settlement).catch(async (error: unknown) => {
-      // A charge that the ledger refuses must not block the others.
-      if (await isDeadLettered(settlement, error, true)) return 'dead_lettered' as const;
-      throw error;
-    });
-    if (outcome !== 'charged') await releaseHold(settlement, 0);
-    return outcome;
-  }
-
-  async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
-    await settleSpooled(settlement);
-    endClaim(settlement.generationId);
-    await mirrored?.remove(settlement);
+  async #chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    await this.#settleSpooled(settlement);
+    this.#endClaim(settlement.generationId);
+    await this.#mirrored?.remove(settlement);
   }
 
   /** Charges what this or another process spooled. */
-  async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
-    const outcome = await late(settlement);
+  async #settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    const outcome = await this.late(settlement);
     if (outcome === 'charged') return;
     if (outcome === 'taken_over') {
-      await lose(settlement);
+      await this.#lose(settlement);
       const { generationId } = settlement;
-      log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
+      this.#options.log.warn(
+        { generation_id: generationId },
+        'a spooled attempt was taken over by another: it is not charged',
+      );
     }
     // A charge that was taken over before it was spooled has its record already.
-    if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
+    if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
   }
 
   /** Records a loss: the provider is paid for a response whose key another attempt has. */
-  async function lose(settlement: Settlement): Promise<void> {
+  async #lose(settlement: Settlement): Promise<void> {
     const { generationId, organizationId, model, provider } = settlement;
-    const amountNanoUsd = dueNanoUsd(settlement);
-    await ledger.lose({ generationId, organizationId, reason: 'taken_over', amountNanoUsd, model, provider });
+    const loss = { reason: 'taken_over', amountNanoUsd: dueNanoUsd(settlement) } as const;
+    await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
   }
 
-  async function again(settlement: Settlement): Promise<boolean> {
-    try {
-      await commit(settlement);
-      return true;
-    } catch (error) {
-      if (!(error instanceof ChargeRefused)) throw error;
-      // Not a dead letter: a replaced database, or one from before the organization existed, would
-      // get thousands.
-      const { generationId, organizationId } = settlement;
-      log.error({ err: error, generation_id: generationId, organization_id: organizationId }, 'not charged again');
-      return false;
-    }
+  /** Ends what waits for a charge that is never made. */
+  async #forget(generationId: string): Promise<void> {
+    this.#endClaim(generationId);
+    const hold = this.#options.liveHold(generationId);
+    if (hold) await this.#options.releaseHold({ ...hold, generationId }, 0);
   }
 
-  async function forget(generationId: string): Promise<void> {
-    endClaim(generationId);
-    const hold = liveHold(generationId);
-    if (hold) await releaseHold({ ...hold, generationId }, 0);
-  }
-
-  function endClaim(generationId: string): void {
-    waitingClaims.get(generationId)?.ended();
-    waitingClaims.delete(generationId);
+  #endClaim(generationId: string): void {
+    this.#waitingClaims.get(generationId)?.ended();
+    this.#waitingClaims.delete(generationId);
   }
 
   /**
    * Stores a charge as a dead letter if the ledger refused its content. After any other error
    * PostgreSQL may take it later.
    */
-  async function isDeadLettered(
+  async #isDeadLettered(
     settlement: Settlement | ClaimedSettlement,
     error: unknown,
     delivered: boolean,
   ): Promise<boolean> {
+    const { ledger, metrics, log } = this.#options;
     if (!(error instanceof ChargeRefused)) return false;
     const { generationId } = settlement;
     try {
@@ -262,20 +286,6 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     );
     return true;
   }
-
-  return {
-    make,
-    late,
-    again,
-    replay: spooled.replay,
-    refusesBecause: () =>
-      spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),
-    spoolAfter: (delayMs) => void setTimeout(spoolFromNow, delayMs).unref(),
-    async close() {
-      await mirrored?.close();
-      await spooled.close();
-    },
-  };
 }
 
 function tokensOf({ usage }: Settlement): number {

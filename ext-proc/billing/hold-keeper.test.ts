@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '#core/clock.ts';
 import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
-import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
-import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './hold-keeper.ts';
+import { HoldKeeper, type HoldProblem } from './hold-keeper.ts';
 
 const hold: Hold = {
   ...{ holdId: 'hold', organizationId: 'org', keyId: 'key' },
@@ -23,8 +22,7 @@ describe('keeping leases', () => {
   let answer: () => Promise<Renewal> = async () => WELL;
   let keeper: HoldKeeper;
   const clock: Clock = { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs };
-  const limits: LimitStore = {
-    ...createMemoryLimitStore({ leaseMs: 15_000 }),
+  const limits: Pick<LimitStore, 'renew' | 'release'> = {
     renew(holds) {
       renewals.push(holds.map(({ holdId }) => holdId));
       toldSpooled = holds.filter(({ spooled }) => spooled).map(({ holdId }) => holdId);
@@ -43,7 +41,7 @@ describe('keeping leases', () => {
     answer = async () => WELL;
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
     const times = { renewEveryMs: 4_000, renewWithinMs: 9_000 };
-    keeper = createHoldKeeper({ limits, clock, ...times, spooledIds: () => spooledIds, onProblem });
+    keeper = new HoldKeeper({ limits, clock, ...times, spooledIds: () => spooledIds, onProblem });
   });
   afterEach(() => {
     keeper.close();

@@ -1,28 +1,8 @@
 import type { Clock } from '#core/clock.ts';
-import type { Hold, LimitStore } from '../limits/limit-store.ts';
-
-/**
- * Renews the leases of this process's holds, all of them every `renewEveryMs`, failed ones every
- * 500 ms. No request ends because a renewal fails: an expired hold is in quarantine, and the next
- * successful renewal makes it live again (docs/design.md, "Holds are leases"). Exception: holds
- * that are not renewed in time after a newer fence are reported as `stranded`.
- */
-export interface HoldKeeper {
-  keep(hold: Hold): void;
-  drop(holdId: string): void;
-  /**
-   * Distrusts renewals since this moment (monotonic clock), because a newer fence was read: they
-   * may have reached a former master. What cannot be renewed at the new master within
-   * `renewWithinMs` is unknown there and has to end.
-   */
-  distrust(sinceMs: number): void;
-  /** Holds of this process. */
-  live(): readonly Hold[];
-  close(): void;
-}
+import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
 
 export interface HoldKeeperOptions {
-  readonly limits: LimitStore;
+  readonly limits: Pick<LimitStore, 'renew' | 'release'>;
   readonly clock: Clock;
   readonly renewEveryMs: number;
   /** After distrust begins, every hold must be renewed within this time. */
@@ -46,78 +26,112 @@ export type HoldProblem =
 /** Interval of `look`: failed renewals are retried and stranded holds ended this often. */
 const LOOK_EVERY_MS = 500;
 
-export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
-  const { limits, clock, renewEveryMs, renewWithinMs, spooledIds, onProblem } = options;
-  const live = new Map<string, Hold>();
+/**
+ * Renews the leases of this process's holds, all of them every `renewEveryMs`, failed ones every
+ * 500 ms. No request ends because a renewal fails: an expired hold is in quarantine, and the next
+ * successful renewal makes it live again (docs/design.md, "Holds are leases"). Exception: holds
+ * that are not renewed in time after a newer fence are reported as `stranded`.
+ */
+export class HoldKeeper {
+  readonly #options: HoldKeeperOptions;
+  readonly #live = new Map<string, Hold>();
   /** Holds whose last renewal failed. Only these are retried early. */
-  let failing: ReadonlySet<string> = new Set();
-  let renewing = false;
+  #failing: ReadonlySet<string> = new Set();
+  #renewing = false;
   /** Holds without a renewal since the moment of distrust. */
-  let stranded = new Set<string>();
-  let distrustedAtMs = 0;
-  let distrusts = 0;
-  let renewedAtMs = Number.NEGATIVE_INFINITY;
-  const timer = setInterval(look, Math.min(LOOK_EVERY_MS, renewEveryMs));
-  timer.unref();
+  #stranded = new Set<string>();
+  #distrustedAtMs = 0;
+  #distrusts = 0;
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #timer: NodeJS.Timeout;
 
-  function look(): void {
+  constructor(options: HoldKeeperOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#look(), Math.min(LOOK_EVERY_MS, options.renewEveryMs)).unref();
+  }
+
+  keep(hold: Hold): void {
+    this.#live.set(hold.holdId, hold);
+  }
+
+  drop(holdId: string): void {
+    this.#live.delete(holdId);
+  }
+
+  /** Holds of this process. */
+  live(): readonly Hold[] {
+    return [...this.#live.values()];
+  }
+
+  /**
+   * Distrusts renewals since this moment (monotonic clock), because a newer fence was read: they
+   * may have reached a former master. What cannot be renewed at the new master within
+   * `renewWithinMs` is unknown there and has to end.
+   */
+  distrust(sinceMs: number): void {
+    this.#distrusts += 1;
+    this.#distrustedAtMs = this.#stranded.size > 0 ? Math.min(this.#distrustedAtMs, sinceMs) : sinceMs;
+    this.#stranded = new Set(this.#live.keys());
+    this.#renewedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const { clock, renewEveryMs, renewWithinMs } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (stranded.size > 0 && nowMs >= distrustedAtMs + renewWithinMs) endStranded();
-    if (renewing || live.size === 0) return;
-    const all = nowMs >= renewedAtMs + renewEveryMs;
-    if (all) renewedAtMs = nowMs;
-    const due = all ? [...live.values()] : [...live.values()].filter(({ holdId }) => failing.has(holdId));
-    if (due.length > 0) void renew(due);
+    if (this.#stranded.size > 0 && nowMs >= this.#distrustedAtMs + renewWithinMs) this.#endStranded();
+    if (this.#renewing || this.#live.size === 0) return;
+    const all = nowMs >= this.#renewedAtMs + renewEveryMs;
+    if (all) this.#renewedAtMs = nowMs;
+    const due = all ? this.live() : this.live().filter(({ holdId }) => this.#failing.has(holdId));
+    if (due.length > 0) void this.#renew(due);
   }
 
-  function endStranded(): void {
-    const holds = [...stranded].filter((holdId) => live.has(holdId)).length;
-    stranded = new Set();
-    if (holds > 0) onProblem({ kind: 'stranded', holds });
+  #endStranded(): void {
+    const holds = [...this.#stranded].filter((holdId) => this.#live.has(holdId)).length;
+    this.#stranded = new Set();
+    if (holds > 0) this.#options.onProblem({ kind: 'stranded', holds });
   }
 
-  async function renew(holds: readonly Hold[]): Promise<void> {
-    renewing = true;
-    const distrustsBefore = distrusts;
+  async #renew(holds: readonly Hold[]): Promise<void> {
+    const { limits, clock, spooledIds } = this.#options;
+    this.#renewing = true;
+    const distrustsBefore = this.#distrusts;
     const spooled = spooledIds();
     const asked = holds.map((hold): Hold => (spooled.has(hold.holdId) ? { ...hold, spooled: true } : hold));
-    const { takenBack, exposed, failed } = await limits.renew(asked, clock.nowMs()).catch((error: unknown) => ({
+    const renewal = await limits.renew(asked, clock.nowMs()).catch((error: unknown) => ({
       takenBack: [],
       exposed: [],
       failed: [{ holdIds: holds.map(({ holdId }) => holdId), error }],
     }));
-    renewing = false;
-    const failingBefore = failing.size;
-    failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
+    this.#renewing = false;
+    this.#noteFailed(renewal);
     // If distrust began meanwhile, this renewal may have reached the former master.
-    if (distrusts === distrustsBefore)
-      for (const { holdId } of holds) if (!failing.has(holdId)) stranded.delete(holdId);
+    if (this.#distrusts === distrustsBefore)
+      for (const { holdId } of holds) if (!this.#failing.has(holdId)) this.#stranded.delete(holdId);
+    const exposed = renewal.exposed.filter((holdId) => this.#live.has(holdId)).length;
+    if (exposed > 0) this.#options.onProblem({ kind: 'exposed', holds: exposed });
+    const ended = new Set(renewal.takenBack.filter((holdId) => !this.#live.has(holdId)));
+    for (const hold of holds) if (ended.has(hold.holdId)) this.#giveBack(hold);
+  }
+
+  #noteFailed({ failed }: Renewal): void {
+    const failingBefore = this.#failing.size;
+    this.#failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
     const [first] = failed;
-    if (first && failingBefore === 0) onProblem({ kind: 'not_renewed', holds: failing.size, error: first.error });
-    const known = exposed.filter((holdId) => live.has(holdId));
-    if (known.length > 0) onProblem({ kind: 'exposed', holds: known.length });
-    const ended = new Set(takenBack.filter((holdId) => !live.has(holdId)));
-    for (const hold of holds) if (ended.has(hold.holdId)) giveBack(hold);
+    if (first === undefined || failingBefore > 0) return;
+    this.#options.onProblem({ kind: 'not_renewed', holds: this.#failing.size, error: first.error });
   }
 
   /**
    * Releases a hold that ended while a renewal registered it again. If this fails, its quarantine
    * ends it.
    */
-  function giveBack(hold: Hold): void {
+  #giveBack(hold: Hold): void {
+    const { limits, clock } = this.#options;
     limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);
   }
-
-  return {
-    keep: (hold) => void live.set(hold.holdId, hold),
-    drop: (holdId) => void live.delete(holdId),
-    distrust(sinceMs) {
-      distrusts += 1;
-      distrustedAtMs = stranded.size > 0 ? Math.min(distrustedAtMs, sinceMs) : sinceMs;
-      stranded = new Set(live.keys());
-      renewedAtMs = Number.NEGATIVE_INFINITY;
-    },
-    live: () => [...live.values()],
-    close: () => clearInterval(timer),
-  };
 }

@@ -3,7 +3,7 @@ import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { createLedgerChanges, type LedgerChanges } from './ledger-changes.ts';
+import { LedgerChanges } from './ledger-changes.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 const charge = (generationId: string) => ({ generationId }) as Settlement;
@@ -18,7 +18,7 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
   const ledger = { epoch: 'a', charged: new Set(kept), away: false, refused: new Set<string>() };
   const madeAgain: number[] = [];
   const keptIn = new Map(kept.map((id) => [id, 'a']));
-  changes = createLedgerChanges({
+  changes = new LedgerChanges({
     ledger: {
       currentEpoch: async () => ledger.epoch,
       chargedAmong: async (ids) => new Set(ids.filter((id) => ledger.charged.has(id))),

@@ -4,24 +4,6 @@ import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 
-/**
- * Detects another ledger epoch, which means that the database may have gone back in time, and
- * repeats recent charges that it lacks. Nothing is admitted meanwhile, because the balances lack
- * them too.
- */
-export interface LedgerChanges {
-  /** Notes the epoch of a read. */
-  sees(epoch: string): void;
-  /**
-   * Resolves when the ledger has every recent charge of this process. Rejects with StoreUnavailable
-   * if that is impossible now.
-   */
-  catchUp(): Promise<void>;
-  /** `undefined`: no reason. */
-  refusesBecause(): string | undefined;
-  close(): Promise<void>;
-}
-
 export interface LedgerChangesOptions {
   readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
   readonly recent: Pick<RecentCharges, 'sendAgain'>;
@@ -40,60 +22,44 @@ export interface LedgerChangesOptions {
 const LOOK_EVERY_MS = 1_000;
 const RETRY_MS = 500;
 
-export function createLedgerChanges(options: LedgerChangesOptions): LedgerChanges {
-  const { ledger, recent, chargeAgain, othersTakeMs, metrics, log } = options;
-  let known: string | undefined;
-  let following: Promise<void> | undefined;
-  const closing = new AbortController();
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  timer.unref();
+/**
+ * Detects another ledger epoch, which means that the database may have gone back in time, and
+ * repeats recent charges that it lacks. Nothing is admitted meanwhile, because the balances lack
+ * them too.
+ */
+export class LedgerChanges {
+  readonly #options: LedgerChangesOptions;
+  readonly #closing = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #known: string | undefined;
+  #following: Promise<void> | undefined;
 
-  function look(): void {
-    // An unavailable database is reported by the parts that need it.
-    if (known !== undefined) ledger.currentEpoch().then(sees, () => undefined);
+  constructor(options: LedgerChangesOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  function sees(epoch: string): void {
-    if (known === undefined || epoch === known || following !== undefined || closing.signal.aborted) return;
-    following = follow().finally(() => {
-      following = undefined;
+  /** Notes the epoch of a read. */
+  sees(epoch: string): void {
+    if (this.#known === undefined || epoch === this.#known) return;
+    if (this.#following !== undefined || this.#closing.signal.aborted) return;
+    this.#following = this.#follow().finally(() => {
+      this.#following = undefined;
     });
   }
 
   /**
-   * Catches up with the current epoch. The ledger is asked for it, because a noted epoch may be
-   * older than the known one.
+   * Resolves when the ledger has every recent charge of this process. Rejects with StoreUnavailable
+   * if that is impossible now.
    */
-  async function follow(): Promise<void> {
-    for (;;) {
-      try {
-        const before = known;
-        await catchUp();
-        if (known !== before) await pause(othersTakeMs);
-        return;
-      } catch (error) {
-        if (closing.signal.aborted) return;
-        log.error({ err: error }, 'the ledger changed, and charges cannot be sent again yet');
-        await pause(RETRY_MS);
-      }
-    }
-  }
-
-  function pause(ms: number): Promise<void> {
-    return sleep(ms, undefined, { signal: closing.signal }).catch(() => undefined);
-  }
-
-  async function catchUp(): Promise<void> {
+  async catchUp(): Promise<void> {
+    const { ledger, recent, metrics, log } = this.#options;
     const epoch = await ledger.currentEpoch();
     let made = 0;
     const kept = await recent.sendAgain(epoch, async (settlements) => {
-      const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));
-      const lacking = settlements.filter(({ generationId }) => !charged.has(generationId));
-      const results = await Promise.allSettled(lacking.map(chargeAgain));
-      for (const result of results) if (result.status === 'rejected') throw result.reason;
-      made += results.filter((result) => result.status === 'fulfilled' && result.value).length;
+      made += await this.#chargeLacking(settlements);
     });
-    known = epoch;
+    this.#known = epoch;
     if (kept === 0) return;
     metrics.chargedAgain(made);
     log.warn(
@@ -102,15 +68,56 @@ export function createLedgerChanges(options: LedgerChangesOptions): LedgerChange
     );
   }
 
-  return {
-    sees,
-    catchUp,
-    refusesBecause: () =>
-      following === undefined ? undefined : 'the ledger changed: charges that it may lack are made again',
-    async close() {
-      closing.abort();
-      clearInterval(timer);
-      await following;
-    },
-  };
+  /** `undefined`: no reason. */
+  refusesBecause(): string | undefined {
+    return this.#following && 'the ledger changed: charges that it may lack are made again';
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    await this.#following;
+  }
+
+  #look(): void {
+    // An unavailable database is reported by the parts that need it.
+    if (this.#known === undefined) return;
+    this.#options.ledger.currentEpoch().then(
+      (epoch) => this.sees(epoch),
+      () => undefined,
+    );
+  }
+
+  /**
+   * Catches up with the current epoch. The ledger is asked for it, because a noted epoch may be
+   * older than the known one.
+   */
+  async #follow(): Promise<void> {
+    for (;;) {
+      try {
+        const before = this.#known;
+        await this.catchUp();
+        if (this.#known !== before) await this.#pause(this.#options.othersTakeMs);
+        return;
+      } catch (error) {
+        if (this.#closing.signal.aborted) return;
+        this.#options.log.error({ err: error }, 'the ledger changed, and charges cannot be sent again yet');
+        await this.#pause(RETRY_MS);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+  }
+
+  /** Repeats the charges among these that the ledger lacks. Returns how many it took. */
+  async #chargeLacking(settlements: readonly Settlement[]): Promise<number> {
+    const { ledger, chargeAgain } = this.#options;
+    const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));
+    const lacking = settlements.filter(({ generationId }) => !charged.has(generationId));
+    const results = await Promise.allSettled(lacking.map(chargeAgain));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return results.filter((result) => result.status === 'fulfilled' && result.value).length;
+  }
 }

@@ -5,8 +5,8 @@ import type { Settlement } from '#database/ledger/ledger.ts';
 import { createMemoryLedger } from '#test/contract/memory-ledger.ts';
 import { noJournal, noRecentCharges } from '#test/fixtures/no-journal.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
-import { createAccounting } from '../billing/accounting.ts';
-import { createHoldKeeper } from '../billing/hold-keeper.ts';
+import { Accounting } from '../billing/accounting.ts';
+import { HoldKeeper } from '../billing/hold-keeper.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import { ValidationTurns } from '../fairness/validation-turns.ts';
@@ -48,8 +48,8 @@ export function gatewayInMemory({ clock, config, deliver, authenticated }: Gatew
   ledger.addKey(organization.id, key.id);
   ledger.credit(organization.id, CREDIT_NANO_USD);
   const limits = createMemoryLimitStore({ leaseMs: LEASE_MS });
-  const holds = createHoldKeeper({ limits, clock, ...LEASES });
-  const accounting = createAccounting({
+  const holds = new HoldKeeper({ limits, clock, ...LEASES });
+  const accounting = new Accounting({
     ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0, recent: noRecentCharges },
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },

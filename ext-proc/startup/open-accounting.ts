@@ -2,12 +2,12 @@ import { mkdir, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
-import { type Accounting, createAccounting } from '../billing/accounting.ts';
-import { createHoldKeeper, type HoldKeeper } from '../billing/hold-keeper.ts';
-import { type Claims, createClaims } from '../billing/idempotency/claims.ts';
+import { Accounting } from '../billing/accounting.ts';
+import { HoldKeeper } from '../billing/hold-keeper.ts';
+import { Claims } from '../billing/idempotency/claims.ts';
 import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
 import { intentsPath, readLeftIntents } from '../billing/journal/intent-lines.ts';
-import { openRecentCharges, type RecentCharges } from '../billing/journal/recent-charges.ts';
+import { RecentCharges } from '../billing/journal/recent-charges.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import { openWorkerSpool } from '../billing/spool/spool-files.ts';
 import { countDamagedFiles } from '../billing/spool/spool-lines.ts';
@@ -54,32 +54,20 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
   const { database, limits, mirror } = stores;
   const folder = paths.spoolDir;
   const holds = keepHolds(options, { cut: () => accounting.cut(), spooledIds: () => spooledIds() });
-  database.fences.onNewer(holds.distrust);
+  database.fences.onNewer((sinceMs) => holds.distrust(sinceMs));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
-  const spool = await openWorkerSpool({
-    folder,
-    workerIndex,
-    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
-    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
-    onNotAdopted: (path, error) =>
-      log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
-  });
+  const spool = await openOwnSpool(options);
   const spooledIds = () => new Set(spool.pending().map(({ generationId }) => generationId));
   const room = await watchSpoolRoom(folder, spool);
-  metrics.watchSpool({
-    pending: spool.pending,
-    freeBytes: () => freeBytesAt(folder),
-    damagedFiles: () => countDamagedFiles(folder),
-  });
-  metrics.watchHolds(holds.live);
-  const recent = openRecentCharges({
+  metrics.watchHolds(() => holds.live());
+  const recent = new RecentCharges({
     folder,
     workerIndex,
     clock,
     onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
   });
-  const accounting = createAccounting({
+  const accounting = new Accounting({
     ...database,
     limits,
     attempts,
@@ -95,11 +83,11 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     metrics,
     log,
   });
-  await untilDone(accounting.replaySpool, 'the spool could not be replayed yet', log);
+  await untilDone(() => accounting.replaySpool(), 'the spool could not be replayed yet', log);
   const journal = await settleFormer(options, accounting, recent);
   metrics.watchJournal(() => journal.isBehind() || recent.isBehind());
-  await untilDone(accounting.catchUp, 'charges that the ledger may lack cannot be made again yet', log);
-  const claims = createClaims({
+  await untilDone(() => accounting.catchUp(), 'charges that the ledger may lack cannot be made again yet', log);
+  const claims = new Claims({
     store: database.idempotency,
     leaseMs: LEASE_MS,
     renewEveryMs: RENEW_EVERY_MS,
@@ -130,11 +118,29 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
   };
 }
 
+async function openOwnSpool({ paths, workerIndex, metrics, log }: GatewayContext): Promise<Spool> {
+  const folder = paths.spoolDir;
+  const spool = await openWorkerSpool({
+    folder,
+    workerIndex,
+    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
+    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+    onNotAdopted: (path, error) =>
+      log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
+  });
+  metrics.watchSpool({
+    pending: spool.pending,
+    freeBytes: () => freeBytesAt(folder),
+    damagedFiles: () => countDamagedFiles(folder),
+  });
+  return spool;
+}
+
 function keepHolds(
   { stores, clock, metrics, log }: OpenAccountingOptions,
   { cut, spooledIds }: { cut: () => void; spooledIds: () => ReadonlySet<string> },
 ): HoldKeeper {
-  return createHoldKeeper({
+  return new HoldKeeper({
     limits: stores.limits,
     clock,
     renewEveryMs: RENEW_EVERY_MS,

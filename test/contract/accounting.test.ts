@@ -9,10 +9,10 @@ import type { Log } from '#core/log/log.ts';
 import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
-import { type Accounting, createAccounting } from '#ext-proc/billing/accounting.ts';
+import { Accounting } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
-import { createHoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
-import { type Claims, createClaims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
+import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
 import { openSpool } from '#ext-proc/billing/spool/spool.ts';
 import { watchSpoolRoom } from '#ext-proc/billing/spool/spool-room.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
@@ -68,14 +68,14 @@ describe('accounting', () => {
 
   async function startProcess(changes: Partial<Ledger> = {}) {
     const limits = createMemoryLimitStore({ leaseMs: 60_000 });
-    const holds = createHoldKeeper({ limits, clock, ...LEASES });
+    const holds = new HoldKeeper({ limits, clock, ...LEASES });
     const spool = await openSpool(spoolPath);
     const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
     const room = await watchSpoolRoom(folder, spool);
     const kept = { journal: () => noJournal, recent, othersTakeMs: 0, spool, holds };
     const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
-    const accounting = createAccounting({ ...stores, ...kept, ...watched, room, clock });
-    const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
+    const accounting = new Accounting({ ...stores, ...kept, ...watched, room, clock });
+    const claims = new Claims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
     return {
       accounting,
       claims,

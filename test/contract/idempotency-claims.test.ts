@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { type Claimed, type Claims, createClaims } from '#ext-proc/billing/idempotency/claims.ts';
+import { type Claimed, Claims } from '#ext-proc/billing/idempotency/claims.ts';
 import { keepDeletingExpired } from '#ext-proc/billing/idempotency/expiry.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import {
@@ -37,7 +37,7 @@ describe('claims of a gateway process', () => {
   afterAll(() => store.close());
 
   const open = (changes: Partial<TestStore['idempotency']> = {}) =>
-    createClaims({ store: { ...store.idempotency, ...changes }, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
+    new Claims({ store: { ...store.idempotency, ...changes }, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
 
   function claim(claims: Claims, idempotencyKey: string, body = 'body'): Promise<Claimed> {
     const { organizationId } = customer;

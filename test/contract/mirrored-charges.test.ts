@@ -6,13 +6,8 @@ import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
-import { createDurableCharges } from '#ext-proc/billing/durable-charges.ts';
-import {
-  type Claimed,
-  type Claims,
-  createClaims,
-  type IdempotencyClaim,
-} from '#ext-proc/billing/idempotency/claims.ts';
+import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
+import { type Claimed, Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
 import { openSpool } from '#ext-proc/billing/spool/spool.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import type { SpoolMirror } from '#ext-proc/limits/spool-mirror.ts';
@@ -90,7 +85,7 @@ requirement(missingRedis, () => {
       const released: string[] = [];
       const uncharged: string[] = [];
       const spool = await openSpool(spoolPath);
-      const charges = createDurableCharges({
+      const charges = new DurableCharges({
         ledger: {
           ...store.ledger,
           settle: (one, onSent) => unlessCut(() => store.ledger.settle(one, onSent)),
@@ -102,7 +97,7 @@ requirement(missingRedis, () => {
         releaseHold: async ({ generationId }) => void released.push(generationId),
         uncharged: ({ generationId }) => void uncharged.push(generationId),
       });
-      const claims = createClaims({
+      const claims = new Claims({
         store: store.idempotency,
         leaseMs: 1_000,
         renewEveryMs: 60_000,

@@ -7,7 +7,7 @@ import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
-import { createDurableCharges } from '#ext-proc/billing/durable-charges.ts';
+import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
 import type { LeftIntent } from '#ext-proc/billing/journal/intent.ts';
 import { createRecovery } from '#ext-proc/billing/recovery.ts';
 import type { Spool } from '#ext-proc/billing/spool/spool.ts';
@@ -56,11 +56,16 @@ describe('recovery', () => {
     const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
     const uncharged = () => undefined;
     const parts = { ledger, spool, room, metrics, log, releaseHold, uncharged };
-    const charges = createDurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
+    const charges = new DurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
     const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
     const { idempotency } = store;
-    const recovery = createRecovery({ ...parts, idempotency, attempts: kept, charge: charges.late });
-    return recovery.settle(left).finally(charges.close);
+    const recovery = createRecovery({
+      ...parts,
+      idempotency,
+      attempts: kept,
+      charge: (charge) => charges.late(charge),
+    });
+    return recovery.settle(left).finally(() => charges.close());
   }
 
   function left(changes: Partial<LeftIntent> = {}): LeftIntent {

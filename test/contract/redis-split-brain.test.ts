@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock as clock, utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { createHoldKeeper, type HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import type { AdmissionResult, Hold } from '#ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
@@ -57,13 +57,13 @@ requirement(missingRedis, () => {
     const lock = await database.sharedModeLock(limits, () => {});
     expect(lock.kind).toBe('held');
     const stranded = new AbortController();
-    const holds = createHoldKeeper({
+    const holds = new HoldKeeper({
       ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2, spooledIds: () => new Set<string>() },
       onProblem({ kind }) {
         if (kind === 'stranded') stranded.abort();
       },
     });
-    fences.onNewer(holds.distrust);
+    fences.onNewer((sinceMs) => holds.distrust(sinceMs));
     const started = { database, limits, holds, stranded: stranded.signal };
     processes.push(started);
     return started;

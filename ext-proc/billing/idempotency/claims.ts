@@ -4,16 +4,6 @@ import type { SpoolMirror } from '../../limits/spool-mirror.ts';
 import { type RequestSeal, requestSeal } from './sealed-response.ts';
 import { openStoredResponse, type ReadSealed, type StoredResponse } from './stored-response.ts';
 
-/**
- * Claims idempotency keys: a request takes a key and keeps it while it lives, or finds the result
- * of an earlier request.
- */
-export interface Claims {
-  /** Claims a key. Rejects with StoreUnavailable. */
-  claim(request: KeyedRequest): Promise<Claimed>;
-  close(): void;
-}
-
 export interface KeyedRequest {
   readonly organizationId: string;
   readonly idempotencyKey: string;
@@ -68,33 +58,49 @@ export interface ClaimsOptions {
 /** Rows of one renewal statement. */
 const RENEWED_AT_ONCE = 500;
 
-export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: ClaimsOptions): Claims {
-  const live = new Map<string, Claim>();
-  let renewing = false;
-  const timer = setInterval(renewAll, renewEveryMs);
-  timer.unref();
+/**
+ * Claims idempotency keys: a request takes a key and keeps it while it lives, or finds the result
+ * of an earlier request.
+ */
+export class Claims {
+  readonly #options: ClaimsOptions;
+  readonly #live = new Map<string, Claim>();
+  readonly #timer: NodeJS.Timeout;
+  #renewing = false;
 
-  async function renewAll(): Promise<void> {
-    if (renewing || live.size === 0) return;
-    renewing = true;
-    try {
-      const all = [...live.values()];
-      for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
-        await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
-    } catch (error) {
-      // If another request takes such a key over, the fence refuses this charge; nothing else is
-      // lost.
-      log.warn({ err: error, claims: live.size }, 'the leases of idempotency keys could not be renewed');
-    } finally {
-      renewing = false;
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#renewAll(), options.renewEveryMs).unref();
+  }
+
+  /** Claims a key. Rejects with StoreUnavailable. */
+  async claim({ organizationId, idempotencyKey, body, generationId, retentionMs }: KeyedRequest): Promise<Claimed> {
+    const seal = requestSeal(organizationId, idempotencyKey, body);
+    const { keyHash, bodyHash } = seal;
+    const claim: Claim = { organizationId, keyHash, generationId };
+    const result = await this.#take({ ...claim, bodyHash, leaseMs: this.#options.leaseMs, retentionMs });
+    switch (result.kind) {
+      case 'claimed':
+        return { kind: 'claimed', claim: this.#heldClaim(claim, seal) };
+      case 'finished': {
+        const open = () => this.#openResponse(claim, seal, result);
+        return { kind: 'finished', generationId: result.generationId, open };
+      }
+      default:
+        return result;
     }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
   }
 
   /**
    * Takes a key. A dead claim is first taken over in the mirror: a delivered response whose charge
    * waits in a spool is alive, although it cannot renew its lease.
    */
-  async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'expired' }>> {
+  async #take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'expired' }>> {
+    const { store, mirror } = this.#options;
     const result = await store.claim({ ...request, leaveExpired: mirror !== undefined });
     if (result.kind !== 'expired') return result;
     if (!(await mirror?.takeOverClaim(request.organizationId, result.generationId))) return { kind: 'running' };
@@ -102,49 +108,52 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     return taken.kind === 'expired' ? { kind: 'running' } : taken;
   }
 
-  function heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
+  #heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
     const { generationId } = claim;
-    live.set(generationId, claim);
+    this.#live.set(generationId, claim);
     return {
       keyHash: seal.keyHash,
       bodyHash: seal.bodyHash,
       seal: (response) => seal.seal(response, generationId),
-      async free() {
-        if (!live.delete(generationId)) return;
-        try {
-          await store.free(claim);
-        } catch (error) {
-          log.warn(
-            { err: error, generation_id: generationId },
-            'an idempotency key could not be freed and expires with its lease',
-          );
-        }
-      },
-      ended: () => void live.delete(generationId),
+      free: () => this.#free(claim),
+      ended: () => void this.#live.delete(generationId),
     };
   }
 
-  function openResponse(claim: Claim, seal: RequestSeal, { generationId, sealedBytes }: FinishedResult) {
+  async #free(claim: Claim): Promise<void> {
+    const { generationId } = claim;
+    const { store, log } = this.#options;
+    if (!this.#live.delete(generationId)) return;
+    try {
+      await store.free(claim);
+    } catch (error) {
+      log.warn(
+        { err: error, generation_id: generationId },
+        'an idempotency key could not be freed and expires with its lease',
+      );
+    }
+  }
+
+  #openResponse(claim: Claim, seal: RequestSeal, { generationId, sealedBytes }: FinishedResult) {
     const finished = { ...claim, generationId };
-    const read: ReadSealed = (from, bytes) => store.piece(finished, from, bytes);
+    const read: ReadSealed = (from, bytes) => this.#options.store.piece(finished, from, bytes);
     return openStoredResponse(read, seal, generationId, sealedBytes);
   }
 
-  return {
-    async claim({ organizationId, idempotencyKey, body, generationId, retentionMs }) {
-      const seal = requestSeal(organizationId, idempotencyKey, body);
-      const { keyHash, bodyHash } = seal;
-      const claim: Claim = { organizationId, keyHash, generationId };
-      const result = await take({ ...claim, bodyHash, leaseMs, retentionMs });
-      switch (result.kind) {
-        case 'claimed':
-          return { kind: 'claimed', claim: heldClaim(claim, seal) };
-        case 'finished':
-          return { kind: 'finished', generationId: result.generationId, open: () => openResponse(claim, seal, result) };
-        default:
-          return result;
-      }
-    },
-    close: () => clearInterval(timer),
-  };
+  async #renewAll(): Promise<void> {
+    const { store, leaseMs, log } = this.#options;
+    if (this.#renewing || this.#live.size === 0) return;
+    this.#renewing = true;
+    try {
+      const all = [...this.#live.values()];
+      for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
+        await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
+    } catch (error) {
+      // If another request takes such a key over, the fence refuses this charge; nothing else is
+      // lost.
+      log.warn({ err: error, claims: this.#live.size }, 'the leases of idempotency keys could not be renewed');
+    } finally {
+      this.#renewing = false;
+    }
+  }
 }

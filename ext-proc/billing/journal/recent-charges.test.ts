@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { settlement } from '../settlement.fixture.ts';
-import { openRecentCharges, type RecentCharges } from './recent-charges.ts';
+import { RecentCharges } from './recent-charges.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -24,7 +24,7 @@ describe('recent charges', () => {
   let nowMs = 0;
   let recent: RecentCharges;
   const open = (workerIndex = 0): RecentCharges =>
-    openRecentCharges({
+    new RecentCharges({
       folder,
       workerIndex,
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },

@@ -7,25 +7,6 @@ import { isSettlement, withAddedMembers } from '#database/ledger/settlement-shap
 import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
-/**
- * Charges of the last minutes, on disk without a sync. A database that went back in time (a standby
- * without the last commits, a restore) lacks some of them. They are charged again, by generation
- * id, so that nothing is charged twice (docs/design.md, "Recent charges").
- */
-export interface RecentCharges {
-  /** Notes a charge that was committed in this ledger epoch. */
-  note(settlement: Settlement, epoch: string): void;
-  /**
-   * Sends charges of other epochs in groups, and counts them as charged in this one. Rejects as
-   * `send` does; the group is sent again next time. Returns how many there were.
-   */
-  sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
-  /** Takes over what a process that is gone has charged. */
-  adopt(workerIndex: number): void;
-  isBehind(): boolean;
-  close(): void;
-}
-
 export interface RecentChargesOptions {
   readonly folder: string;
   readonly workerIndex: number;
@@ -62,69 +43,126 @@ interface KeptFile {
   readonly begunMs: number;
 }
 
+type SendGroup = (settlements: readonly Settlement[]) => Promise<void>;
+
 interface OpenFile {
   readonly epoch: string;
   readonly begunMs: number;
   readonly file: AppendFile;
 }
 
-export function openRecentCharges(options: RecentChargesOptions): RecentCharges {
-  const { folder, workerIndex, clock, onFailure } = options;
+/**
+ * Charges of the last minutes, on disk without a sync. A database that went back in time (a standby
+ * without the last commits, a restore) lacks some of them. They are charged again, by generation
+ * id, so that nothing is charged twice (docs/design.md, "Recent charges").
+ */
+export class RecentCharges {
+  readonly #options: RecentChargesOptions;
   /** Unwritten charges by epoch; nearly always there is one epoch. */
-  let waiting = new Map<string, string[]>();
-  let open: OpenFile | undefined;
-  let behind = false;
+  #waiting = new Map<string, string[]>();
+  #open: OpenFile | undefined;
+  #lastBegunMs: number;
+  #behind = false;
   /** The next write, or, while nothing waits, the end of the open file. */
-  let timer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  let lastBegunMs = Math.max(0, ...keptFiles(folder, workerIndex).map(({ begunMs }) => begunMs));
-
-  function pathOf(index: number, epoch: string, begunMs: number): string {
-    return join(folder, `charges-${index}.${epoch}.${begunMs}.jsonl`);
+  constructor(options: RecentChargesOptions) {
+    this.#options = options;
+    this.#lastBegunMs = Math.max(0, ...this.#kept().map(({ begunMs }) => begunMs));
   }
 
-  function write(): void {
-    try {
-      for (const [epoch, charges] of waiting) fileFor(epoch).append(checkedLine(charges.join(SEPARATOR)));
-      if (open && clock.nowMs() - open.begunMs > FILE_MS) {
-        closeFile();
-        forgetOld();
-      }
-      behind = false;
-    } catch (error) {
-      closeFile();
-      if (!behind) onFailure(error);
-      behind = true;
+  /** Notes a charge that was committed in this ledger epoch. */
+  note(settlement: Settlement, epoch: string): void {
+    const text = encodeForOperator(settlement);
+    if (this.#waiting.size === 0) this.#writeIn(WRITE_EVERY_MS);
+    const others = this.#waiting.get(epoch);
+    if (others) others.push(text);
+    else this.#waiting.set(epoch, [text]);
+  }
+
+  /**
+   * Sends charges of other epochs in groups, and counts them as charged in this one. Rejects as
+   * `send` does; the group is sent again next time. Returns how many there were.
+   */
+  async sendAgain(epoch: string, send: SendGroup): Promise<number> {
+    let sent = 0;
+    for (;;) {
+      this.#write();
+      if (this.#open && this.#open.epoch !== epoch) this.#closeFile();
+      const former = this.#kept().find((file) => file.epoch !== epoch);
+      if (former === undefined) return sent;
+      const path = join(this.#options.folder, former.name);
+      sent += await sendFile(path, send);
+      renameSync(path, this.#pathOf(epoch, former.begunMs));
     }
-    if (waiting.size > 0) waiting = new Map();
-    clearTimeout(timer);
+  }
+
+  /** Takes over what a process that is gone has charged. */
+  adopt(workerIndex: number): void {
+    const { folder } = this.#options;
+    for (const { name, epoch, begunMs } of keptFiles(folder, workerIndex)) {
+      const taken = this.#kept().map((file) => file.begunMs);
+      let free = begunMs;
+      while (taken.includes(free)) free += 1;
+      renameSync(join(folder, name), this.#pathOf(epoch, free));
+    }
+  }
+
+  isBehind(): boolean {
+    return this.#behind;
+  }
+
+  close(): void {
+    this.#write();
+    clearTimeout(this.#timer);
+    this.#closeFile();
+  }
+
+  #writeIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#write(), ms).unref();
+  }
+
+  #write(): void {
+    const { clock, onFailure } = this.#options;
+    try {
+      for (const [epoch, charges] of this.#waiting) this.#fileFor(epoch).append(checkedLine(charges.join(SEPARATOR)));
+      if (this.#open && clock.nowMs() - this.#open.begunMs > FILE_MS) {
+        this.#closeFile();
+        this.#forgetOld();
+      }
+      this.#behind = false;
+    } catch (error) {
+      this.#closeFile();
+      if (!this.#behind) onFailure(error);
+      this.#behind = true;
+    }
+    if (this.#waiting.size > 0) this.#waiting = new Map();
+    clearTimeout(this.#timer);
     // A failure ends with a later round, also when no charge comes.
-    timer = open || behind ? setTimeout(write, behind ? WRITE_EVERY_MS : FILE_MS + 1).unref() : undefined;
+    if (this.#open || this.#behind) this.#writeIn(this.#behind ? WRITE_EVERY_MS : FILE_MS + 1);
   }
 
-  function writeSoon(): void {
-    clearTimeout(timer);
-    timer = setTimeout(write, WRITE_EVERY_MS).unref();
-  }
-
-  function fileFor(epoch: string): AppendFile {
-    if (open?.epoch === epoch && open.file.bytes < FILE_BYTES) return open.file;
-    closeFile();
-    forgetOld();
+  #fileFor(epoch: string): AppendFile {
+    if (this.#open?.epoch === epoch && this.#open.file.bytes < FILE_BYTES) return this.#open.file;
+    this.#closeFile();
+    this.#forgetOld();
     // The name of the file has the millisecond, so two files need different ones.
-    lastBegunMs = Math.max(clock.nowMs(), lastBegunMs + 1);
-    open = { epoch, begunMs: lastBegunMs, file: new AppendFile(pathOf(workerIndex, epoch, lastBegunMs)) };
-    return open.file;
+    const begunMs = Math.max(this.#options.clock.nowMs(), this.#lastBegunMs + 1);
+    this.#lastBegunMs = begunMs;
+    this.#open = { epoch, begunMs, file: new AppendFile(this.#pathOf(epoch, begunMs)) };
+    return this.#open.file;
   }
 
-  function closeFile(): void {
-    open?.file.close();
-    open = undefined;
+  #closeFile(): void {
+    this.#open?.file.close();
+    this.#open = undefined;
   }
 
-  function forgetOld(): void {
+  #forgetOld(): void {
+    const { folder, clock } = this.#options;
     let bytes = 0;
-    for (const { name } of keptFiles(folder, workerIndex).reverse()) {
+    for (const { name } of this.#kept().reverse()) {
       const path = join(folder, name);
       const { size, mtimeMs } = statSync(path);
       bytes += size;
@@ -132,59 +170,31 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
     }
   }
 
-  function note(settlement: Settlement, epoch: string): void {
-    const text = encodeForOperator(settlement);
-    if (waiting.size === 0) writeSoon();
-    const others = waiting.get(epoch);
-    if (others) others.push(text);
-    else waiting.set(epoch, [text]);
+  #kept(): KeptFile[] {
+    return keptFiles(this.#options.folder, this.#options.workerIndex);
   }
 
-  async function sendFile(path: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
-    let sent = 0;
-    let group: Settlement[] = [];
-    const sendGroup = async (): Promise<void> => {
-      await send(group);
-      sent += group.length;
-      group = [];
-    };
-    for await (const settlement of settlementsIn(path)) {
-      group.push(settlement);
-      if (group.length === SENT_AT_ONCE) await sendGroup();
-    }
-    if (group.length > 0) await sendGroup();
-    return sent;
+  #pathOf(epoch: string, begunMs: number): string {
+    const { folder, workerIndex } = this.#options;
+    return join(folder, `charges-${workerIndex}.${epoch}.${begunMs}.jsonl`);
   }
+}
 
-  return {
-    note,
-    isBehind: () => behind,
-    async sendAgain(epoch, send) {
-      let sent = 0;
-      for (;;) {
-        write();
-        if (open && open.epoch !== epoch) closeFile();
-        const [former] = keptFiles(folder, workerIndex).filter((file) => file.epoch !== epoch);
-        if (former === undefined) return sent;
-        const path = join(folder, former.name);
-        sent += await sendFile(path, send);
-        renameSync(path, pathOf(workerIndex, epoch, former.begunMs));
-      }
-    },
-    adopt(index) {
-      for (const { name, epoch, begunMs } of keptFiles(folder, index)) {
-        const taken = keptFiles(folder, workerIndex).map((file) => file.begunMs);
-        let free = begunMs;
-        while (taken.includes(free)) free += 1;
-        renameSync(join(folder, name), pathOf(workerIndex, epoch, free));
-      }
-    },
-    close() {
-      write();
-      clearTimeout(timer);
-      closeFile();
-    },
+/** Sends the charges of a file in groups. Returns how many there were. */
+async function sendFile(path: string, send: SendGroup): Promise<number> {
+  let sent = 0;
+  let group: Settlement[] = [];
+  const sendGroup = async (): Promise<void> => {
+    await send(group);
+    sent += group.length;
+    group = [];
   };
+  for await (const settlement of settlementsIn(path)) {
+    group.push(settlement);
+    if (group.length === SENT_AT_ONCE) await sendGroup();
+  }
+  if (group.length > 0) await sendGroup();
+  return sent;
 }
 
 /** Reads the charges of a worker that were committed in another epoch. Changes nothing. */

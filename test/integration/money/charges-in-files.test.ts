@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
-import { openRecentCharges } from '#ext-proc/billing/journal/recent-charges.ts';
+import { RecentCharges } from '#ext-proc/billing/journal/recent-charges.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { settlementOf } from '../../harness/database.ts';
 import { eventsOf, type GatewayClient } from '../../harness/gateway-client.ts';
@@ -129,7 +129,7 @@ test('charges that the database has lost, and damaged lines, are counted', async
   await gateway.stack.restartGateway('SIGTERM', async () => {
     const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
     const onFailure = (error: unknown) => expect.unreachable(String(error));
-    const recent = openRecentCharges({ folder: spoolFolder(), workerIndex: 0, clock, onFailure });
+    const recent = new RecentCharges({ folder: spoolFolder(), workerIndex: 0, clock, onFailure });
     recent.note(charge(), 'an-epoch-before');
     recent.note(charge(), 'an-epoch-before');
     // The data folder may have served another database, without this organization.
