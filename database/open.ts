@@ -19,7 +19,7 @@ import {
   type SettlementOptions,
 } from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
-import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
+import { LimitsLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
 import { createFenceRow, createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
 import { detectRollbacks } from './rollback-detection.ts';
@@ -106,7 +106,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const claims = createPool(url, pool.idempotency, timeouts, log);
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const fences = createShardFences(createFenceRow(others));
-  const lock = createMemoryModeLock({ url, fences, timeouts, log });
+  const lock = new LimitsLock({ url, fences, timeouts, log });
   const stopPreparing = await prepareDatabase(url, others, log).catch(async (error: unknown) => {
     await endPools();
     throw error;
@@ -115,7 +115,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
   const watched = detectRollbacks(
     {
-      ...createKeyLookup(requests, { owner: lock.owner, fences }, options),
+      ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),
       settle: createSettlementWriter(requests, options),
       settleClaimed: createClaimedSettlementWriter(claims, { ...options, answers }),
     },
@@ -143,8 +143,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       write: (work) => writeCheckpoints(others, work),
       since: (ms) => listCheckpoints(others, ms),
     },
-    memoryModeLock: lock.take,
-    sharedModeLock: lock.share,
+    memoryModeLock: (marksPath, onTakenOver) => lock.take(marksPath, onTakenOver),
+    sharedModeLock: (store, onTakenOver) => lock.share(store, onTakenOver),
     mirrorKey: () => readKey(others, MIRROR_KEY),
     identityKey: () => readKey(others, IDENTITY_KEY),
     pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { exitText, type Running } from './children/child-process.ts';
 import { FRUGAL, type NodeChild, startNodeChild } from './children/node-child.ts';
@@ -13,14 +13,6 @@ const STOP_TIMEOUT_MS = 2_000;
 /** Without a connection for this long, the process ends. */
 const IDLE_MS = 30_000;
 
-/** Runs while it has connections. At rest it needs no memory. */
-export interface DemoProvider {
-  readonly port: number;
-  current(): Running | undefined;
-  /** Closes the port and ends the process. */
-  stop(): Promise<void>;
-}
-
 /** A process of the demo provider, and how many connections it was passed. */
 interface Demo {
   readonly started: Promise<NodeChild | StartFailure>;
@@ -28,75 +20,15 @@ interface Demo {
   passed: number;
 }
 
-/**
- * Accepts the connections of the demo provider and passes them to its process, which starts with
- * the first one and ends when it had none for a while. A process of its own: whatever a request
- * does to it, the supervisor is not affected.
- */
+/** Resolves with the demo provider, which listens on the port. Port 0: any free one. */
 export async function listenForDemo(
-  settings: Pick<Settings, 'env' | 'paths'>,
+  settings: DemoSettings,
   port: number,
   report: (line: string) => void,
   idleMs = IDLE_MS,
 ): Promise<DemoProvider | StartFailure> {
-  const stopping = new AbortController();
-  let demo: Demo | undefined;
-
-  function start(): Demo {
-    const onMessage = (message: object): void => {
-      // A connection that is on its way to the process keeps it.
-      if ('idleAfter' in message && message.idleAfter === one.passed) void end(one);
-    };
-    const child = {
-      ...{ name: NAME, script: SCRIPT, args: ['--idle-ms', String(idleMs)], onMessage, quiet: true },
-      nodeOptions: FRUGAL.nodeOptions,
-      env: { ...FRUGAL.env, PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache(settings) },
-      startTimeoutMs: START_TIMEOUT_MS,
-      stopTimeoutMs: STOP_TIMEOUT_MS,
-    };
-    const one: Demo = { started: startNodeChild(child, stopping.signal), passed: 0 };
-    void follow(one);
-    return one;
-  }
-
-  /** The next connection starts another process. */
-  function forget(one: Demo): boolean {
-    if (demo !== one) return false;
-    demo = undefined;
-    return true;
-  }
-
-  async function follow(one: Demo): Promise<void> {
-    const running = await one.started;
-    if (isStartFailure(running)) {
-      if (forget(one) && !stopping.signal.aborted) report(running.message);
-      return;
-    }
-    one.running = running;
-    const exit = await running.exited;
-    if (forget(one)) report(`${NAME} ended with ${exitText(exit)}; its next request starts it again`);
-  }
-
-  async function end(one: Demo): Promise<void> {
-    forget(one);
-    const running = await one.started;
-    if (!isStartFailure(running)) await running.stop();
-  }
-
-  async function pass(socket: Socket): Promise<void> {
-    socket.on('error', () => socket.destroy());
-    demo ??= start();
-    const one = demo;
-    const running = await one.started;
-    if (isStartFailure(running)) {
-      socket.destroy();
-      return;
-    }
-    one.passed += 1;
-    running.pass(socket);
-  }
-
-  const server = createServer({ pauseOnConnect: true }, (socket) => void pass(socket));
+  const server = createServer({ pauseOnConnect: true });
+  const provider = new DemoProvider(server, settings, report, idleMs);
   // Loopback: the demo answers every client that can reach it.
   server.listen(port, '127.0.0.1');
   try {
@@ -104,13 +36,98 @@ export async function listenForDemo(
   } catch (error) {
     return startFailure(`${NAME} cannot listen on port ${port}: ${(error as Error).message}`);
   }
-  return {
-    port: (server.address() as AddressInfo).port,
-    current: () => demo?.running,
-    stop: async () => {
-      stopping.abort();
-      server.close();
-      if (demo !== undefined) await end(demo);
-    },
-  };
+  return provider;
+}
+
+type DemoSettings = Pick<Settings, 'env' | 'paths'>;
+
+/**
+ * Accepts the connections of the demo provider and passes them to its process, which starts with
+ * the first one and ends when it had none for a while: at rest it needs no memory. A process of its
+ * own: whatever a request does to it, the supervisor is not affected.
+ */
+export class DemoProvider {
+  readonly #server: Server;
+  readonly #settings: DemoSettings;
+  readonly #report: (line: string) => void;
+  readonly #idleMs: number;
+  readonly #stopping = new AbortController();
+  #demo: Demo | undefined;
+
+  constructor(server: Server, settings: DemoSettings, report: (line: string) => void, idleMs: number) {
+    this.#server = server;
+    this.#settings = settings;
+    this.#report = report;
+    this.#idleMs = idleMs;
+    server.on('connection', (socket) => void this.#pass(socket));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  current(): Running | undefined {
+    return this.#demo?.running;
+  }
+
+  /** Closes the port and ends the process. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#server.close();
+    if (this.#demo !== undefined) await this.#end(this.#demo);
+  }
+
+  async #pass(socket: Socket): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    this.#demo ??= this.#start();
+    const demo = this.#demo;
+    const running = await demo.started;
+    if (isStartFailure(running)) {
+      socket.destroy();
+      return;
+    }
+    demo.passed += 1;
+    running.pass(socket);
+  }
+
+  #start(): Demo {
+    const onMessage = (message: object): void => {
+      // A connection that is on its way to the process keeps it.
+      if ('idleAfter' in message && message.idleAfter === demo.passed) void this.#end(demo);
+    };
+    const child = {
+      ...{ name: NAME, script: SCRIPT, args: ['--idle-ms', String(this.#idleMs)], onMessage, quiet: true },
+      nodeOptions: FRUGAL.nodeOptions,
+      env: { ...FRUGAL.env, PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache(this.#settings) },
+      startTimeoutMs: START_TIMEOUT_MS,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    };
+    const demo: Demo = { started: startNodeChild(child, this.#stopping.signal), passed: 0 };
+    void this.#follow(demo);
+    return demo;
+  }
+
+  async #follow(demo: Demo): Promise<void> {
+    const running = await demo.started;
+    if (isStartFailure(running)) {
+      if (this.#forget(demo) && !this.#stopping.signal.aborted) this.#report(running.message);
+      return;
+    }
+    demo.running = running;
+    const exit = await running.exited;
+    if (this.#forget(demo)) this.#report(`${NAME} ended with ${exitText(exit)}; its next request starts it again`);
+  }
+
+  async #end(demo: Demo): Promise<void> {
+    this.#forget(demo);
+    const running = await demo.started;
+    if (!isStartFailure(running)) await running.stop();
+  }
+
+  /** The next connection starts another process. */
+  #forget(demo: Demo): boolean {
+    if (this.#demo !== demo) return false;
+    this.#demo = undefined;
+    return true;
+  }
 }

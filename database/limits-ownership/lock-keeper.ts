@@ -14,13 +14,6 @@ import {
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 
-export interface LockKeeper {
-  /** Reports that another process keeps the limits now, unless the lock was released. */
-  takenOver(reason: string): void;
-  /** Releases the lock. `last`: a statement to run before, unless the connection is lost. */
-  release(last?: LastStatement): Promise<void>;
-}
-
 export interface LastStatement {
   readonly text: string;
   readonly values: unknown[];
@@ -52,69 +45,30 @@ export const NOTICED_WITHIN_MS = HEARTBEAT_MS + ANSWER_MS + REGAIN_EVERY_MS + RE
  * Keeps a lock with the connection that took it. If the connection is lost, takes the lock again in
  * the background, unless another owner has come.
  */
-export function keepLock(taken: pg.Client, options: LockKeeperOptions): LockKeeper {
-  const { url, mode, owner, fences, onTakenOver, log } = options;
-  let client: pg.Client | undefined;
-  let released = false;
-  let heartbeat: NodeJS.Timeout | undefined;
+export class LockKeeper {
+  readonly #options: LockKeeperOptions;
+  /** The connection that holds the lock. */
+  #client: pg.Client | undefined;
+  #heartbeat: NodeJS.Timeout | undefined;
+  #released = false;
 
-  function keep(connection: pg.Client): void {
-    client = connection;
-    const lost = () => {
-      if (client !== connection || released) return;
-      client = undefined;
-      clearInterval(heartbeat);
-      log.warn({}, 'the connection that holds the memory-mode lock was lost');
-      void regain();
-    };
-    connection.on('error', lost);
-    connection.on('end', lost);
-    heartbeat = setInterval(() => {
-      readOwner(connection, fences).then(
-        (row) => {
-          if (row && !isOwner(owner, row)) takenOver(OWNED_BY_ANOTHER);
-        },
-        () => {
-          lost();
-          abandon(connection);
-        },
-      );
-    }, HEARTBEAT_MS);
-    heartbeat.unref();
+  constructor(taken: pg.Client, options: LockKeeperOptions) {
+    this.#options = options;
+    this.#keep(taken);
   }
 
-  async function regain(): Promise<void> {
-    while (!released) {
-      let connection: pg.Client | undefined;
-      try {
-        connection = await connect(url);
-        const locked = await tryLock(connection, mode, 1);
-        const row = await readOwner(connection, fences);
-        if (row === undefined || !isOwner(owner, row)) {
-          abandon(connection);
-          return takenOver(OWNED_BY_ANOTHER);
-        }
-        if (locked && !released) {
-          log.info({}, 'the memory-mode lock is held again');
-          return keep(connection);
-        }
-      } catch (error) {
-        log.warn({ error: String(error) }, 'the memory-mode lock could not be taken again yet');
-      }
-      if (connection) abandon(connection);
-      await sleep(REGAIN_EVERY_MS, undefined, { ref: false });
-    }
+  /** Reports that another process keeps the limits now, unless the lock was released. */
+  takenOver(reason: string): void {
+    if (!this.#released) this.#options.onTakenOver(reason);
   }
 
-  function takenOver(reason: string): void {
-    if (!released) onTakenOver(reason);
-  }
-
-  async function release(last?: LastStatement): Promise<void> {
-    released = true;
-    clearInterval(heartbeat);
-    const connection = client;
-    client = undefined;
+  /** Releases the lock. `last`: a statement to run before, unless the connection is lost. */
+  async release(last?: LastStatement): Promise<void> {
+    const { mode, log } = this.#options;
+    this.#released = true;
+    clearInterval(this.#heartbeat);
+    const connection = this.#client;
+    this.#client = undefined;
     if (!connection) return;
     try {
       if (last) await query(connection, last.text, last.values);
@@ -125,6 +79,53 @@ export function keepLock(taken: pg.Client, options: LockKeeperOptions): LockKeep
     abandon(connection);
   }
 
-  keep(taken);
-  return { takenOver, release };
+  #keep(connection: pg.Client): void {
+    this.#client = connection;
+    connection.on('error', () => this.#lost(connection));
+    connection.on('end', () => this.#lost(connection));
+    this.#heartbeat = setInterval(() => void this.#lookAtOwner(connection), HEARTBEAT_MS).unref();
+  }
+
+  async #lookAtOwner(connection: pg.Client): Promise<void> {
+    const { owner, fences } = this.#options;
+    try {
+      const row = await readOwner(connection, fences);
+      if (row && !isOwner(owner, row)) this.takenOver(OWNED_BY_ANOTHER);
+    } catch {
+      this.#lost(connection);
+      abandon(connection);
+    }
+  }
+
+  #lost(connection: pg.Client): void {
+    if (this.#client !== connection || this.#released) return;
+    this.#client = undefined;
+    clearInterval(this.#heartbeat);
+    this.#options.log.warn({}, 'the connection that holds the memory-mode lock was lost');
+    void this.#regain();
+  }
+
+  async #regain(): Promise<void> {
+    const { url, mode, owner, fences, log } = this.#options;
+    while (!this.#released) {
+      let connection: pg.Client | undefined;
+      try {
+        connection = await connect(url);
+        const locked = await tryLock(connection, mode, 1);
+        const row = await readOwner(connection, fences);
+        if (row === undefined || !isOwner(owner, row)) {
+          abandon(connection);
+          return this.takenOver(OWNED_BY_ANOTHER);
+        }
+        if (locked && !this.#released) {
+          log.info({}, 'the memory-mode lock is held again');
+          return this.#keep(connection);
+        }
+      } catch (error) {
+        log.warn({ error: String(error) }, 'the memory-mode lock could not be taken again yet');
+      }
+      if (connection) abandon(connection);
+      await sleep(REGAIN_EVERY_MS, undefined, { ref: false });
+    }
+  }
 }

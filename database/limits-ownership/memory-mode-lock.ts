@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
-import { abandon, connect, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
+import { abandon, connect, type Mode, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
-import { keepLock, type LockKeeper, NOTICED_WITHIN_MS } from './lock-keeper.ts';
+import { LockKeeper, NOTICED_WITHIN_MS } from './lock-keeper.ts';
 import type { ReadFences } from './shard-fences.ts';
 import type { SharedStore } from './shared-store.ts';
 import { leaveSharedMark, SHARED_MARK } from './shared-store-mark.ts';
@@ -33,7 +33,7 @@ export interface LockRefused {
   readonly message: string;
 }
 
-export interface MemoryModeLockOptions {
+export interface LimitsLockOptions {
   readonly url: string;
   readonly fences: Pick<ReadFences, 'observe'>;
   /** The timeouts with which this process commits charges. */
@@ -68,17 +68,30 @@ const CHARGE_TRIES = 4;
  * (billing/spool/worker-lock.ts), which only the end of the former owner releases, and has charged
  * their content before it admits.
  */
-export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeLockOptions) {
-  const formerLeavesMs = NOTICED_WITHIN_MS + CUT_MS + timeouts.connectMs + COMMITS * timeouts.statementMs;
-  let owner: Owner | undefined;
-  let kept: LockKeeper | undefined;
-  const release = async (): Promise<void> => kept?.release();
+export class LimitsLock {
+  readonly #options: LimitsLockOptions;
+  #owner: Owner | undefined;
+  #keeper: LockKeeper | undefined;
+
+  constructor(options: LimitsLockOptions) {
+    this.#options = options;
+  }
+
+  /** This process, or its shared store, as the owner in the database. `undefined`: no lock yet. */
+  owner(): Owner | undefined {
+    return this.#owner;
+  }
+
+  async release(): Promise<void> {
+    await this.#keeper?.release();
+  }
 
   /**
    * Takes the lock for a store in memory. `marksPath`: a file beside spool and journal
    * (volume-marks.ts). Rejects with StoreUnavailable, or if the file cannot be written.
    */
-  async function take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
+  async take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
+    const { url, fences } = this.#options;
     const mark = randomUUID();
     let waitMs = 0;
     let opensAtMs = 0;
@@ -91,7 +104,7 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
       const former = (await readOwner(connection, fences))?.memory_owner ?? undefined;
       const own = await readVolumeMarks(marksPath);
       const isSuccessorHere = former !== undefined && own.marks.includes(former);
-      waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : formerLeavesMs;
+      waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : this.#formerLeavesMs();
       // Precedes the update in PostgreSQL, so that the next process here knows the mark, whenever
       // this process ends.
       await writeVolumeMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
@@ -102,27 +115,19 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
       abandon(connection);
       throw error;
     }
-    owner = { memoryOwner: mark };
-    const lock = keepLock(connection, { url, mode: 'memory', owner, fences, onTakenOver, log });
-    kept = lock;
-    if (waitMs > 0) rememberLater(marksPath, mark, opensAtMs);
+    const keeper = this.#keep(connection, 'memory', { memoryOwner: mark }, onTakenOver);
+    if (waitMs > 0) this.#rememberLater(marksPath, mark, opensAtMs);
     return {
       kind: 'held',
       opensAtMs,
       // A process that ends before `opensAtMs` leaves its mark, so its successor waits as well.
-      leave: () => lock.release(performance.now() < opensAtMs ? undefined : { text: CLEAR_MARK, values: [mark] }),
+      leave: () => keeper.release(performance.now() < opensAtMs ? undefined : { text: CLEAR_MARK, values: [mark] }),
     };
   }
 
-  function rememberLater(marksPath: string, mark: string, atMs: number): void {
-    const remember = () =>
-      writeVolumeMarks(marksPath, { marks: [mark], hasWaited: true }).catch((error: unknown) =>
-        log.warn({ err: error }, 'the mark of who keeps the limits cannot be written: the next start waits again'),
-      );
-    setTimeout(remember, Math.ceil(atMs - performance.now())).unref();
-  }
-
-  async function share(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock> {
+  /** Takes the lock for a shared store. Rejects with StoreUnavailable. */
+  async share(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock> {
+    const { url, fences } = this.#options;
     const connection = await connect(url);
     const left = await leaveSharedMark(connection, store, fences).catch((error: unknown) => {
       abandon(connection);
@@ -132,14 +137,35 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
       abandon(connection);
       return left;
     }
-    owner = { memoryOwner: SHARED_MARK, limitStore: left.name };
-    const lock = keepLock(connection, { url, mode: 'shared', owner, fences, onTakenOver, log });
-    kept = lock;
-    store.keepName(left.name, () => lock.takenOver('What is reached as Redis now is another one than before.'));
+    const owner = { memoryOwner: SHARED_MARK, limitStore: left.name };
+    const keeper = this.#keep(connection, 'shared', owner, onTakenOver);
+    store.keepName(left.name, () => keeper.takenOver('What is reached as Redis now is another one than before.'));
     return { kind: 'held' };
   }
 
-  return { take, share, release, owner: () => owner };
+  #keep(connection: pg.Client, mode: Mode, owner: Owner, onTakenOver: (reason: string) => void): LockKeeper {
+    const { url, fences, log } = this.#options;
+    this.#owner = owner;
+    this.#keeper = new LockKeeper(connection, { url, mode, owner, fences, onTakenOver, log });
+    return this.#keeper;
+  }
+
+  /** Longest time for which a former owner may still charge. */
+  #formerLeavesMs(): number {
+    const { connectMs, statementMs } = this.#options.timeouts;
+    return NOTICED_WITHIN_MS + CUT_MS + connectMs + COMMITS * statementMs;
+  }
+
+  #rememberLater(marksPath: string, mark: string, atMs: number): void {
+    const remember = () =>
+      writeVolumeMarks(marksPath, { marks: [mark], hasWaited: true }).catch((error: unknown) =>
+        this.#options.log.warn(
+          { err: error },
+          'the mark of who keeps the limits cannot be written: the next start waits again',
+        ),
+      );
+    setTimeout(remember, Math.ceil(atMs - performance.now())).unref();
+  }
 }
 
 /**

@@ -12,10 +12,10 @@ import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
 import { ledgerInTurns } from '../fairness/reads-in-turns.ts';
 import { ValidationTurns } from '../fairness/validation-turns.ts';
-import { REASONING_BOUNDS, type ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
+import { REASONING_BOUNDS } from '../limits/reasoning/reasoning-store.ts';
 import { createKeptReasoning } from '../reasoning/kept-reasoning.ts';
 import { createRequestHandler } from '../requests/handle-request.ts';
-import { openRequestLogs } from '../requests/log/open-request-logs.ts';
+import { openRequestLogs, type RequestLogs } from '../requests/log/open-request-logs.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { openTracing } from '../telemetry/tracing.ts';
 import type { ExchangeHandler } from '../transport/exchange.ts';
@@ -81,15 +81,13 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const money = await openAccounting({ ...context, stores, attempts });
   const tokens = new TokenCounter({ log });
   const delivery = openDelivery(context, stores, tokens);
-  const reasoningStore = openReasoningStore(context, stores);
+  const reasoning = openReasoning(context, stores);
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
   const { accounting } = money;
   const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
   const configuration = await openConfiguration({ ...context, path: options.configPath, initial: loaded });
   current = configuration.current;
-  const stopDeleting = deleteExpired(context, database);
-  const stopCheckpoints = openCheckpointWriter(database.checkpoints, paths.dataDir, log);
-  logs.keepTidy(() => config().requestLogRetentionMs);
+  const stopKeeping = keepStores(context, database, logs);
   const tracing = await openTracing({ target: () => config().tracing, workerIndex, version, clock, metrics, log });
 
   const handler = createRequestHandler({
@@ -99,27 +97,19 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     turns: stores.turns,
     claims: money.claims,
     boundTokens: tokens.boundTokens,
-    reasoning: createKeptReasoning({
-      store: reasoningStore,
-      onResult: metrics.reasoningKept,
-      onFault: (error) => log.error({ err: error }, 'reasoning could not be kept or found'),
-    }),
+    reasoning: reasoning.kept,
     validationTurns: new ValidationTurns(),
     isProbe: readiness.isProbe,
   });
   const transport = await openTransport(context, handler);
-  metrics.watchMemory(() => [
-    { use: 'request_bodies', held: transport.bodies },
-    { use: 'answers', held: delivery.responseBudget },
-  ]);
-  metrics.watchRestingTargets(() => delivery.restingTargets(config().providers.keys()));
+  watchRequests(context, transport, delivery);
   const health = await openHealthServer(context, readiness);
   const reporter = openProcessReporter({
     ...{ databaseUrl, workerIndex, paths, log, clock, activity, config },
     configuration: configuration.reported,
     spooled: money.spool.pending,
     requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
-    liveHolds: money.holds.live,
+    liveHolds: () => money.holds.live(),
     restingTargets: delivery.restingTargets,
     notReady: readiness.notReady,
   });
@@ -127,9 +117,8 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const refuse = readiness.drain;
   async function closeServing(): Promise<void> {
     configuration.close();
-    stopDeleting();
-    stopCheckpoints();
-    reasoningStore.close();
+    stopKeeping();
+    reasoning.close();
     const flushed = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
     // The last attempts are recorded when their tokens are counted.
     const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
@@ -160,22 +149,46 @@ function openDelivery(
   });
 }
 
-function openReasoningStore({ clock, metrics }: GatewayContext, { keepReasoning }: OpenStores): ReasoningStore {
+function openReasoning({ clock, metrics, log }: GatewayContext, { keepReasoning }: OpenStores) {
   const onEvicted = (messages: number) => metrics.reasoningKept('evicted', messages);
   const store = keepReasoning({ bounds: REASONING_BOUNDS, clock, onEvicted });
   metrics.watchReasoning(store.heldBytes);
-  return store;
+  const kept = createKeptReasoning({
+    store,
+    onResult: metrics.reasoningKept,
+    onFault: (error) => log.error({ err: error }, 'reasoning could not be kept or found'),
+  });
+  return { kept, close: () => store.close() };
 }
 
-/** Returns how to stop. */
-function deleteExpired({ config, metrics, log }: GatewayContext, database: Postgres): () => void {
-  return keepDeletingExpired({
-    store: database.idempotency,
+/** Shows what the requests in progress use. */
+function watchRequests({ config, metrics }: GatewayContext, { bodies }: Transport, delivery: DeliveryService): void {
+  metrics.watchMemory(() => [
+    { use: 'request_bodies', held: bodies },
+    { use: 'answers', held: delivery.responseBudget },
+  ]);
+  metrics.watchRestingTargets(() => delivery.restingTargets(config().providers.keys()));
+}
+
+/** Deletes what has expired, and writes checkpoints. Returns how to stop. */
+function keepStores(
+  { paths, config, metrics, log }: GatewayContext,
+  { idempotency, checkpoints }: Postgres,
+  logs: RequestLogs,
+): () => void {
+  const stopDeleting = keepDeletingExpired({
+    store: idempotency,
     retentionMs: () => config().idempotencyRetentionMs,
     boundBytes: () => config().idempotencyBytesPerOrganization,
     metrics,
     log,
   });
+  const stopCheckpoints = openCheckpointWriter(checkpoints, paths.dataDir, log);
+  logs.keepTidy(() => config().requestLogRetentionMs);
+  return () => {
+    stopDeleting();
+    stopCheckpoints();
+  };
 }
 
 function openTransport(

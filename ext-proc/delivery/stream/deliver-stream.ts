@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
-import type { DeliveryOutcome, MeteredUsage } from '../../hold/delivery-hold.ts';
+import type { DeliveryOutcome, MeteredUsage, ProviderOutput } from '../../hold/delivery-hold.ts';
 import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import { describeResponse, endStreamSpan } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';
@@ -20,7 +20,6 @@ export async function deliverStream(
   client: ClientStream,
 ): Promise<DeliveryOutcome> {
   const { admitted, exchange } = delivery;
-  const { provider, model } = opened.target;
   const record = admitted.keepsResponse
     ? new ResponseRecord(delivery.responseBudget, admitted.organizationId)
     : undefined;
@@ -28,14 +27,7 @@ export async function deliverStream(
   try {
     const relayed = await relayStream(delivery, opened, client, record);
     complete = relayed.failure === undefined;
-    endStreamSpan(admitted, relayed.failure);
-    delivery.attempts.push({
-      provider: provider.name,
-      result: relayed.failure?.result ?? 'ok',
-      account: relayed.failure?.account,
-      durationMs: relayed.lastEventMs - opened.askedMs,
-      firstEventMs: opened.latencyMs - opened.askedMs,
-    });
+    noteAttempt(delivery, opened, relayed);
     const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, relayed.isCut);
     describeResponse(admitted, relayed.meter, metered.usage);
     delivery.hold.outputEnded(metered);
@@ -47,25 +39,9 @@ export async function deliverStream(
     const isWhole = complete && (!relayed.isUnread || record !== undefined);
     // The client's next request may come at once.
     const kept = isWhole ? admitted.reasoning?.keep(relayed.message, opened.target) : undefined;
-    const refused = await chargeResponse(
-      delivery,
-      opened,
-      {
-        provider: provider.name,
-        providerModel: model,
-        ...relayed.meter.facts(),
-        // The finish reason in the final event. A client that left did not read it: its generation
-        // is `cancelled` instead.
-        ...(!isWhole && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
-        usage: metered.usage,
-        usageCounted: metered.counted,
-        ...(metered.serviceTier === undefined ? {} : { serviceTier: metered.serviceTier }),
-        cancelled: exchange.gone.aborted,
-        latencyMs: opened.latencyMs,
-        generationTimeMs: relayed.lastEventMs - opened.latencyMs,
-      },
-      isWhole ? record?.whole(usageText + DONE_EVENT) : undefined,
-    );
+    const produced = producedOutput(opened, relayed, metered, isWhole, exchange.gone.aborted);
+    const stored = isWhole ? record?.whole(usageText + DONE_EVENT) : undefined;
+    const refused = await chargeResponse(delivery, opened, produced, stored);
     await kept;
     // The charge has stored the response. The client may take long to read the end.
     record?.release();
@@ -89,6 +65,41 @@ export async function deliverStream(
     opened.source.release();
     opened.call.release(complete);
   }
+}
+
+function noteAttempt({ admitted, attempts }: ActiveDelivery, opened: OpenedStream, relayed: RelayedStream): void {
+  const { failure, lastEventMs } = relayed;
+  endStreamSpan(admitted, failure);
+  attempts.push({
+    provider: opened.target.provider.name,
+    result: failure?.result ?? 'ok',
+    account: failure?.account,
+    durationMs: lastEventMs - opened.askedMs,
+    firstEventMs: opened.latencyMs - opened.askedMs,
+  });
+}
+
+function producedOutput(
+  { target, latencyMs }: OpenedStream,
+  { meter, lastEventMs }: RelayedStream,
+  { usage, counted, serviceTier }: MeteredUsage,
+  isWhole: boolean,
+  isGone: boolean,
+): ProviderOutput {
+  return {
+    provider: target.provider.name,
+    providerModel: target.model,
+    ...meter.facts(),
+    // The finish reason in the final event. A client that left did not read it: its generation is
+    // `cancelled` instead.
+    ...(!isWhole && !isGone ? { finishReason: 'error' } : {}),
+    usage,
+    usageCounted: counted,
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+    cancelled: isGone,
+    latencyMs,
+    generationTimeMs: lastEventMs - latencyMs,
+  };
 }
 
 function usageEvent({ admitted, hold }: ActiveDelivery, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
