@@ -137,6 +137,7 @@ function runChecks(): Promise<readonly TestCounts[]> {
     [...types('web'), '-p', 'dashboard/web'],
     ['biome', 'check', '.'],
     ['node', 'scripts/check-prose.ts'],
+    ['node', 'test/architecture/function-lengths.ts'],
   ];
   return Promise.all(
     checks.map(async ([command = '', ...args]) => {

@@ -70,6 +70,35 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     help: 'Responses without plausible usage from the provider. The gateway counted their tokens.',
     registers,
   });
+  const losses = new Counter({
+    name: 'gateway_losses_usd_total',
+    help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
+    labelNames: ['reason'],
+    registers,
+  });
+  // Series exist before the first loss: `increase` does not see a series that begins with it.
+  for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
+  return {
+    lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
+    charged(charge) {
+      const { model } = charge;
+      cost.inc({ model }, charge.costUsd);
+      tokens.inc({ model, type: 'prompt' }, charge.promptTokens);
+      tokens.inc({ model, type: 'completion' }, charge.completionTokens);
+      if (charge.counted) counted.inc();
+    },
+    ...doubtMetrics(registers),
+    ...failureMetrics(registers),
+    watchSpool: (spool) => addSpoolGauges(registers, spool),
+    watchJournal: (isBehind) => addJournalGauge(registers, isBehind),
+    watchHolds: (live) => addHoldGauges(registers, live),
+  };
+}
+
+/** Charges that may not be what the provider bills. */
+function doubtMetrics(
+  registers: Registry[],
+): Pick<ChargeMetrics, 'usageMismatched' | 'cacheUnread' | 'unknownTier' | 'unknownPriceList'> {
   const mismatches = new Counter({
     name: 'gateway_usage_mismatches_total',
     help: 'Responses whose total of tokens is not prompt plus completion, by provider and total: above (the difference was charged as reasoning), below (the tokens were counted).',
@@ -94,14 +123,6 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     help: "Requests of organizations whose price list the configuration does not have. The models' own prices applied.",
     registers,
   });
-  const losses = new Counter({
-    name: 'gateway_losses_usd_total',
-    help: 'Cost of generations that no customer was charged for, by reason. The command ledger losses lists them.',
-    labelNames: ['reason'],
-    registers,
-  });
-  // Series exist before the first loss: `increase` does not see a series that begins with it.
-  for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
   return {
     usageMismatched: (provider, total) => mismatches.inc({ provider, total }),
     cacheUnread: (provider) => unreadCaches.inc({ provider }),
@@ -110,18 +131,6 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
       unknownTiers.inc({ model, tier: tiers.has(tier) ? tier : 'other' });
     },
     unknownPriceList: () => unknownLists.inc(),
-    lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
-    charged(charge) {
-      const { model } = charge;
-      cost.inc({ model }, charge.costUsd);
-      tokens.inc({ model, type: 'prompt' }, charge.promptTokens);
-      tokens.inc({ model, type: 'completion' }, charge.completionTokens);
-      if (charge.counted) counted.inc();
-    },
-    ...failureMetrics(registers),
-    watchSpool: (spool) => addSpoolGauges(registers, spool),
-    watchJournal: (isBehind) => addJournalGauge(registers, isBehind),
-    watchHolds: (live) => addHoldGauges(registers, live),
   };
 }
 

@@ -58,21 +58,11 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
       }
     >
       {stopped && automatic && (
-        <Banner
-          tone="bad"
-          title="Automatic top-up has stopped"
-          action={
-            <Button
-              busy={set.isPending}
-              onClick={() => set.mutate({ params: { organization }, body: { settings: automatic } })}
-            >
-              Try again
-            </Button>
-          }
-        >
-          {stopped.reason} The card has not been charged since <Instant atMs={stopped.atMs} />, and is not charged
-          before you replace it or try again.
-        </Banner>
+        <StoppedBanner
+          stopped={stopped}
+          busy={set.isPending}
+          onRetry={() => set.mutate({ params: { organization }, body: { settings: automatic } })}
+        />
       )}
       {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
       {problem && <Banner tone="bad">{problem.message}</Banner>}
@@ -92,6 +82,29 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
       )}
       {dialog === 'removal' && <RemovalDialog organization={organization} onClose={close} />}
     </Card>
+  );
+}
+
+interface StoppedBannerProps {
+  readonly stopped: NonNullable<TopUpsView['stopped']>;
+  readonly busy: boolean;
+  readonly onRetry: () => void;
+}
+
+function StoppedBanner({ stopped, busy, onRetry }: StoppedBannerProps): ReactNode {
+  return (
+    <Banner
+      tone="bad"
+      title="Automatic top-up has stopped"
+      action={
+        <Button busy={busy} onClick={onRetry}>
+          Try again
+        </Button>
+      }
+    >
+      {stopped.reason} The card has not been charged since <Instant atMs={stopped.atMs} />, and is not charged before
+      you replace it or try again.
+    </Banner>
   );
 }
 

@@ -82,10 +82,10 @@ export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): Re
 }
 
 export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsProps): ReactNode {
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } =
-    problems;
+  const { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } = problems;
+  const rateProblems = [problems.requestsPerMinute, problems.tokensPerMinute];
   const budgetProblems = [dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd];
-  const hasProblem = [requestsPerMinute, tokensPerMinute, ...budgetProblems].some((problem) => problem !== undefined);
+  const hasProblem = [...rateProblems, ...budgetProblems].some((problem) => problem !== undefined);
   const budget = limits?.dailyBudgetNanoUsd;
   return (
     <FormSection
@@ -93,32 +93,7 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
       summary={limitLabels(draft).join(' · ') || 'Those of the organization'}
       hasProblem={hasProblem}
     >
-      <FormRow>
-        <Field
-          label="Requests per minute"
-          error={requestsPerMinute}
-          hint={hintOf(limits?.requestsPerMinute?.toLocaleString('en-US'))}
-        >
-          <NumberInput
-            value={draft.requestsPerMinute}
-            onChange={(value) => onChange({ ...draft, requestsPerMinute: value })}
-            min={1}
-            max={limits?.requestsPerMinute ?? 1_000_000_000}
-          />
-        </Field>
-        <Field
-          label="Tokens per minute"
-          error={tokensPerMinute}
-          hint={hintOf(limits?.tokensPerMinute?.toLocaleString('en-US'))}
-        >
-          <NumberInput
-            value={draft.tokensPerMinute}
-            onChange={(value) => onChange({ ...draft, tokensPerMinute: value })}
-            min={1}
-            max={limits?.tokensPerMinute ?? 1_000_000_000_000}
-          />
-        </Field>
-      </FormRow>
+      <RateFields draft={draft} onChange={onChange} problems={problems} limits={limits} />
       <FormRow>
         <Field
           label="Daily budget"
@@ -152,6 +127,37 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
         the organization's limits apply.
       </p>
     </FormSection>
+  );
+}
+
+function RateFields({ draft, onChange, problems, limits }: Omit<KeyFieldsProps, 'models'>): ReactNode {
+  return (
+    <FormRow>
+      <Field
+        label="Requests per minute"
+        error={problems.requestsPerMinute}
+        hint={hintOf(limits?.requestsPerMinute?.toLocaleString('en-US'))}
+      >
+        <NumberInput
+          value={draft.requestsPerMinute}
+          onChange={(value) => onChange({ ...draft, requestsPerMinute: value })}
+          min={1}
+          max={limits?.requestsPerMinute ?? 1_000_000_000}
+        />
+      </Field>
+      <Field
+        label="Tokens per minute"
+        error={problems.tokensPerMinute}
+        hint={hintOf(limits?.tokensPerMinute?.toLocaleString('en-US'))}
+      >
+        <NumberInput
+          value={draft.tokensPerMinute}
+          onChange={(value) => onChange({ ...draft, tokensPerMinute: value })}
+          min={1}
+          max={limits?.tokensPerMinute ?? 1_000_000_000_000}
+        />
+      </Field>
+    </FormRow>
   );
 }
 

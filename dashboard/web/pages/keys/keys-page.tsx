@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
@@ -22,43 +22,24 @@ const REFRESH_MS = 15_000;
 
 export function KeysPage(): ReactNode {
   const { id: organization, suspended } = useOrganization();
-  const search = useSearch({ from: '/app/o/$organization/keys' });
-  const navigate = useNavigate({ from: '/o/$organization/keys' });
+  const { search, go, onChange, onCreate } = useKeysUrl();
   const [action, setAction] = useState<KeyAction>();
   const createButton = useRef<HTMLButtonElement>(null);
   const selection = useKeySelection();
-  const params = { organization };
-  const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
+  const asked = { params: { organization } };
+  const query = useAsk('GET /api/organizations/:organization/keys', asked, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const filtered = keys && filterKeys(keys, search, Date.now());
   const { first, hasMore, showMore } = useFirstRows(filtered?.shown);
-  const go = (next: Partial<KeysUrlState>, replace: boolean) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const onChange = (next: Partial<KeysUrlState>) => go(next, true);
-  const onCreate = () => go({ dialog: 'create' }, false);
   return (
     <>
-      <PageHeader
-        title="API keys"
-        description="Every request of your applications carries one of these."
-        actions={
-          <>
-            {keys?.some(isSelectable) && selection.ids === undefined && (
-              <Button icon="check" onClick={() => selection.select([])}>
-                Select
-              </Button>
-            )}
-            <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
-              Create key
-            </Button>
-          </>
-        }
+      <KeysHeader
+        canSelect={keys?.some(isSelectable) === true && selection.ids === undefined}
+        onSelect={() => selection.select([])}
+        createButton={createButton}
+        onCreate={onCreate}
+        suspended={suspended}
       />
-      {suspended && (
-        <Banner tone="bad" title="This organization is suspended">
-          Every request with one of its keys is refused with 403 org_suspended.
-        </Banner>
-      )}
       <ExpiryBanner
         keys={keys ?? []}
         onAct={setAction}
@@ -106,6 +87,52 @@ export function KeysPage(): ReactNode {
         onAct={setAction}
         createButton={createButton}
       />
+    </>
+  );
+}
+
+/** State of the page in its address, and how to change it. */
+function useKeysUrl() {
+  const search = useSearch({ from: '/app/o/$organization/keys' });
+  const navigate = useNavigate({ from: '/o/$organization/keys' });
+  const go = (next: Partial<KeysUrlState>, replace: boolean) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  const onChange = (next: Partial<KeysUrlState>) => go(next, true);
+  return { search, go, onChange, onCreate: () => go({ dialog: 'create' }, false) };
+}
+
+interface KeysHeaderProps {
+  readonly canSelect: boolean;
+  readonly onSelect: () => void;
+  readonly createButton: RefObject<HTMLButtonElement | null>;
+  readonly onCreate: () => void;
+  readonly suspended: boolean;
+}
+
+function KeysHeader({ canSelect, onSelect, createButton, onCreate, suspended }: KeysHeaderProps): ReactNode {
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="Every request of your applications carries one of these."
+        actions={
+          <>
+            {canSelect && (
+              <Button icon="check" onClick={onSelect}>
+                Select
+              </Button>
+            )}
+            <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
+              Create key
+            </Button>
+          </>
+        }
+      />
+      {suspended && (
+        <Banner tone="bad" title="This organization is suspended">
+          Every request with one of its keys is refused with 403 org_suspended.
+        </Banner>
+      )}
     </>
   );
 }

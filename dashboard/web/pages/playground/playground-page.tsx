@@ -77,7 +77,6 @@ interface PlayingProps {
 }
 
 function Playing({ organization, models }: PlayingProps): ReactNode {
-  const { apiUrl } = useSession();
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [draft, setDraft] = useState(NEW_PLAY);
@@ -89,13 +88,7 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
   const model = models.some(({ id }) => id === search.model) ? search.model : models[0]?.id;
   const onSearch = (next: typeof search) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
-  if (model === undefined) {
-    return (
-      <EmptyState icon="models" title="No models yet">
-        The gateway has not reported its models yet. It does so within seconds of its start.
-      </EmptyState>
-    );
-  }
+  if (model === undefined) return <NoModels />;
   const { system, maxTokens = 1, temperature } = draft;
   const settings = { model, system, maxTokens, ...present({ temperature, likeKey }) };
   const onSubmit = () => {
@@ -104,7 +97,6 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
     send(said, settings);
     setText('');
   };
-  const messages = messagesOf(system, plays, text.trim());
   return (
     <Form onSubmit={onSubmit}>
       <div className={styles.page}>
@@ -143,19 +135,36 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
               onDraft={setDraft}
             />
           </Card>
-          <Card title="As code">
-            <CodeSnippet
-              snippets={snippets({
-                apiUrl,
-                secret: KEY_TO_FILL_IN,
-                scopes: ['chat'],
-                model,
-                ...(messages.length === 0 ? {} : { chat: { messages, maxTokens, ...present({ temperature }) } }),
-              })}
-            />
-          </Card>
+          <AsCode {...settings} messages={messagesOf(system, plays, text.trim())} />
         </div>
       </div>
     </Form>
+  );
+}
+
+function NoModels(): ReactNode {
+  return (
+    <EmptyState icon="models" title="No models yet">
+      The gateway has not reported its models yet. It does so within seconds of its start.
+    </EmptyState>
+  );
+}
+
+interface AsCodeProps {
+  readonly model: string;
+  readonly messages: ReturnType<typeof messagesOf>;
+  readonly maxTokens: number;
+  readonly temperature?: number;
+}
+
+function AsCode({ model, messages, maxTokens, temperature }: AsCodeProps): ReactNode {
+  const { apiUrl } = useSession();
+  const chat = messages.length === 0 ? undefined : { messages, maxTokens, ...present({ temperature }) };
+  return (
+    <Card title="As code">
+      <CodeSnippet
+        snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...present({ chat }) })}
+      />
+    </Card>
   );
 }
