@@ -44,7 +44,6 @@ export interface AuditEventView {
   readonly organizationName?: string;
   readonly subjectId?: string;
   readonly subjectName?: string;
-  /** Events of earlier releases have the whole lists, before and after. */
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown] | ListChangeView>>;
 }
 

@@ -52,8 +52,7 @@ export interface ChargeView {
   readonly serviceTier?: string;
   /** At most the hold, and at most what the balance paid for. */
   readonly costNanoUsd: string;
-  /** Absent: a charge of an earlier release. */
-  readonly holdNanoUsd?: string;
+  readonly holdNanoUsd: string;
 }
 
 /**

@@ -1,25 +1,15 @@
-import { NO_PRICES, type Prices, type PriceTable, type TierPrices } from './pricing.ts';
+import { byPrice } from './price-kinds.ts';
+import type { Prices, PriceTable, TierPrices } from './pricing.ts';
 
-/** Texts of prices, cached by object: a configuration has one table for each model. */
-const pricesTexts = new WeakMap<Prices, string>();
+/** Texts, cached by object: a configuration has one table for each model. */
 const tableTexts = new WeakMap<PriceTable, string>();
 
-/** Prices as JSON, amounts as decimal text. */
-export function pricesText(prices: Prices): string {
-  return cached(pricesTexts, prices, () => JSON.stringify(prices, bigintAsText));
-}
-
+/** A price table as JSON, amounts as decimal text. */
 export function tableText(table: PriceTable): string {
-  return cached(tableTexts, table, () =>
-    JSON.stringify({ ...table, serviceTiers: Object.fromEntries(table.serviceTiers) }, bigintAsText),
-  );
-}
-
-function cached<Key extends object>(texts: WeakMap<Key, string>, key: Key, write: () => string): string {
-  let text = texts.get(key);
+  let text = tableTexts.get(table);
   if (text === undefined) {
-    text = write();
-    texts.set(key, text);
+    text = JSON.stringify({ ...table, serviceTiers: Object.fromEntries(table.serviceTiers) }, bigintAsText);
+    tableTexts.set(table, text);
   }
   return text;
 }
@@ -40,9 +30,8 @@ export interface TierJson {
   readonly above: readonly { readonly inputTokens: number; readonly prices: PricesJson }[];
 }
 
-/** A price that the former release did not know is 0, and so are its tokens. */
-export function pricesIn(json: Partial<PricesJson>): Prices {
-  return { ...NO_PRICES, ...Object.fromEntries(Object.entries(json).map(([name, value]) => [name, BigInt(value)])) };
+function pricesIn(json: PricesJson): Prices {
+  return byPrice((price) => BigInt(json[price]));
 }
 
 export function tableIn(json: TableJson): PriceTable {

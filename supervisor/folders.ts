@@ -29,10 +29,7 @@ export function prepareFolders(paths: Pick<RuntimePaths, 'dataDir' | 'socketDir'
   return undefined;
 }
 
-/**
- * Takes the socket folder back from PostgreSQL's user, who owned it under root in former releases
- * and could replace Envoy's sockets.
- */
+/** Takes the socket folder from another user (PostgreSQL's), who could replace Envoy's sockets. */
 function takeBack(socketDir: string, folder: Stats, { uid, gid }: Stats): void {
   if (folder.uid === uid) return;
   chownSync(socketDir, uid, gid);

@@ -25,9 +25,8 @@ export interface IdempotencyStore {
   /** Deletes older rows, oldest first, at most `limit`. Returns how many. */
   deleteOlderThan(retentionMs: number, limit: number): Promise<number>;
   /**
-   * Corrects each organization's sum of stored bytes after deletions without a charge, and for rows
-   * of the former release. Evicts the oldest responses of organizations above the bound. At most
-   * about `limit` rows of each kind.
+   * Corrects each organization's sum of stored bytes after deletions without a charge. Evicts the
+   * oldest responses of organizations above the bound. At most about `limit` rows of each kind.
    */
   tidyStored(boundBytes: number, limit: number): Promise<Tidied>;
 }

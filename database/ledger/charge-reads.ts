@@ -18,7 +18,7 @@ type ChargeRow = TokenRow &
     readonly priced_tier: string | null;
     readonly priced_above_tokens: string | null;
     readonly cost_nano_usd: string;
-    readonly hold_nano_usd: string | null;
+    readonly hold_nano_usd: string;
   };
 
 /** Everything that a charge was made from. */
@@ -37,8 +37,8 @@ export async function findCharge(
       pricedTier: row.priced_tier ?? undefined,
       pricedAboveTokens: row.priced_above_tokens === null ? undefined : Number(row.priced_above_tokens),
       serviceTier: row.service_tier ?? undefined,
-      holdNanoUsd: row.hold_nano_usd ?? undefined,
     }),
     costNanoUsd: row.cost_nano_usd,
+    holdNanoUsd: row.hold_nano_usd,
   };
 }

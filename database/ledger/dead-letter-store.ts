@@ -5,11 +5,8 @@ export interface DeadLetter {
   readonly generationId: string;
   readonly organizationId: string;
   readonly reason: string;
-  /**
-   * True if the client got the response, or may have. `undefined`: the former release did not
-   * record it.
-   */
-  readonly delivered?: boolean;
+  /** True if the client got the response, or may have. */
+  readonly delivered: boolean;
   /** Amount that would be charged, at most the hold. `undefined`: the stored text is no charge. */
   readonly dueNanoUsd?: NanoUsd;
   readonly model?: string;

@@ -9,7 +9,7 @@ import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
 import { addLosses } from './loss-rows.ts';
 import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
-import { isSettlement, withAddedMembers } from './settlement-shape.ts';
+import { isSettlement } from './settlement-shape.ts';
 import { chargeOne } from './settlement-writer.ts';
 
 const LONGEST_REASON = 1_000;
@@ -41,7 +41,7 @@ const CHARGED: Statement = {
 };
 
 type LetterRow = Record<'generation_id' | 'organization_id' | 'reason' | 'settlement' | 'created_ms', string> & {
-  readonly delivered: boolean | null;
+  readonly delivered: boolean;
   readonly resolution: Resolution | null;
   readonly resolved_ms: string | null;
 };
@@ -66,7 +66,7 @@ export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLette
       generationId: row.generation_id,
       organizationId: row.organization_id,
       reason: row.reason,
-      ...(row.delivered === null ? {} : { delivered: row.delivered }),
+      delivered: row.delivered,
       ...(settlement ? { dueNanoUsd: dueNanoUsd(settlement), model: settlement.model } : {}),
       createdAtMs: Number(row.created_ms),
     };
@@ -129,7 +129,7 @@ async function resolve(
 }
 
 function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {
-  const settlement = withAddedMembers(parseSettlementJson(text));
+  const settlement = parseSettlementJson(text);
   return isSettlement(settlement) ? settlement : undefined;
 }
 

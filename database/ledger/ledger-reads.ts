@@ -31,7 +31,7 @@ interface GenerationRow extends TokenRow {
   readonly key_id: string;
   readonly model: string;
   readonly provider: string;
-  readonly provider_model: string | null;
+  readonly provider_model: string;
   readonly upstream_id: string | null;
   readonly created_ms: string;
   readonly streamed: boolean;
@@ -56,7 +56,7 @@ export async function findGeneration(
     keyId: row.key_id,
     model: row.model,
     provider: row.provider,
-    ...(row.provider_model === null ? {} : { providerModel: row.provider_model }),
+    providerModel: row.provider_model,
     ...(row.upstream_id === null ? {} : { upstreamId: row.upstream_id }),
     createdAtMs: Number(row.created_ms),
     streamed: row.streamed,

@@ -59,8 +59,8 @@ export interface Settlement extends AppliedPrices {
   readonly day: UtcDay;
   readonly model: string;
   readonly provider: string;
-  /** The provider's name for the model. `undefined`: the former release did not record it. */
-  readonly providerModel?: string;
+  /** The provider's name for the model. */
+  readonly providerModel: string;
   /** The provider's id of the response, if it sent one. At most 200 characters. */
   readonly upstreamId?: string;
   /** `user` of the request, as the client named it. Never logged. */
@@ -77,8 +77,8 @@ export interface Settlement extends AppliedPrices {
   readonly serviceTier?: string;
   /** Price of the usage. The charge is the least of it, the hold and the rest of the balance. */
   readonly costNanoUsd: NanoUsd;
-  /** Upper bound of the charge. `undefined`: the former release did not record it. */
-  readonly holdNanoUsd?: NanoUsd;
+  /** Upper bound of the charge. */
+  readonly holdNanoUsd: NanoUsd;
   /** Price of the tier that served above that price, lost by the operator. Absent: none. */
   readonly tierLossNanoUsd?: NanoUsd;
   /** Cost at the provider. Absent: the target has no costs. Never shown to customers. */
@@ -132,7 +132,7 @@ export interface Generation
 
 /** Computes the charge before the balance is known: the price, at most the hold. */
 export function dueNanoUsd({ costNanoUsd, holdNanoUsd }: Pick<Settlement, 'costNanoUsd' | 'holdNanoUsd'>): NanoUsd {
-  return holdNanoUsd !== undefined && holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
+  return holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
 }
 
 export interface Credits {

@@ -1,5 +1,5 @@
 import { byPrice, byTokens } from '#core/price-kinds.ts';
-import { NO_PRICES, NO_USAGE, type Prices, type TokenUsage } from '#core/pricing.ts';
+import type { Prices, TokenUsage } from '#core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
 /**
@@ -58,7 +58,7 @@ const SETTLEMENT: Shape<Settlement> = {
   day: 'integer',
   model: 'name',
   provider: 'text',
-  providerModel: ['text'],
+  providerModel: 'text',
   upstreamId: ['text'],
   user: ['text'],
   createdAtMs: 'measured',
@@ -72,7 +72,7 @@ const SETTLEMENT: Shape<Settlement> = {
   pricedTier: ['text'],
   pricedAboveTokens: ['integer'],
   costNanoUsd: 'amount',
-  holdNanoUsd: ['amount'],
+  holdNanoUsd: 'amount',
   tierLossNanoUsd: ['amount'],
   providerCostNanoUsd: ['amount'],
   listNanoUsd: ['amount'],
@@ -98,19 +98,6 @@ export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE)
  */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SHAPE);
-}
-
-/**
- * Adds the prices and kinds of tokens that the release that wrote this settlement did not know, as
- * 0. Call only where nothing else can be missing: a checksum or the database vouches for the text.
- */
-export function withAddedMembers(value: unknown): unknown {
-  if (!isObject(value)) return value;
-  return {
-    ...value,
-    ...(isObject(value.usage) ? { usage: { ...NO_USAGE, ...value.usage } } : {}),
-    ...(isObject(value.prices) ? { prices: { ...NO_PRICES, ...value.prices } } : {}),
-  };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

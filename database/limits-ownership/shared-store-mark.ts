@@ -65,12 +65,10 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
  * Writes the first mark of this store. Its state may be older than a time in which another process
  * kept the limits in memory, so it starts over before the mark makes it the owner. Without a mark
  * nothing was ever admitted on this database, or the memory store left with nothing held. Then the
- * one process whose update succeeds knows that nothing is held, and opens the store at once. A mark
- * without a name is of a former release, whose processes may be alive and use this store: the store
- * keeps its state.
+ * one process whose update succeeds knows that nothing is held, and opens the store at once.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
-  const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.startOver();
+  const beginning = await store.startOver();
   const name = await store.name(randomUUID());
   const changed = await query(
     connection,
@@ -79,7 +77,7 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
     [SHARED_MARK, name, before.memory_owner, before.limit_store],
   );
   if (changed.length === 0) return undefined;
-  if (before.memory_owner === null) await beginning?.open();
+  if (before.memory_owner === null) await beginning.open();
   return name;
 }
 

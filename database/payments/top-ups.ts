@@ -67,13 +67,12 @@ const STATE: Statement = {
   name: 'state_of_top_up',
   text: 'select state from top_ups where organization_id = $1 and id = $2',
 };
-/** Top-ups of the former release have the address instead of the id. */
 const LIST: Statement = {
   name: 'list_top_ups',
   text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
       ${nameForMembers('u', 't.organization_id')} as created_by, ${milliseconds('t.created_at')} as created_ms,
       coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
-    from top_ups t left join users u on u.id = t.created_by or u.email = t.created_by
+    from top_ups t left join users u on u.id = t.created_by
     where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`,
 };
 

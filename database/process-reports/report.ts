@@ -76,9 +76,9 @@ export interface ProcessReport {
   readonly providers: Readonly<Record<string, ProviderHealth>>;
   /**
    * By model: a service tier that a response named in the last hour and that no table of prices or
-   * costs has. Absent: a process of the former release.
+   * costs has.
    */
-  readonly unknownTiers?: Readonly<Record<string, string>>;
+  readonly unknownTiers: Readonly<Record<string, string>>;
 }
 
 export interface ReportedHolds {
@@ -124,8 +124,8 @@ export interface ProviderHealth {
    * got no reply.
    */
   readonly ejected: boolean | null;
-  /** Targets that this process passes over for now. Absent: a process of the former release. */
-  readonly restingTargets?: number;
+  /** Targets that this process passes over for now. */
+  readonly restingTargets: number;
 }
 
 /** The configuration in force in that process, without secrets. */
@@ -135,8 +135,8 @@ export interface ReportedConfiguration {
   readonly path: string;
   readonly loadedAtMs: number;
   readonly models: readonly ReportedModel[];
-  /** By name. Absent: a process of the former release. */
-  readonly priceLists?: Readonly<Record<string, ReportedPriceList>>;
+  /** By name. */
+  readonly priceLists: Readonly<Record<string, ReportedPriceList>>;
   readonly providers: readonly ReportedProvider[];
   /** Well formed, but it cannot work. */
   readonly warnings: readonly ReportedProblem[];
@@ -159,9 +159,8 @@ export interface ReportedProblem {
 export interface ReportedPrices {
   /** Pico-dollars per token (USD per million tokens x 1e6), decimal text of integers. */
   readonly prices: PricesJson;
-  /** Absent: a process of the former release. */
-  readonly above?: TableJson['above'];
-  readonly serviceTiers?: TableJson['serviceTiers'];
+  readonly above: TableJson['above'];
+  readonly serviceTiers: TableJson['serviceTiers'];
   /** Present: the table in force depends on the time, and the one above is the first. */
   readonly schedule?: ScheduleJson;
 }

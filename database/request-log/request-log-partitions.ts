@@ -126,9 +126,6 @@ const LIST_PARTITIONS: Statement = {
  */
 const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
 
-/** Errors if a process of the former release, which takes no turns, was first. */
-const IS_THERE = /^(42P07|42710|23505)$/;
-
 async function change(
   pool: pg.Pool,
   how: 'make' | 'drop',
@@ -141,7 +138,6 @@ async function change(
     return true;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
-    if (IS_THERE.test(error.code ?? '')) return true;
     log.warn(
       { partition: partitionName(day, table), code: error.code },
       'a partition of the request log, or of the attempts kept with it, could not be made or dropped now',

@@ -160,7 +160,7 @@ create table generations (
   model text not null,
   provider text not null,
   -- The provider's name for the model.
-  provider_model text,
+  provider_model text not null,
   upstream_id text,
   created_at timestamptz not null,
   streamed boolean not null,
@@ -172,16 +172,16 @@ create table generations (
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   reasoning_tokens bigint not null,
-  cache_write_tokens bigint not null default 0,
-  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null,
+  cache_write_1h_tokens bigint not null,
   -- False: as the provider reported them.
   usage_counted boolean not null,
   -- Prices of the entry that applied.
   input_pico_usd bigint not null,
   cached_input_pico_usd bigint not null,
   output_pico_usd bigint not null,
-  cache_write_pico_usd bigint not null default 0,
-  cache_write_1h_pico_usd bigint not null default 0,
+  cache_write_pico_usd bigint not null,
+  cache_write_1h_pico_usd bigint not null,
   -- The tier that the provider named. Null: it named none.
   service_tier text,
   -- The entry: its tier (null: the default one), and the number of input tokens above which it
@@ -190,7 +190,7 @@ create table generations (
   priced_above_tokens bigint,
   cost_nano_usd bigint not null,
   -- Upper bound of the charge.
-  hold_nano_usd bigint,
+  hold_nano_usd bigint not null,
   latency_ms bigint not null,
   generation_time_ms bigint not null
 ) partition by range (id);
@@ -223,8 +223,8 @@ create table daily_usage (
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   reasoning_tokens bigint not null,
-  cache_write_tokens bigint not null default 0,
-  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null,
+  cache_write_1h_tokens bigint not null,
   cost_nano_usd bigint not null,
   primary key (organization_id, day, key_id, model)
 ) with (fillfactor = 70);
@@ -243,8 +243,8 @@ create table user_usage (
   completion_tokens bigint not null,
   cached_tokens bigint not null,
   reasoning_tokens bigint not null,
-  cache_write_tokens bigint not null default 0,
-  cache_write_1h_tokens bigint not null default 0,
+  cache_write_tokens bigint not null,
+  cache_write_1h_tokens bigint not null,
   cost_nano_usd bigint not null,
   primary key (organization_id, day, key_id, model, user_hash)
 ) with (fillfactor = 70);
@@ -287,7 +287,7 @@ create table dead_letters (
   -- The settlement as JSON, without any answer.
   settlement text not null,
   -- The client was given the answer, or may have been.
-  delivered boolean,
+  delivered boolean not null,
   created_at timestamptz not null default now(),
   -- Null: nobody has decided yet.
   resolution text check (resolution in ('charged', 'forgiven')),
@@ -629,7 +629,7 @@ create type provider_attempt as (
 -- for what was charged. An attempt that seemed lost and was charged after all is there once.
 create view provider_calls as
   select g.id as generation_id, null::smallint as attempt, g.organization_id, g.key_id, g.model, g.provider,
-    coalesce(g.provider_model, g.model) as provider_model, g.upstream_id, g.created_at as asked_at, 'ok' as result, null as reason,
+    g.provider_model, g.upstream_id, g.created_at as asked_at, 'ok' as result, null as reason,
     case when g.usage_counted then 'counted' else 'reported' end as token_source,
     g.prompt_tokens, g.completion_tokens, g.cached_tokens, g.reasoning_tokens
   from generations g

@@ -8,6 +8,7 @@ export const settlement: Settlement = {
   day: 20_000,
   model: 'm',
   provider: 'p',
+  providerModel: 'p-m',
   createdAtMs: 1,
   streamed: true,
   cancelled: false,
@@ -28,6 +29,7 @@ export const settlement: Settlement = {
     outputPicoUsd: 2_000_000n,
   },
   costNanoUsd: 9_007_199_254_740_993n,
+  holdNanoUsd: 9_007_199_254_740_995n,
   latencyMs: 12.5,
   generationTimeMs: 100,
 };

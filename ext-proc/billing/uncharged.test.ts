@@ -80,7 +80,7 @@ test('a client that left has its own result', () => {
 test('a charge from the spool that is refused has no number, and what its provider reported', () => {
   expect(unchargedSettlement({ ...settlement, upstreamId: 'up-1' })).toMatchObject({
     ...{ generationId: settlement.generationId, attempt: 0, result: 'ok', reason: 'not_charged', upstreamId: 'up-1' },
-    providerModel: settlement.model,
+    providerModel: settlement.providerModel,
     tokens: { usage: settlement.usage, source: 'reported' },
   });
 });

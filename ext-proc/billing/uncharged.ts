@@ -38,7 +38,7 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
     ...{ generationId, organizationId, keyId, model, provider },
     // The spool does not have the number.
     attempt: 0,
-    providerModel: settlement.providerModel ?? model,
+    providerModel: settlement.providerModel,
     ...(upstreamId === undefined ? {} : { upstreamId }),
     askedAtMs: settlement.createdAtMs,
     result: 'ok',

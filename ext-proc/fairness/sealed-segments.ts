@@ -8,9 +8,7 @@ import { setImmediate } from 'node:timers/promises';
  * last, so no segment can be repeated, moved, left out or cut off.
  */
 const CIPHER = 'aes-256-gcm';
-/**
- * Mark of this format. Responses of the former release begin with 12 random bytes instead.
- */
+/** Mark of this format. */
 const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
 const SALT_BYTES = 32;
 export const HEAD_BYTES = MARK.length + SALT_BYTES;

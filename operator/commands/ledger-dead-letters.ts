@@ -15,7 +15,7 @@ const list = flaglessCommand(
       organization_id: organizationId,
       model: model ?? null,
       usd: dueNanoUsd === undefined ? null : usdNumber(dueNanoUsd),
-      delivered: delivered ?? null,
+      delivered,
       reason,
       created_at: new Date(createdAtMs).toISOString(),
     }));
@@ -24,7 +24,7 @@ const list = flaglessCommand(
       new Date(createdAtMs).toISOString(),
       generationId,
       dueNanoUsd === undefined ? '?' : formatUsd(dueNanoUsd),
-      delivered === undefined ? '?' : delivered ? 'yes' : 'no',
+      delivered ? 'yes' : 'no',
       reason,
     ]);
     return { kind: 'done', json, text: table([['TIME', 'ID', 'USD', 'DELIVERED', 'REASON'], ...rows]) };

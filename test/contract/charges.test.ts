@@ -32,13 +32,22 @@ afterAll(async () => {
 
 const chargeOf = (changes: object) => ({
   ...{ id: newId('gen', Date.now()), organization_id: customer.organizationId, key_id: customer.keyId },
-  ...{ day: '2026-11-22', model: 'm', provider: 'p', created_ms: 1, streamed: true, cancelled: false },
+  ...{
+    day: '2026-11-22',
+    model: 'm',
+    provider: 'p',
+    provider_model: 'p-m',
+    created_ms: 1,
+    streamed: true,
+    cancelled: false,
+  },
   ...{ prompt_tokens: 5, completion_tokens: 4, cached_tokens: 3, reasoning_tokens: 2, usage_counted: true },
   ...{
     input_pico_usd: 1,
     cached_input_pico_usd: 1,
     output_pico_usd: 1,
     cost_nano_usd: 1,
+    hold_nano_usd: 1,
     latency_ms: 1,
     generation_time_ms: 1,
   },

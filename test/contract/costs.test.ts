@@ -16,7 +16,6 @@ import {
   createDatabase,
   openStore,
   settlementOf,
-  sql,
   type TestStore,
 } from '../harness/database.ts';
 
@@ -197,11 +196,5 @@ describe('costs reconcile', () => {
     });
     expect(await run('costs', 'reconcile', join(folder, 'none'))).toMatchObject({ kind: 'refused' });
     expect(await run('costs', 'reconcile')).toMatchObject({ kind: 'usage' });
-  });
-
-  it('reads a generation of the release before by its own name for the model', async () => {
-    await charge(NOON, { usage, model: 'old' });
-    await sql(url, "update generations set provider_model = null where model = 'old'");
-    expect(await reconcile([`${today},old,1000,100,500,`])).toMatchObject({ kind: 'done' });
   });
 });

@@ -158,7 +158,7 @@ describe('the audit log by pages', () => {
   it('has figures of its database beside it', async () => {
     await sql(
       url,
-      `insert into dead_letters (generation_id, organization_id, reason, settlement) values ('gen-1', 'org-1', 'test', '{}')`,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ('gen-1', 'org-1', 'test', '{}', true)`,
     );
     const figures = await databaseFigures(database);
     expect(figures).toMatchObject({ deadLetters: 1, schemaVersion: expect.any(Number) });

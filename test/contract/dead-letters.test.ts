@@ -102,12 +102,12 @@ it('refuses what nobody knows, and says why a letter still cannot be charged', a
   await sql(url, 'alter table generations drop constraint no_model');
   await sql(
     url,
-    `insert into dead_letters (generation_id, organization_id, reason, settlement) values ('gen-1', 'org-1', 'because', '{}')`,
+    `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ('gen-1', 'org-1', 'because', '{}', true)`,
   );
   expect(await run('retry', 'gen-1')).toMatchObject({ message: expect.stringContaining('no charge') });
   const { json } = (await run('list')) as { json: object[] };
   expect(json).toContainEqual(
-    expect.objectContaining({ generation_id: 'gen-1', usd: null, delivered: null, model: null }),
+    expect.objectContaining({ generation_id: 'gen-1', usd: null, delivered: true, model: null }),
   );
   expect(await run('forgive', 'gen-1')).toMatchObject({ kind: 'done', json: { usd: 0 } });
   expect(await run('retry')).toMatchObject({ kind: 'usage' });

@@ -126,8 +126,8 @@ describe('the doctor on a database', () => {
     );
     await sql(
       url,
-      `insert into dead_letters (generation_id, organization_id, reason, settlement)
-       values ('gen-1', '${organization?.id}', 'because', '{}')`,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered)
+       values ('gen-1', '${organization?.id}', 'because', '{}', true)`,
     );
     expect(await look('ledger')).toEqual([`problem: balances differ from their entries: ${organization?.id}`]);
     expect(await look('dead letters')).toEqual(['problem: 1 charge was refused by the ledger']);
@@ -162,7 +162,7 @@ describe('the doctor on a database', () => {
         eventLoopLagMs: { p50: 1, p99: 251, max: 900 },
         requestLog: { waiting: 0, dropped: 4 },
         envoy: { reachable: false },
-        providers: { openai: { attempts: 20, failures: 20, lastFailure: null, ejected: true } },
+        providers: { openai: { attempts: 20, failures: 20, lastFailure: null, ejected: true, restingTargets: 0 } },
       },
       configurationWith({ path: 'g.yaml', refused, restartNeeded: ['workers'], loadedAtMs: 1_796_000_000_000 }),
     );

@@ -52,8 +52,8 @@ const LOSE_TAIL = `
   delete from ledger_entries where sequence > 2;
   update accounts set sequence = 2, balance_nano_usd = 999, total_usage_nano_usd = 1;
   delete from daily_usage; delete from organization_daily_spend; delete from key_daily_spend;
-  insert into daily_usage select organization_id, day, key_id, model, 1, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, 1
-    from generations;
+  insert into daily_usage select organization_id, day, key_id, model, 1, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens,
+    cache_write_tokens, cache_write_1h_tokens, 1 from generations;
   insert into organization_daily_spend select organization_id, day, 1 from generations;
   insert into key_daily_spend select key_id, day, 1 from generations`;
 

@@ -141,8 +141,8 @@ describe('ledger verification', () => {
     const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
     await sql(
       url,
-      `insert into dead_letters (generation_id, organization_id, reason, settlement, resolution, resolved_at)
-       values ('gen-1', 'o', 'r', '{}', 'forgiven', now()), ('gen-2', 'o', 'r', '{}', null, null);
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered, resolution, resolved_at)
+       values ('gen-1', 'o', 'r', '{}', true, 'forgiven', now()), ('gen-2', 'o', 'r', '{}', true, null, null);
        insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
        values (gen_random_uuid(), 'h', 0, 1, now(), now(), '${report}', '{}', now())`,
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chargeNanoUsd, NO_USAGE, type Prices } from '#core/pricing.ts';
+import { chargeNanoUsd, type Prices } from '#core/pricing.ts';
 import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
 import {
   addCustomer,
@@ -90,21 +90,5 @@ describe('a charge by a price table', () => {
   ])('is refused with %s', async (_, changes) => {
     const refused = store.ledger.settle(written({ usage: { ...USAGE, ...changes } }));
     await expect(refused).rejects.toBeInstanceOf(ChargeRefused);
-  });
-
-  it('can be retried from a dead letter of the release before', async () => {
-    const { cacheWriteTokens: _tokens, cacheWrite1hTokens: _hour, ...usage } = NO_USAGE;
-    const { cacheWritePicoUsd: _price, cacheWrite1hPicoUsd: _long, ...prices } = PRICES;
-    const letter = written({ usage: { ...NO_USAGE, promptTokens: 100 }, costNanoUsd: 125_000n });
-    const text = JSON.stringify(
-      { ...letter, usage: { ...usage, promptTokens: 100 }, prices },
-      (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value),
-    );
-    await sql(
-      url,
-      `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered)
-       values ('${letter.generationId}', '${customer.organizationId}', 'a test', '${text}', true)`,
-    );
-    expect(await store.administration.deadLetters()).toMatchObject([{ dueNanoUsd: 125_000n }]);
   });
 });

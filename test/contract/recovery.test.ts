@@ -192,7 +192,14 @@ describe('recovery', () => {
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
     const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
     const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
-    await store.ledger.settle({ ...facts, ...times, prices: PRICES, provider: 'p', costNanoUsd: 2_000n });
+    await store.ledger.settle({
+      ...facts,
+      ...times,
+      prices: PRICES,
+      provider: 'p',
+      providerModel: 'm',
+      costNanoUsd: 2_000n,
+    });
     await settle([one]);
     expect([await spent(), released, attempts]).toEqual([2_000n, [one.generationId], []]);
   });

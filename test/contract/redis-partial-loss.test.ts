@@ -146,21 +146,6 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, { organizationId, keyId, nowMs: at(1) })).toMatchObject({ kind: 'admitted' });
   });
 
-  test('a hold that the former release took is in quarantine like any other, and released exactly', async () => {
-    expect(await tryToTake('live', 700n, 0)).toBe('admitted');
-    const [name = ''] = await redis.admin.keys('*:holds:org-1');
-    const written = await redis.admin.hget(name, 'live');
-    const former = String(written).replace(/^\d+\/\d+\|/, '');
-    expect(former).toBe(`key-1|${DAY}|${Math.floor(NOON_ISH / 60_000)}|10|700`);
-    await redis.admin.hset(name, 'live', former);
-    expect(await tryToTake('too much', 301n, LEASE_MS)).toBe('balance');
-    expect(await store.renew([live], at(LEASE_MS + 1))).toMatchObject({ takenBack: [] });
-    expect(await store.heldNanoUsd('org-1', at(3 * LEASE_MS))).toBe(700n);
-    await store.release({ ...live, nowMs: at(3 * LEASE_MS + 1), tokensUsed: 0 });
-    expect(await store.heldNanoUsd('org-1', at(3 * LEASE_MS + 1))).toBe(0n);
-    expect(await tryToTake('next', 1_000n, 3 * LEASE_MS + 1)).toBe('admitted');
-  });
-
   test('an organization that was idle for long enough to expire is no loss', async () => {
     expect(await tryToTake('live', 700n, 0)).toBe('admitted');
     await store.release({ ...live, nowMs: at(1), tokensUsed: 0 });

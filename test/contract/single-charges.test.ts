@@ -45,7 +45,7 @@ const usual = fc.record({
   upstream_id: fc.option(fc.constantFrom('', 'u')),
   finish_reason: fc.option(fc.constant('stop')),
   cost_nano_usd: fc.nat({ max: 30 }),
-  hold_nano_usd: fc.option(fc.integer({ min: 10, max: 60 })),
+  hold_nano_usd: fc.integer({ min: 10, max: 60 }),
   prompt_tokens: fc.integer({ min: 5, max: 9 }),
   cached_tokens: fc.nat({ max: 2 }),
   cache_write_tokens: fc.nat({ max: 3 }),
@@ -62,6 +62,7 @@ const unusual = fc.option(
       { cost_nano_usd: -1 },
       { cost_nano_usd: '1000000000000000001' },
       { hold_nano_usd: -1 },
+      { hold_nano_usd: null },
     ],
     ...[{ prompt_tokens: null }, { cached_tokens: 10 }, { cache_write_1h_tokens: 4 }, { reasoning_tokens: 5 }],
     ...[{ latency_ms: null }, { generation_time_ms: -1 }, { streamed: null }, { created_ms: null }],
@@ -70,7 +71,13 @@ const unusual = fc.option(
   { freq: 4 },
 );
 const anyCharge = fc.tuple(usual, unusual).map(([{ key, ...facts }, change]) => ({
-  ...{ organization_id: ORGANIZATIONS[OWNERS[key] ?? 0], key_id: KEYS[key], provider: 'p', created_ms: NOW_MS },
+  ...{
+    organization_id: ORGANIZATIONS[OWNERS[key] ?? 0],
+    key_id: KEYS[key],
+    provider: 'p',
+    provider_model: 'p-m',
+    created_ms: NOW_MS,
+  },
   ...{ streamed: true, cancelled: false, completion_tokens: 4, reasoning_tokens: 2, usage_counted: true },
   ...{ input_pico_usd: 1, cached_input_pico_usd: 1, output_pico_usd: 1, latency_ms: 1, generation_time_ms: 1 },
   ...{ cache_write_1h_tokens: 0, cache_write_pico_usd: 1, cache_write_1h_pico_usd: 1 },

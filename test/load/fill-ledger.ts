@@ -37,11 +37,13 @@ const CHARGES = `
 
 const GENERATIONS = `
   insert into generations (
-    id, organization_id, key_id, day, model, provider, created_at, streamed, cancelled, prompt_tokens, completion_tokens, cached_tokens,
-    reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd, output_pico_usd, cost_nano_usd, latency_ms, generation_time_ms
+    id, organization_id, key_id, day, model, provider, provider_model, created_at, streamed, cancelled, prompt_tokens, completion_tokens,
+    cached_tokens, reasoning_tokens, cache_write_tokens, cache_write_1h_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
+    output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, latency_ms, generation_time_ms
   )
-  select generation_id, $1, key_id, at::date, model, provider, at, streamed, false, prompt_tokens, completion_tokens, cached_tokens,
-    reasoning_tokens, false, 250000, 250000, 2000000, cost_nano_usd, first_event_ms, duration_ms
+  select generation_id, $1, key_id, at::date, model, provider, model, at, streamed, false, prompt_tokens, completion_tokens,
+    cached_tokens, reasoning_tokens, 0, 0, false, 250000, 250000,
+    2000000, 0, 0, cost_nano_usd, cost_nano_usd, first_event_ms, duration_ms
   from charges`;
 
 /** Once there was a credit that covers everything. */
@@ -59,7 +61,7 @@ const ENTRIES = `
 const USAGE = `
   insert into daily_usage
   select $1, at::date, key_id, model, count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(reasoning_tokens),
-    sum(cost_nano_usd)
+    0, 0, sum(cost_nano_usd)
   from charges group by 2, 3, 4`;
 
 const SPEND = `

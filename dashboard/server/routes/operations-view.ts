@@ -62,7 +62,7 @@ function providerView(
     hasKey,
     ...(onDisconnect === null ? {} : { onDisconnect }),
     ejected: health.some(({ ejected }) => ejected === true),
-    restingTargets: health.reduce((sum, { restingTargets = 0 }) => sum + restingTargets, 0),
+    restingTargets: health.reduce((sum, { restingTargets }) => sum + restingTargets, 0),
     attempts: health.reduce((sum, { attempts }) => sum + attempts, 0),
     failures: health.reduce((sum, { failures }) => sum + failures, 0),
     ...(lastFailure === undefined ? {} : { lastFailure }),

@@ -33,7 +33,7 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
         currentConfiguration(deps.database),
         deps.administration.organization(organizationId),
       ]);
-      const list = priceListOf(configuration ?? {}, organization?.priceList);
+      const list = priceListOf(configuration?.priceLists, organization?.priceList);
       return { models: configuration?.models.map((model) => modelView(model, list, deps.nowMs())) ?? [] };
     },
   }),

@@ -16,7 +16,7 @@ const CONFIGURATION = configurationWith({
 });
 
 function outputOf(list: string | undefined, id: string, own = reported('1000')): string {
-  return pricesView({ id, ...own }, priceListOf(CONFIGURATION, list), 0).priceTable.prices.outputPicoUsd;
+  return pricesView({ id, ...own }, priceListOf(CONFIGURATION.priceLists, list), 0).priceTable.prices.outputPicoUsd;
 }
 
 it('the prices of an organization are those of its list, as the gateway charges them', () => {
@@ -27,7 +27,7 @@ it('the prices of an organization are those of its list, as the gateway charges 
 
 it('a list that is not in force means the own prices', () => {
   for (const list of ['gone', 'constructor', '__proto__']) expect(outputOf(list, 'table')).toBe('1000');
-  expect(priceListOf({}, 'partner').models.size).toBe(0);
+  expect(priceListOf(undefined, 'partner').models.size).toBe(0);
 });
 
 it('a percentage is of changes and windows too', () => {
@@ -42,7 +42,7 @@ it('a percentage is of changes and windows too', () => {
   const own = { ...reported('10'), schedule };
   const { priceTable, priceChanges, priceWindows } = pricesView(
     { id: 'table', ...own },
-    priceListOf(CONFIGURATION, 'wholesale'),
+    priceListOf(CONFIGURATION.priceLists, 'wholesale'),
     0,
   );
   const shown = [priceTable, priceChanges[0]?.priceTable, priceWindows[0]?.priceTable];

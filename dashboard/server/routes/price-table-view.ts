@@ -24,10 +24,10 @@ export const NO_LIST: PriceList = { models: new Map() };
 
 /** The list of an organization; `NO_LIST` if it has none, or none that is in force. */
 export function priceListOf(
-  configuration: Pick<ReportedConfiguration, 'priceLists'>,
+  reported: ReportedConfiguration['priceLists'] | undefined,
   name: string | undefined,
 ): PriceList {
-  const lists = new Map(Object.entries(configuration.priceLists ?? {}));
+  const lists = new Map(Object.entries(reported ?? {}));
   const list = name === undefined ? undefined : lists.get(name);
   return list === undefined ? NO_LIST : listOf(list);
 }
@@ -54,11 +54,8 @@ function windowView(window: PriceWindow): PriceWindowView {
   return { ...windowHours(window), priceTable: tableJson(window.table) };
 }
 
-/** The former release charges cache writes at the price for input, and has one entry. */
-function pricesOf({ prices, above = [], serviceTiers = {}, schedule: reported }: ReportedPrices): ModelPrices {
-  const { inputPicoUsd } = prices;
-  const writes = { cacheWritePicoUsd: inputPicoUsd, cacheWrite1hPicoUsd: inputPicoUsd };
+function pricesOf({ prices, above, serviceTiers, schedule: reported }: ReportedPrices): ModelPrices {
   const schedule = reported && scheduleIn(reported);
-  const priceTable = tableIn({ prices: { ...writes, ...prices }, above, serviceTiers });
+  const priceTable = tableIn({ prices, above, serviceTiers });
   return { priceTable, ...(schedule === undefined ? {} : { schedule }) };
 }

@@ -7,7 +7,7 @@ create or replace function charge_flaw(g charge) returns text language sql immut
     when not (
       length(g.model) between 1 and 500 and length(g.provider) between 1 and 500 and coalesce(length(g.upstream_id), 0) <= 200
       and coalesce(length(g.finish_reason), 0) <= 100
-      and coalesce(length(g.provider_model), 1) between 1 and 500
+      and length(g.provider_model) between 1 and 500
       and coalesce(length(g.service_tier), 0) <= 64 and coalesce(length(g.priced_tier), 1) between 1 and 64
     ) then 'its texts'
     when not (
@@ -18,7 +18,7 @@ create or replace function charge_flaw(g charge) returns text language sql immut
     when not (
       g.input_pico_usd >= 0 and g.cached_input_pico_usd >= 0 and g.output_pico_usd >= 0
       and g.cache_write_pico_usd >= 0 and g.cache_write_1h_pico_usd >= 0 and coalesce(g.priced_above_tokens, 1) > 0
-      and coalesce(g.cost_nano_usd, -1) between 0 and 1000000000000000000 and coalesce(g.hold_nano_usd, 0) >= 0
+      and coalesce(g.cost_nano_usd, -1) between 0 and 1000000000000000000 and g.hold_nano_usd >= 0
     ) then 'its prices or cost'
     when not (g.latency_ms >= 0 and g.generation_time_ms >= 0) then 'its times'
   end

@@ -1,4 +1,4 @@
-import { createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
+import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import {
   type DeriveKey,
   isInSegments,
@@ -22,22 +22,12 @@ export interface RequestSeal {
   readonly bodyHash: Buffer;
   seal(response: Buffer, generationId: string): Promise<Buffer>;
   /**
-   * Returns a function that opens the segments of a response; `head` is its first bytes.
-   * `undefined`: the former release sealed it whole.
+   * Returns a function that opens the segments of a response; `head` is its first bytes. Throws if
+   * they are not those of a sealed one.
    */
-  segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments | undefined;
-  /** Size of a response that was sealed whole. */
-  wholeBytes(sealedBytes: number): number;
-  /**
-   * Opens a response that was sealed whole. Throws if the bytes are not what was sealed for this
-   * request and generation.
-   */
-  openWhole(sealed: Buffer, generationId: string): Buffer;
+  segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments;
 }
 
-const CIPHER = 'aes-256-gcm';
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 
 export function requestSeal(organizationId: string, idempotencyKey: string, body: Buffer): RequestSeal {
@@ -57,17 +47,9 @@ export function requestSeal(organizationId: string, idempotencyKey: string, body
     keyHash,
     bodyHash,
     seal: (response, generationId) => sealSegments(response, segmentKey(generationId)),
-    segments: (head, sealedBytes, generationId) =>
-      isInSegments(head) ? segmentOpener(head, sealedBytes, segmentKey(generationId)) : undefined,
-    wholeBytes: (sealedBytes) => sealedBytes - NONCE_BYTES - TAG_BYTES,
-    openWhole(sealed, generationId) {
-      const end = sealed.length - TAG_BYTES;
-      const key = derive('inference-gateway idempotency answer');
-      const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
-      decipher.setAAD(Buffer.from(generationId)).setAuthTag(sealed.subarray(end));
-      const opened = decipher.update(sealed.subarray(NONCE_BYTES, end));
-      decipher.final();
-      return opened;
+    segments(head, sealedBytes, generationId) {
+      if (!isInSegments(head)) throw new Error('a stored response is not sealed in segments');
+      return segmentOpener(head, sealedBytes, segmentKey(generationId));
     },
   };
 }

@@ -33,8 +33,6 @@ const SEGMENTS_AT_ONCE = 4;
  * little.
  */
 const SLOW_SEGMENTS = 4;
-/** Bytes of one read of a response that was sealed whole. */
-const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** Opens a stored response. `undefined`: it is gone. Rejects with StoreUnavailable. */
 export async function openStoredResponse(
@@ -47,7 +45,6 @@ export async function openStoredResponse(
   if (head === undefined) return undefined;
   const read: ReadSealed = (from, bytes) => readSealed(from, bytes).catch(goneWhereUnavailable);
   const open = seal.segments(head, sealedBytes, generationId);
-  if (open === undefined) return sealedWhole(read, seal, generationId, sealedBytes);
   let position = 0;
   return {
     bytes: responseBytesOf(sealedBytes),
@@ -63,25 +60,6 @@ export async function openStoredResponse(
       const opened = open(sealed, position);
       position += segments;
       return opened;
-    },
-  };
-}
-
-function sealedWhole(read: ReadSealed, seal: RequestSeal, generationId: string, sealedBytes: number): StoredResponse {
-  let isRead = false;
-  return {
-    bytes: seal.wholeBytes(sealedBytes),
-    memoryBytes: sealedBytes,
-    async next() {
-      if (isRead) return 'end';
-      isRead = true;
-      const pieces: Buffer[] = [];
-      for (let at = 0; at < sealedBytes; at += PIECE_BYTES) {
-        const piece = await read(at, PIECE_BYTES);
-        if (piece === undefined) return 'gone';
-        pieces.push(piece);
-      }
-      return seal.openWhole(Buffer.concat(pieces), generationId);
     },
   };
 }

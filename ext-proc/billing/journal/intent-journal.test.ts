@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '#core/pricing.ts';
-import { checkedLine } from './checked-lines.ts';
 import { intent, PRICES, TARGET } from './intent.fixture.ts';
 import type { Output } from './intent.ts';
 import { type IntentJournal, openIntentJournal } from './intent-journal.ts';
@@ -115,25 +114,6 @@ describe('the journal of intents', () => {
     ]);
   });
 
-  it('has what was asked for as sent where the former release has written it', async () => {
-    const serviceTiers = new Map([['flex', flatTable(PRICES)]]);
-    const changes = { priceTable: { ...flatTable(PRICES), serviceTiers }, askedTier: 'flex' };
-    journal.open(intent('gen-1', changes)).asked({ ...TARGET, sentTier: 'flex' });
-    await expect.poll(idsLeft).toEqual(['gen-1']);
-    expect(readFileSync(path, 'utf8')).not.toContain('\tS');
-    expect((await left())[0]?.asked.sentTier).toBe('flex');
-  });
-
-  it('has the prices of the asked tier where the former release reads them', async () => {
-    const serviceTiers = new Map([['flex', { prices: { ...PRICES, inputPicoUsd: 7n }, above: [] }]]);
-    journal
-      .open(intent('gen-1', { priceTable: { ...flatTable(PRICES), serviceTiers }, askedTier: 'flex' }))
-      .asked(TARGET);
-    await expect.poll(idsLeft).toEqual(['gen-1']);
-    const [begun = ''] = readFileSync(path, 'utf8').split('\t');
-    expect(begun).toContain('"inputPicoUsd":"7"');
-  });
-
   it('has the target that was asked last', async () => {
     const request = journal.open(intent('gen-1'));
     request.asked({ provider: 'zero', providerModel: 'm' });
@@ -215,29 +195,6 @@ describe('the journal of intents', () => {
     truncateSync(path, 0);
     appendFileSync(path, text.replace('gen-2', 'gen-9'));
     expect(await idsLeft()).toEqual(['gen-1', 'gen-3']);
-  });
-
-  it('reads prices and tokens that the former release did not know as 0', async () => {
-    const request = journal.open(intent('gen-1'));
-    request.asked(TARGET);
-    request.delivers(() => ({ tokens: 1, upstreamId: undefined }));
-    await expect.poll(async () => (await left())[0]?.delivered).toBeDefined();
-    request.outputEnded({ usage: USAGE, usageCounted: false });
-    await expect.poll(async () => (await left())[0]?.delivered?.ended?.usage).toEqual(USAGE);
-    journal.close();
-    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-    const former = lines.map((line) => {
-      const entries = line.slice('12345678'.length);
-      return checkedLine(entries.replace(',"cachedInputPicoUsd":"2"', '').replace(',"reasoningTokens":1', ''));
-    });
-    truncateSync(path, 0);
-    appendFileSync(path, former.join(''));
-    expect(await left()).toEqual([
-      expect.objectContaining({
-        priceTable: flatTable({ ...PRICES, cachedInputPicoUsd: 0n }),
-        delivered: expect.objectContaining({ ended: { usage: { ...USAGE, reasoningTokens: 0 }, usageCounted: false } }),
-      }),
-    ]);
   });
 
   it('begins anew at each start', async () => {

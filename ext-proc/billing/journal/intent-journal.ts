@@ -104,7 +104,7 @@ class FileJournal implements IntentJournal {
         if (live === undefined) live = this.#begin(intent, target);
         else {
           live.asked = { ...target, attempt: live.asked.attempt + 1, askedAtMs: this.#options.clock.nowMs() };
-          this.#add(askedAgainEntry(live.slot, intent, live.asked));
+          this.#add(askedAgainEntry(live.slot, live.asked));
         }
         this.#flushSoon();
       },

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { type PricesJson, pricesIn, pricesText, type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
-import { flatTable, NO_USAGE, type TokenUsage } from '#core/pricing.ts';
+import { type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
 import { readCheckedLines } from './checked-lines.ts';
 import type { Asked, EndedOutput, Intent, LeftIntent, ReportedUsage } from './intent.ts';
 
@@ -16,41 +15,27 @@ export function joinEntries(entries: readonly string[]): string {
 }
 
 export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
-  const { claim } = intent;
-  const { priceTable, askedTier } = intent;
-  const { prices } = priceTable.serviceTiers.get(askedTier ?? '') ?? priceTable;
+  const { claim, ownTable } = intent;
   const ids = `"${intent.generationId}","${intent.organizationId}","${intent.keyId}"`;
+  const terms = `${tableText(intent.priceTable)},${ownTable ? tableText(ownTable) : null},${textOrNull(intent.askedTier)}`;
   const claimed = claim ? `,"${claim.keyHash.toString('base64')}","${claim.bodyHash.toString('base64')}"` : '';
-  // Entries of their own, which the former release passes over. It charges the prices of the first.
-  const isFlat = priceTable.above.length === 0 && priceTable.serviceTiers.size === 0;
-  const table = isFlat
-    ? ''
-    : `${SEPARATOR}Q${slot.toString(36)} [${JSON.stringify(askedTier ?? null)},${tableText(priceTable)}]`;
-  const own = intent.ownTable === undefined ? '' : `${SEPARATOR}L${slot.toString(36)} ${tableText(intent.ownTable)}`;
-  const user = intent.user === undefined ? '' : `${SEPARATOR}N${slot.toString(36)} ${JSON.stringify(intent.user)}`;
   return (
-    `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${pricesText(prices)},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]${table}${own}${user}${more(slot, intent, asked)}`
+    `A${slot.toString(36)} [${askedText(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${textOrNull(intent.user)},${terms},` +
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]`
   );
 }
 
-export function askedAgainEntry(slot: number, intent: Intent, asked: Asked): string {
-  return `T${slot.toString(36)} [${askedFields(asked)}]${more(slot, intent, asked)}`;
+export function askedAgainEntry(slot: number, asked: Asked): string {
+  return `T${slot.toString(36)} ${askedText(asked)}`;
 }
 
-/**
- * Entries of their own, which the former release passes over: the costs of the target, and the tier
- * that it was sent where that is not the one that the client asked for.
- */
-function more(slot: number, { askedTier }: Intent, { costTable, sentTier }: Asked): string {
-  const costs = costTable === undefined ? '' : `${SEPARATOR}K${slot.toString(36)} ${tableText(costTable)}`;
-  return sentTier === askedTier
-    ? costs
-    : `${costs}${SEPARATOR}S${slot.toString(36)} ${JSON.stringify(sentTier ?? null)}`;
+function askedText({ provider, providerModel, attempt, askedAtMs, sentTier, costTable }: Asked): string {
+  const costs = costTable ? tableText(costTable) : null;
+  return `[${JSON.stringify(provider)},${JSON.stringify(providerModel)},${attempt},${askedAtMs},${textOrNull(sentTier)},${costs}]`;
 }
 
-function askedFields({ provider, providerModel, attempt, askedAtMs }: Asked): string {
-  return `${JSON.stringify(provider)},${JSON.stringify(providerModel)},${attempt},${askedAtMs}`;
+function textOrNull(text: string | undefined): string {
+  return text === undefined ? 'null' : JSON.stringify(text);
 }
 
 export function progressEntry(slot: number, tokens: number, atMs: number): string {
@@ -61,7 +46,6 @@ export function upstreamEntry(slot: number, upstreamId: string): string {
   return `U${slot.toString(36)} ${JSON.stringify(upstreamId)}`;
 }
 
-/** An entry that the former release passes over. It charges the prompt as it was estimated. */
 export function reportedEntry(slot: number, reported: ReportedUsage): string {
   return `R${slot.toString(36)} ${JSON.stringify(reported)}`;
 }
@@ -74,16 +58,26 @@ export function endEntry(slot: number): string {
   return `E${slot.toString(36)}`;
 }
 
-type AskedFields = readonly [provider: string, providerModel: string, attempt: number, askedAtMs: number];
+type AskedFields = readonly [
+  provider: string,
+  providerModel: string,
+  attempt: number,
+  askedAtMs: number,
+  sentTier: string | null,
+  costTable: TableJson | null,
+];
 
 type IntentFields = readonly [
-  ...AskedFields,
+  asked: AskedFields,
   generationId: string,
   organizationId: string,
   keyId: string,
   day: number,
   model: string,
-  prices: PricesJson,
+  user: string | null,
+  priceTable: TableJson,
+  ownTable: TableJson | null,
+  askedTier: string | null,
   holdNanoUsd: string,
   streamed: boolean,
   createdAtMs: number,
@@ -94,29 +88,28 @@ type IntentFields = readonly [
 ];
 
 function leftIntent(fields: IntentFields): LeftIntent {
-  const [
-    provider,
-    providerModel,
-    attempt,
-    askedAtMs,
-    generationId,
-    organizationId,
-    keyId,
-    day,
-    model,
-    prices,
-    hold,
-    ...rest
-  ] = fields;
-  const [streamed, createdAtMs, promptTokens, mostOutputTokens, keyHash, bodyHash] = rest;
+  const [asked, generationId, organizationId, keyId, day, model, user, priceTable, ownTable, askedTier, ...rest] =
+    fields;
+  const [hold, streamed, createdAtMs, promptTokens, mostOutputTokens, keyHash, bodyHash] = rest;
   return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, promptTokens, mostOutputTokens },
+    ...(user === null ? {} : { user }),
     holdNanoUsd: BigInt(hold),
-    priceTable: flatTable(pricesIn(prices)),
-    asked: { provider, providerModel, attempt, askedAtMs },
+    priceTable: tableIn(priceTable),
+    ...(ownTable === null ? {} : { ownTable: tableIn(ownTable) }),
+    ...(askedTier === null ? {} : { askedTier }),
+    asked: askedIn(asked),
     ...(keyHash === undefined || bodyHash === undefined
       ? {}
       : { claim: { keyHash: Buffer.from(keyHash, 'base64'), bodyHash: Buffer.from(bodyHash, 'base64') } }),
+  };
+}
+
+function askedIn([provider, providerModel, attempt, askedAtMs, sentTier, costTable]: AskedFields): Asked {
+  return {
+    ...{ provider, providerModel, attempt, askedAtMs },
+    ...(sentTier === null ? {} : { sentTier }),
+    ...(costTable === null ? {} : { costTable: tableIn(costTable) }),
   };
 }
 
@@ -155,10 +148,8 @@ function take(entry: string, left: Map<string, LeftIntent>): void {
 function changed(known: LeftIntent, kind: string | undefined, rest: string): LeftIntent {
   const { delivered } = known;
   switch (kind) {
-    case 'T': {
-      const [provider, providerModel, attempt, askedAtMs] = JSON.parse(rest) as AskedFields;
-      return { ...known, asked: { provider, providerModel, attempt, askedAtMs, ...sent(known.askedTier) } };
-    }
+    case 'T':
+      return { ...known, asked: askedIn(JSON.parse(rest) as AskedFields) };
     case 'P': {
       const [tokens = 0, atMs = 0] = rest.split(' ').map((digits) => Number.parseInt(digits, 36));
       const firstAtMs = delivered?.firstAtMs ?? atMs;
@@ -166,42 +157,13 @@ function changed(known: LeftIntent, kind: string | undefined, rest: string): Lef
     }
     case 'U':
       return delivered ? { ...known, delivered: { ...delivered, upstreamId: JSON.parse(rest) as string } } : known;
-    case 'Q': {
-      const [askedTier, table] = JSON.parse(rest) as readonly [string | null, TableJson];
-      const tiers = sent(askedTier);
-      return {
-        ...known,
-        priceTable: tableIn(table),
-        ...(askedTier === null ? {} : { askedTier }),
-        asked: { ...known.asked, ...tiers },
-      };
-    }
-    case 'L':
-      return { ...known, ownTable: tableIn(JSON.parse(rest) as TableJson) };
-    case 'K':
-      return { ...known, asked: { ...known.asked, costTable: tableIn(JSON.parse(rest) as TableJson) } };
-    case 'S': {
-      const { sentTier: _, ...asked } = known.asked;
-      return { ...known, asked: { ...asked, ...sent(JSON.parse(rest) as string | null) } };
-    }
-    case 'N':
-      return { ...known, user: JSON.parse(rest) as string };
     case 'R':
-      return delivered ? { ...known, delivered: { ...delivered, reported: withUsage<ReportedUsage>(rest) } } : known;
+      return delivered ? { ...known, delivered: { ...delivered, reported: JSON.parse(rest) as ReportedUsage } } : known;
     case 'C':
-      return delivered ? { ...known, delivered: { ...delivered, ended: withUsage<EndedOutput>(rest) } } : known;
+      return delivered ? { ...known, delivered: { ...delivered, ended: JSON.parse(rest) as EndedOutput } } : known;
     default:
       return known;
   }
-}
-
-function sent(tier: string | null | undefined): Pick<Asked, 'sentTier'> {
-  return typeof tier === 'string' ? { sentTier: tier } : {};
-}
-
-function withUsage<T extends { readonly usage: TokenUsage }>(rest: string): T {
-  const said = JSON.parse(rest) as T;
-  return { ...said, usage: { ...NO_USAGE, ...said.usage } };
 }
 
 function split(entry: string): [string, string] {

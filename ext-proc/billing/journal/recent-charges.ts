@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '#core/clock.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { encodeForOperator, parseSettlementJson } from '#database/ledger/settlement-json.ts';
-import { isSettlement, withAddedMembers } from '#database/ledger/settlement-shape.ts';
+import { isSettlement } from '#database/ledger/settlement-shape.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
@@ -220,7 +220,7 @@ function keptFiles(folder: string, workerIndex: number): KeptFile[] {
 async function* settlementsIn(path: string): AsyncGenerator<Settlement> {
   for await (const line of readCheckedLines(path)) {
     for (const text of line.split(SEPARATOR)) {
-      const settlement = withAddedMembers(parseSettlementJson(text));
+      const settlement = parseSettlementJson(text);
       if (isSettlement(settlement)) yield settlement;
     }
   }

@@ -2,12 +2,11 @@ import { hostname } from 'node:os';
 import { crc32 } from 'node:zlib';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
 import { encodeSettlement, parseSettlementJson } from '#database/ledger/settlement-json.ts';
-import { isSettlement, withAddedMembers } from '#database/ledger/settlement-shape.ts';
+import { isSettlement } from '#database/ledger/settlement-shape.ts';
 
 /**
  * Line of the spool: JSON with the members of a settlement, then `line` with version and owner,
- * then the checksum of the text before it. Former releases wrote the settlement alone, and read
- * these lines too.
+ * then the checksum of the text before it.
  */
 export type SpoolLine =
   | { readonly kind: 'charge'; readonly settlement: Settlement | ClaimedSettlement }
@@ -31,16 +30,13 @@ export function encodeRevocation(generationId: string): string {
 /** Decodes a line. `undefined`: damaged or cut short. */
 export function decodeLine(text: string): SpoolLine | undefined {
   const checksum = CHECKSUM.exec(text.slice(-CHECKSUM_LENGTH))?.[1];
-  if (checksum !== undefined && checksum !== checksumOf(text.slice(0, -CHECKSUM_LENGTH))) return undefined;
+  if (checksum !== checksumOf(text.slice(0, -CHECKSUM_LENGTH))) return undefined;
   const value = parseSettlementJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { line, crc32: _checksum, ...content } = value as Record<string, unknown>;
-  // A line with a version has a checksum, unless the checksum itself was damaged.
-  const isKnown = checksum === undefined ? line === undefined : versionOf(line) === VERSION;
-  if (!isKnown) return undefined;
+  if (versionOf(line) !== VERSION) return undefined;
   if (typeof content.revoked === 'string') return { kind: 'revoked', generationId: content.revoked };
-  const settlement = checksum === undefined ? content : withAddedMembers(content);
-  return isSettlement(settlement) ? { kind: 'charge', settlement } : undefined;
+  return isSettlement(content) ? { kind: 'charge', settlement: content } : undefined;
 }
 
 function seal(json: string): string {

@@ -6,8 +6,7 @@
 --   shard       hash, marker of the incarnation
 --     run          run_id of the Redis process that began the incarnation
 --     incarnation  id
---     fence        fence with which it was opened, '' before that, absent if the former release
---                  began it
+--     fence        fence with which it was opened, '' before that
 --     opens        ms at which it begins to admit, 0: open
 --     nonce        random text of the process that began it on purpose (open-shards-n.lua)
 --     touched      ms of the last call, by the server's clock
@@ -52,8 +51,6 @@ local LONGEST_GAP_MS = 10000
 -- In a gap longer than this keys may have expired by the server's clock, against the shard clock.
 -- Idle keys outlive the last quarantine by more than this.
 local EXPIRING_GAP_MS = 300000
--- Default `timeouts.total` and a minute, for holds of the former release, which wrote no span.
-local FORMER_SPAN_MS = '960000'
 
 -- Returns Unix milliseconds, and whether they are of the server's clock, which may be set. ARGV
 -- has '' for the clock of this server, ~ms for a server clock that a test sets, ms for the caller's
@@ -138,7 +135,7 @@ local function incarnation_of(shard, run, now, of_server, lease_ms, newest)
     return begin_incarnation(shard, run, now, of_server, now + lease_ms, ''), false, now, false
   end
   local shard_now, opens = shard_clock(shard, now, of_server, marker[4], marker[5], tonumber(marker[3]), lease_ms, true)
-  local fence = tonumber(marker[6] or newest == 0 and '0' or '')
+  local fence = tonumber(marker[6])
   local admits = fence and fence >= newest and opens_in(shard, opens, shard_now, lease_ms) == 0
   return marker[2], admits or false, shard_now, (fence and fence < newest) or false
 end
@@ -161,16 +158,11 @@ local function negative(amount)
   return amount == '0' and '0' or '-' .. amount
 end
 
--- Returns the parts of a stored hold as text, and whether it is in quarantine. The second pattern
--- is of the former release.
+-- Returns the parts of a stored hold as text, and whether it is in quarantine.
 local function parse_hold(record)
   local quarantined, ends, span, key_id, day, minute, tokens, amount =
     string.match(record, '^(q?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
-  if ends then
-    return key_id, day, minute, tokens, amount, ends, span, quarantined == 'q'
-  end
-  key_id, day, minute, tokens, amount = string.match(record, '^q?(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
-  return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
+  return key_id, day, minute, tokens, amount, ends, span, quarantined == 'q'
 end
 
 -- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. The

@@ -22,12 +22,6 @@ for i, shard in ipairs(KEYS) do
     redis.call('PEXPIRE', shard, SHARD_TTL_MS)
     closed_ms = math.max(closed_ms, opens_in(shard, opens, shard_now, lease_ms))
     local fence = marker[5]
-    if not fence then
-      -- The former release began this incarnation. It goes on until the first fence is raised;
-      -- after that it needs a fence like any other.
-      fence = newest == 0 and '0' or ''
-      redis.call('HSET', shard, 'fence', fence)
-    end
     if fence == '' then
       closed_ms = lease_ms
     elseif tonumber(fence) < newest then

@@ -11,7 +11,7 @@ export interface ProcessActivity {
   takeEnded(): { readonly ended: number; readonly failed: number };
   readonly providers: Pick<ProviderLog, 'health'>;
   /** By model: the last tier of the last hour that no table knows. */
-  unknownTiers(): NonNullable<ProcessReport['unknownTiers']>;
+  unknownTiers(): ProcessReport['unknownTiers'];
 }
 
 const UNKNOWN_FOR_MS = 3_600_000;

@@ -8,7 +8,7 @@ import type { Attempt } from '../../hold/provider-attempt.ts';
 export interface ProviderLog {
   note(attempts: readonly Attempt[], nowMs: number): void;
   /** Every named provider, and every other one that was called. */
-  health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected'>>;
+  health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>;
 }
 
 const SLICE_MS = 10_000;
@@ -66,7 +66,7 @@ export function createProviderLog(): ProviderLog {
     health(names, nowMs) {
       // Providers of former configurations go when they are not called any more.
       for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
-      const found = new Map<string, Omit<ProviderHealth, 'ejected'>>();
+      const found = new Map<string, Omit<ProviderHealth, 'ejected' | 'restingTargets'>>();
       for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));
       return found;
     },
@@ -78,7 +78,7 @@ function newTally(): Tally {
   return { slices, lastFailure: null, lastAskedMs: 0 };
 }
 
-function sum(tally: Tally | undefined, nowMs: number): Omit<ProviderHealth, 'ejected'> {
+function sum(tally: Tally | undefined, nowMs: number): Omit<ProviderHealth, 'ejected' | 'restingTargets'> {
   const oldest = Math.floor(nowMs / SLICE_MS) - SLICES + 1;
   let attempts = 0;
   let failures = 0;

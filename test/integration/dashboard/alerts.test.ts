@@ -196,7 +196,7 @@ describe('alerts', () => {
          values ('gen-1', 'org-1', 'crash', 2000000000, 'm', 'p');
        insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
          values (gen_random_uuid(), 'h', 0, 1, now(), now() + interval '1 hour', '${JSON.stringify(REPORT)}', '{}', now());
-       insert into dead_letters (generation_id, organization_id, reason, settlement) values ('gen-2', 'org-1', 'r', '{}')`,
+       insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ('gen-2', 'org-1', 'r', '{}', true)`,
     );
     const texts = () => mailsTo('operator@gateway.example').map(({ text }) => text);
     await expect

@@ -135,5 +135,7 @@ function modelWith(id: string, disabled: boolean): ReportedModel {
       cacheWrite1hPicoUsd: '0',
       outputPicoUsd: '1',
     },
+    above: [],
+    serviceTiers: {},
   };
 }

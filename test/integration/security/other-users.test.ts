@@ -32,8 +32,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     const setpriv = `#!/bin/sh\ncase "$*" in *+dac_read_search*) exit 1;; esac\nexec /usr/bin/setpriv "$@"\n`;
     writeFileSync(join(home.folder, 'bin/setpriv'), setpriv, { mode: 0o755 });
     const env = { PATH: `${join(home.folder, 'bin')}:${process.env.PATH}` };
-    // A former release left this: the folder of all sockets belongs to that user, who put something
-    // into it.
+    // The folder of all sockets belongs to that user, who put something into it.
     const { dataDir, socketDir, egressSocket } = runtimePaths(home.env);
     mkdirSync(socketDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(socketDir, 'theirs'), '');
