@@ -5,9 +5,9 @@
  * With `--idle-ms` it listens nowhere: its parent process accepts connections and passes them.
  */
 import { fstatSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { servePassedConnections } from './passed-connections.ts';
-import { startDemoProvider } from './server.ts';
+import { createDemoServer, startDemoProvider } from './server.ts';
 
 const { values } = parseArgs({
   options: {
@@ -47,4 +47,29 @@ try {
 function standardInputIsPipe(): boolean {
   const kind = fstatSync(0);
   return kind.isFIFO() || kind.isSocket();
+}
+
+/**
+ * Serves connections that arrive over the IPC channel. When it had none for `idleMs`, it says how
+ * many it got, and the parent ends it unless another one is on its way.
+ */
+function servePassedConnections(idleMs: number): void {
+  const server = createDemoServer();
+  let taken = 0;
+  let open = 0;
+  const idle = setTimeout(() => {
+    if (open === 0) process.send?.({ idleAfter: taken });
+  }, idleMs);
+  process.on('message', (_message, socket) => {
+    taken += 1;
+    idle.refresh();
+    // Node passes no handle of a connection that was closed on its way.
+    if (!(socket instanceof Socket)) return;
+    open += 1;
+    socket.once('close', () => {
+      open -= 1;
+      idle.refresh();
+    });
+    server.emit('connection', socket);
+  });
 }

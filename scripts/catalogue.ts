@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { blockProviders } from './catalogue/block-providers.ts';
 import { catalogueOf } from './catalogue/catalogue-of.ts';
 import { downloadWitness } from './catalogue/genai-prices.ts';
 import { downloadMap } from './catalogue/litellm-map.ts';
+import { blockProviders } from './catalogue/provider-blocks.ts';
 import { withWitness } from './catalogue/second-witness.ts';
 import { shareLines, shareOf } from './catalogue/share.ts';
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configJsonSchema } from '#core/config/json-schema.ts';
+import { configJsonSchema } from '#core/config/schema.ts';
 import { withTable } from './error-table.ts';
 import { withErrors } from './openapi-errors.ts';
 

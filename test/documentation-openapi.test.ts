@@ -4,7 +4,7 @@ import { CATALOGUE, type CatalogueEntry } from '#core/errors/catalogue.ts';
 import { ROUTES } from '#ext-proc/access/route.ts';
 import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
 import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/delivery/response/shown-members.ts';
-import { rateLimitHeaders } from '#ext-proc/requests/rate-limit-headers.ts';
+import { rateLimitHeaders } from '#ext-proc/requests/admit.ts';
 import { ON_EVERY_RESPONSE } from '#ext-proc/transport/ext-proc/replies.ts';
 import { withErrors } from '#scripts/openapi-errors.ts';
 import { API_DOCUMENT, apiDocument, compileSchema, responseAt } from './fixtures/api-document.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
@@ -222,3 +222,14 @@ export type ConfigFile = z.output<typeof CONFIG_FILE>;
 export type ModelEntry = z.output<typeof MODEL>;
 export type ProviderEntry = z.output<typeof PROVIDER>;
 export type TargetEntry = ModelEntry['targets'][number];
+
+/**
+ * JSON Schema for editors, which complete and check the file. `npm run generate` writes it to
+ * config/gateway.schema.json.
+ */
+export function configJsonSchema(): object {
+  return {
+    ...z.toJSONSchema(CONFIG_FILE, { io: 'input' }),
+    title: 'Inference Gateway configuration',
+  };
+}

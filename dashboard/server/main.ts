@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { DashboardProcessConfig } from '#core/config/dashboard-config.ts';
+import type { DashboardProcessConfig, StripeConfig } from '#core/config/dashboard-config.ts';
 import { type LoadedConfig, loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '#core/config/reload.ts';
@@ -16,6 +16,7 @@ import { recordProxy } from '#database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '#database/schema/migrate.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
+import { type Background, repeat } from './background/repeat.ts';
 import { DashboardTurns } from './fairness/dashboard-turns.ts';
 import { openBackground, openDatabase, openEntry } from './fairness/stores.ts';
 import { responsesDone } from './http/after-response.ts';
@@ -24,7 +25,8 @@ import { loadStaticFiles } from './http/static-files.ts';
 import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
 import { createIssuers } from './oidc/issuers.ts';
-import { watchPayments } from './payments/watch-payments.ts';
+import { type AutomaticDeps, topUpAutomatically } from './payments/automatic.ts';
+import { readOpenPayments } from './payments/open-payments.ts';
 import { Playground } from './playground/playground.ts';
 import { ROUTES } from './routes.ts';
 
@@ -36,6 +38,9 @@ import { ROUTES } from './routes.ts';
 /** The message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
 const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
+/** An organization under load spends its threshold in minutes at the most. */
+const AUTOMATIC_EVERY_MS = 5_000;
+const OPEN_EVERY_MS = 15_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
@@ -129,6 +134,22 @@ function followConfig(initial: LoadedConfig<DashboardProcessConfig>, log: Log): 
   });
   process.on('SIGHUP', () => void config.reload());
   return config;
+}
+
+/**
+ * Looks for balances below their threshold and for payments without an event, until it is closed.
+ * `config`: absent while payments are off.
+ */
+function watchPayments(deps: AutomaticDeps, config: () => StripeConfig | undefined): Background {
+  const whileOn = (work: (config: StripeConfig, deps: AutomaticDeps) => Promise<void>) => async () => {
+    const stripe = config();
+    if (stripe !== undefined) await work(stripe, deps);
+  };
+  const watches = [
+    repeat(AUTOMATIC_EVERY_MS, deps.log, 'automatic top-ups must wait', whileOn(topUpAutomatically)),
+    repeat(OPEN_EVERY_MS, deps.log, 'open payments must wait to be read', whileOn(readOpenPayments)),
+  ];
+  return { close: async () => void (await Promise.all(watches.map((watch) => watch.close()))) };
 }
 
 function onceAskedToEnd(log: Log, end: () => Promise<void>): void {

@@ -4,10 +4,9 @@ import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '#core/money.ts';
 import type { Principal } from '#core/principal.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
-import type { AdmissionRequest, FundsRule, LimitStore, Refused } from '../limits/limit-store.ts';
+import type { AdmissionRequest, FundsRule, LimitStore, Refused, Window, Windows } from '../limits/limit-store.ts';
 import type { StoreMetrics } from '../telemetry/store-metrics.ts';
 import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDefault } from './affordable-output.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /**
  * The last step before a provider is called: one atomic question to the limit store, asked with the
@@ -199,4 +198,31 @@ function refusalFor(refused: Refused, request: AdmissionRequest, input: Admissio
         },
       );
   }
+}
+
+/**
+ * `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, only for limits that exist
+ * (docs/interface.md, "Response headers").
+ */
+export function rateLimitHeaders({ requests, tokens }: Windows, nowMs: number): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  if (requests !== undefined) {
+    headers['x-ratelimit-limit-requests'] = String(requests.limit);
+    headers['x-ratelimit-remaining-requests'] = remaining(requests);
+    headers['x-ratelimit-reset-requests'] = reset(requests, nowMs);
+  }
+  if (tokens !== undefined) {
+    headers['x-ratelimit-limit-tokens'] = String(tokens.limit);
+    headers['x-ratelimit-remaining-tokens'] = remaining(tokens);
+    headers['x-ratelimit-reset-tokens'] = reset(tokens, nowMs);
+  }
+  return headers;
+}
+
+function remaining(window: Window): string {
+  return String(Math.max(0, window.remaining));
+}
+
+function reset(window: Window, nowMs: number): string {
+  return `${Math.max(0, Math.ceil((window.resetsAtMs - nowMs) / 1000))}s`;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rateLimitHeaders } from './admit.ts';
 
 it('there are headers only for limits that exist, with whole seconds', () => {
   expect(rateLimitHeaders({}, 0)).toEqual({});

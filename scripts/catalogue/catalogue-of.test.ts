@@ -4,9 +4,8 @@ import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
 import { providerOf } from '#core/model-catalogue/catalogue-model.ts';
 import { entryProblems } from '#operator/catalogue/entry-problems.ts';
 import { importEntries } from '#operator/catalogue/import-entries.ts';
-import { blockProviders } from './block-providers.ts';
-import { catalogueOf } from './catalogue-of.ts';
-import { SHUTDOWNS } from './shutdowns.ts';
+import { catalogueOf, SHUTDOWNS } from './catalogue-of.ts';
+import { blockProviders } from './provider-blocks.ts';
 
 const SHIPPED = await shippedCatalogue();
 

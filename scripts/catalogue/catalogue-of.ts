@@ -1,7 +1,6 @@
 import type { CatalogueModel, CataloguePeriod } from '#core/model-catalogue/catalogue-model.ts';
 import type { MapEntry } from './litellm-map.ts';
 import { saidPrices } from './price-table.ts';
-import { shutdownOf } from './shutdowns.ts';
 
 /** Providers of docs/providers.md whose models are in the catalogue, with LiteLLM's names. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
@@ -165,4 +164,25 @@ function targetOf(provider: string, entry: MapEntry, maxOutput: number): Readonl
     ...(budgets ? { reasoning_budgets: Object.fromEntries(fitting) } : {}),
     ...(drops ? { request: { drop: SAMPLING } } : {}),
   };
+}
+
+/** Days of shutdown that the map lacks. */
+interface Shutdown {
+  readonly ids: readonly string[];
+  readonly day: string;
+  readonly source: string;
+  readonly why: string;
+}
+
+export const SHUTDOWNS: readonly Shutdown[] = [
+  {
+    ids: ['deepseek/deepseek-coder', 'deepseek/deepseek-r1', 'deepseek/deepseek-v3', 'deepseek/deepseek-v3.2'],
+    day: '2026-07-24',
+    source: 'https://api-docs.deepseek.com/news/news260424',
+    why: 'They were served as deepseek-chat and deepseek-reasoner, which ended on that day. DeepSeek lists V4 alone.',
+  },
+];
+
+function shutdownOf(id: string): string | undefined {
+  return SHUTDOWNS.find(({ ids }) => ids.includes(id))?.day;
 }

@@ -1,3 +1,5 @@
+import { fstatSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import { type RuntimePaths, runtimePaths } from '#core/config/runtime-paths.ts';
@@ -5,11 +7,12 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Environment } from '../envoy-child.ts';
 import { renderBanner } from './banner.ts';
 import { type Customer, findCustomer, findSignIn, type SignIn } from './demo-accounts.ts';
-import { isJournaled, keepFirstSignIn } from './first-sign-in.ts';
 import { waitUntilServing } from './readiness.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 1_000;
+const STDOUT = 1;
+const STDERR = 2;
 
 /** Prints the banner when everything serves. Returns the reason if nothing does in time. */
 export async function announce(
@@ -61,4 +64,25 @@ function bannerFor(
     const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
     return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
   }
+}
+
+/**
+ * True if the output goes into systemd's journal, which stores and ships it. JOURNAL_STREAM has
+ * device and inode of that stream (systemd.exec(5)), for one of the two outputs if they differ. It
+ * is inherited, so the outputs of this process may be others.
+ */
+export function isJournaled(env: Readonly<Record<string, string | undefined>>): boolean {
+  return [STDOUT, STDERR].some((descriptor) => {
+    const { dev, ino } = fstatSync(descriptor, { bigint: true });
+    return env.JOURNAL_STREAM === `${dev}:${ino}`;
+  });
+}
+
+/** Writes a file that only its owner can read. Throws if it cannot be written. */
+function keepFirstSignIn({ dataDir }: Pick<RuntimePaths, 'dataDir'>, text: string): string {
+  const path = join(dataDir, 'first-sign-in');
+  // An existing file would keep its mode.
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
+  return path;
 }

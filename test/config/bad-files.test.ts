@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { configJsonSchema } from '#core/config/json-schema.ts';
 import { loadConfig } from '#core/config/load.ts';
 import { formatProblem } from '#core/config/problem.ts';
+import { configJsonSchema } from '#core/config/schema.ts';
 
 /** One bad file per rule. Each begins with the problems that it must lead to, all of them: `# expect LINE:COLUMN: MESSAGE`. */
 

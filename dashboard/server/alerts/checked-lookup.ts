@@ -1,8 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
-import { inRanges } from '#core/net/ip-ranges.ts';
-import { isPublicAddress } from '#core/net/public-address.ts';
+import { inRanges, parseIpAddress } from '#core/net/ip-ranges.ts';
 
 /** Addresses that are reached although they are not public, also over http. */
 export type PrivateNetworks = readonly string[];
@@ -13,6 +12,11 @@ type Resolve = (host: string) => Promise<LookupAddress[]>;
  * a customer answer, and passwords need them too.
  */
 export const MAX_LOOKUPS = 2;
+
+/** Azure's metadata and DNS service has an address of the public range. */
+const METADATA = new Set(['168.63.129.16']);
+/** The only IPv6 addresses that are routed on the Internet. */
+const GLOBAL_UNICAST_FIRST_BITS = 0b001;
 
 export class RefusedAddress extends Error {}
 
@@ -60,4 +64,16 @@ export function lookupsInTurn(resolve: Resolve): (host: string, signal: AbortSig
       else atOnce -= 1;
     }
   };
+}
+
+/**
+ * True for an address on the Internet: not one of this machine, a private network, a carrier's, a
+ * cloud's metadata service, or a way of writing one of them in IPv6.
+ */
+export function isPublicAddress(text: string): boolean {
+  const address = parseIpAddress(text);
+  if (address === undefined || address.range() !== 'unicast') return false;
+  if (address.kind() === 'ipv4') return !METADATA.has(address.toString());
+  const [first = 0] = address.toByteArray();
+  return first >> 5 === GLOBAL_UNICAST_FIRST_BITS;
 }

@@ -18,7 +18,6 @@ import {
 } from '../provider/provider-failure.ts';
 import { chatBody, providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
-import { NO_TOKEN, WITHOUT_TOKEN } from '../provider/provider-tokens.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 
@@ -30,7 +29,7 @@ import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active
 import { beginAttemptSpan } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
 import { type OpenedStream, openStream, type UnopenedStream } from './open-stream.ts';
-import { waitForToken } from './wait-for-token.ts';
+import { NO_TOKEN, WITHOUT_TOKEN, waitForToken } from './provider-tokens.ts';
 
 /**
  * Response that can be delivered: a whole JSON response, or a stream whose first event has arrived.

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { isJournaled } from '#supervisor/startup/first-sign-in.ts';
+import { isJournaled } from '#supervisor/startup/announce.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { type Home, makeHome, statusOfModels } from '../../harness/service.ts';

@@ -1,6 +1,16 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import { pause } from '../../fairness/wait.ts';
+import { FAILURES } from '../provider/provider-failure.ts';
 import { type ActiveDelivery, elapsedMs, remainingMs } from './active-delivery.ts';
+
+/** Envoy's own response contains this when it has no token for the request. */
+export const NO_TOKEN = 'failed_to_inject_credential';
+
+export const WITHOUT_TOKEN = {
+  pending: FAILURES.tokenPending,
+  refused: FAILURES.tokenRefused,
+  unavailable: FAILURES.noToken,
+} as const;
 
 /**
  * Envoy fetches the first token of a provider one second after it learned of the provider, and
