@@ -1,4 +1,5 @@
 import type { Log } from '#core/log/log.ts';
+import { present } from '#core/present.ts';
 import { listNanoUsd, NO_USAGE, priced, type TokenUsage } from '#core/pricing.ts';
 import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
@@ -99,22 +100,22 @@ function settlementOf(left: LeftIntent): Settlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd } = left;
   const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };
-  const { usage, serviceTier } = used;
-  const cost = providerCostNanoUsd(asked, used);
-  const list = listNanoUsd(left, asked.sentTier, used);
   return {
-    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd, usage },
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     provider: asked.provider,
     providerModel: asked.providerModel,
-    ...(upstreamId === undefined ? {} : { upstreamId }),
-    ...(left.user === undefined ? {} : { user: left.user }),
     cancelled: false,
     finishReason: 'error',
     usageCounted: ended?.usageCounted ?? true,
-    ...(serviceTier === undefined ? {} : { serviceTier }),
+    usage: used.usage,
     ...priced({ ...left, sentTier: asked.sentTier }, used),
-    ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
-    ...(list === undefined ? {} : { listNanoUsd: list }),
+    ...present({
+      upstreamId,
+      user: left.user,
+      serviceTier: used.serviceTier,
+      providerCostNanoUsd: providerCostNanoUsd(asked, used),
+      listNanoUsd: listNanoUsd(left, asked.sentTier, used),
+    }),
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };
@@ -127,11 +128,10 @@ function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): Pro
   const costNanoUsd = providerCostNanoUsd({ costTable, sentTier }, used);
   return {
     ...{ generationId, organizationId, keyId, model, ...asked },
-    ...(delivered?.upstreamId === undefined ? {} : { upstreamId: delivered.upstreamId }),
     result: 'crash',
     reason: 'crash',
     tokens: { usage: used.usage, source: 'estimated' },
-    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
+    ...present({ upstreamId: delivered?.upstreamId, costNanoUsd }),
     loss: {
       reason,
       amountNanoUsd: dueNanoUsd({

@@ -1,3 +1,4 @@
+import { present } from '#core/present.ts';
 import { priced } from '#core/pricing.ts';
 import type { LossReason } from '#database/costs/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '#database/costs/provider-attempts.ts';
@@ -33,18 +34,16 @@ const LOSSES: Readonly<Record<string, LossReason>> = {
 /** Describes the attempt of a spooled charge that was refused. */
 export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
-  const { providerCostNanoUsd: costNanoUsd } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
     // The spool does not have the number.
     attempt: 0,
     providerModel: settlement.providerModel,
-    ...(upstreamId === undefined ? {} : { upstreamId }),
     askedAtMs: settlement.createdAtMs,
     result: 'ok',
     reason: 'not_charged',
     tokens: { usage, source: settlement.usageCounted ? 'counted' : 'reported' },
-    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
+    ...present({ upstreamId, costNanoUsd: settlement.providerCostNanoUsd }),
   };
 }
 
@@ -64,8 +63,7 @@ export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): Pr
     result: attempt.result === 'abandoned' ? 'client_left' : attempt.result,
     reason:
       work === 'none' ? 'not_sent' : work === 'refused' ? 'provider_error' : (REASONS[attempt.result] ?? 'broken'),
-    ...(tokens === undefined ? {} : { tokens: { usage: tokens.usage, source: tokens.source } }),
-    ...(costNanoUsd === undefined ? {} : { costNanoUsd }),
+    ...present({ tokens: tokens && { usage: tokens.usage, source: tokens.source }, costNanoUsd }),
     ...(lossReason === undefined || dueForTokens === undefined
       ? {}
       : { loss: { reason: lossReason, amountNanoUsd: dueForTokens } }),
