@@ -116,8 +116,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const watched = detectRollbacks(
     {
       ...createKeyLookup(requests, { owner: () => lock.owner(), fences }, options),
-      settle: createSettlementWriter(requests, options),
-      settleClaimed: createClaimedSettlementWriter(claims, { ...options, answers }),
+      charge: createSettlementWriter(requests, options),
+      chargeClaimed: createClaimedSettlementWriter(claims, { ...options, answers }),
     },
     async (seen) => {
       log.error({}, 'the database went back in time: its epoch is renewed');
@@ -127,8 +127,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   return {
     keys: watched,
     ledger: {
-      settle: watched.settle,
-      settleClaimed: watched.settleClaimed,
+      charge: watched.charge,
+      chargeClaimed: watched.chargeClaimed,
       lose: async (loss) => tellLosses(await addLosses(others, [loss]), options.onLoss),
       deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
       currentEpoch: () => ledgerEpoch(others),

@@ -23,8 +23,8 @@ function played(mostKnown?: number) {
         reads.push(read);
         return read.promise;
       },
-      settle: async () => settled,
-      settleClaimed: async () => settled,
+      charge: async () => settled,
+      chargeClaimed: async () => settled,
     },
     async (seen) => void renewed.push(seen),
     mostKnown,
@@ -42,7 +42,7 @@ function played(mostKnown?: number) {
     },
     settleAt(sequence: number) {
       settled = accountAt(sequence);
-      return watch.settle(settlement);
+      return watch.charge(settlement);
     },
   };
 }

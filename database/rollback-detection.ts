@@ -3,9 +3,9 @@ import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
-type Settling = Pick<Ledger, 'settle' | 'settleClaimed'>;
+type Charging = Pick<Ledger, 'charge' | 'chargeClaimed'>;
 
-export interface WatchedStores extends KeyStore, Settling {}
+export interface WatchedStores extends KeyStore, Charging {}
 
 interface Known {
   readonly epoch: string;
@@ -62,13 +62,13 @@ export function detectRollbacks(
       learn(organization.id, account);
       return caller;
     },
-    async settle(settlement, onSent) {
-      const account = await watched.settle(settlement, onSent);
+    async charge(settlement, onSent) {
+      const account = await watched.charge(settlement, onSent);
       learn(settlement.organizationId, account);
       return account;
     },
-    async settleClaimed(settlement, onSent) {
-      const account = await watched.settleClaimed(settlement, onSent);
+    async chargeClaimed(settlement, onSent) {
+      const account = await watched.chargeClaimed(settlement, onSent);
       if (account !== undefined) learn(settlement.organizationId, account);
       return account;
     },

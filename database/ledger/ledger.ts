@@ -16,12 +16,12 @@ export interface Ledger {
    * nothing. Rejects with ChargeRefused if the ledger refuses this charge for its content. After
    * any other error PostgreSQL may take it later.
    */
-  settle(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
+  charge(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
   /**
    * Charges a request with an Idempotency-Key, and stores its response or frees the key in the same
    * transaction. `undefined`: another request took the key over, and nothing was charged.
    */
-  settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
+  chargeClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
   /** Records a loss, once for each generation and reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
   /**

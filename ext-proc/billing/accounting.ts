@@ -102,7 +102,7 @@ export class Accounting {
    * that is impossible now. Repeating it is safe.
    */
   recover(left: readonly LeftIntent[]): Promise<void> {
-    return this.#recovery.settle(left);
+    return this.#recovery.chargeLeft(left);
   }
 
   /** Notes the ledger epoch of a read. After another epoch, recent charges are checked again. */

@@ -25,20 +25,20 @@ it('spools what PostgreSQL has not confirmed once the process ends, and what com
   const append = async ({ generationId }: Settlement) => void spooled.push(generationId);
   const spool = { append, prove: async () => {}, pending: () => [] } as unknown as Spool;
   let asked = 0;
-  const settle = () => {
+  const charge = () => {
     asked += 1;
     return new Promise(() => {});
   };
   room = await watchSpoolRoom(tmpdir(), spool);
-  const ledger = { settle } as unknown as Ledger;
+  const ledger = { charge } as unknown as Ledger;
   const releaseHold = async () => {};
   const uncharged = () => undefined;
   const of = { ledger, spool, room, metrics, log, uncharged, recent: noRecentCharges };
   charges = new DurableCharges({ ...of, releaseHold, liveHold: () => undefined });
-  const waiting = charges.make({ generationId: 'gen-1' } as Settlement);
+  const waiting = charges.charge({ generationId: 'gen-1' } as Settlement);
   charges.spoolAfter(0);
   expect(await waiting).toBe('spooled');
-  expect(await charges.make({ generationId: 'gen-2' } as Settlement)).toBe('spooled');
+  expect(await charges.charge({ generationId: 'gen-2' } as Settlement)).toBe('spooled');
   expect([spooled, asked]).toEqual([['gen-1', 'gen-2'], 1]);
 });
 
@@ -48,7 +48,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
     if (full) throw new Error('no space left on device');
   };
   const spool = { append: onDisk, prove: onDisk, pending: () => [] } as unknown as Spool;
-  const ledger = { settle: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
+  const ledger = { charge: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
   room = await watchSpoolRoom(tmpdir(), spool);
   charges = new DurableCharges({
     ledger,
@@ -63,7 +63,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
   });
   expect(charges.refusesBecause()).toBeUndefined();
 
-  expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('lost');
+  expect(await charges.charge({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('lost');
   expect(charges.refusesBecause()).toContain('could not be written');
   // The disk is asked again, and the reason is the current one.
   await expect.poll(() => charges.refusesBecause()).toContain('no space left on device');
@@ -86,7 +86,7 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
     read: async () => waiting[0],
     remove: async () => void waiting.pop(),
   } as unknown as Spool;
-  const ledger = { settle: () => Promise.reject(error), deadLetter: letter };
+  const ledger = { charge: () => Promise.reject(error), deadLetter: letter };
   const released: string[] = [];
   room = await watchSpoolRoom(tmpdir(), spool);
   charges = new DurableCharges({
@@ -96,10 +96,10 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
     liveHold: () => undefined,
     recent: noRecentCharges,
   });
-  expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
+  expect(await charges.charge({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
   await expect(charges.replay()).rejects.toBe(error);
   expect([released, charges.refusesBecause()]).toEqual([[], expect.stringContaining('wait')]);
-  Object.assign(ledger, { settle: async () => ({}), deadLetter: async () => undefined });
+  Object.assign(ledger, { charge: async () => ({}), deadLetter: async () => undefined });
   await charges.replay();
   expect([released, charges.refusesBecause()]).toEqual([['gen-1'], undefined]);
 });
@@ -115,7 +115,7 @@ it('tells of an answer that was given, and whose charge is refused when it leave
       waiting = waiting.filter(({ generationId }) => generationId !== id);
     },
   } as unknown as Spool;
-  const ledger = { settleClaimed: async () => undefined, lose: async () => {} } as unknown as Ledger;
+  const ledger = { chargeClaimed: async () => undefined, lose: async () => {} } as unknown as Ledger;
   const uncharged: string[] = [];
   room = await watchSpoolRoom(tmpdir(), spool);
   charges = new DurableCharges({

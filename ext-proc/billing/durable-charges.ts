@@ -75,12 +75,12 @@ export class DurableCharges {
       forget: (generationId) => this.#forget(generationId),
       log,
     });
-    const charge = (settlement: Settlement | ClaimedSettlement) => this.#settleSpooled(settlement);
+    const charge = (settlement: Settlement | ClaimedSettlement) => this.#chargeLate(settlement);
     this.#mirrored = mirror && new MirroredCharges({ mirror, spool, charge, log });
   }
 
   /** Charges a settlement. Rejects if the ledger refuses it; it is a dead letter then. */
-  async make(
+  async charge(
     settlement: Settlement | ClaimedSettlement,
     claim?: IdempotencyClaim,
     onSent?: OnSent,
@@ -178,8 +178,8 @@ export class DurableCharges {
   async #commit(settlement: Settlement | ClaimedSettlement, onSent?: OnSent): Promise<'charged' | 'taken_over'> {
     const { ledger, recent, releaseHold } = this.#options;
     const snapshot = await (isClaimed(settlement)
-      ? ledger.settleClaimed(settlement, onSent)
-      : ledger.settle(settlement, onSent));
+      ? ledger.chargeClaimed(settlement, onSent)
+      : ledger.charge(settlement, onSent));
     if (snapshot === undefined) return 'taken_over';
     recent.note(settlement, snapshot.ledgerEpoch);
     await releaseHold(settlement, tokensOf(settlement), snapshot);
@@ -218,13 +218,13 @@ export class DurableCharges {
   }
 
   async #chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
-    await this.#settleSpooled(settlement);
+    await this.#chargeLate(settlement);
     this.#endClaim(settlement.generationId);
     await this.#mirrored?.remove(settlement);
   }
 
   /** Charges what this or another process spooled. */
-  async #settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+  async #chargeLate(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const outcome = await this.late(settlement);
     if (outcome === 'charged') return;
     if (outcome === 'taken_over') {

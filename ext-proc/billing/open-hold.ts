@@ -20,7 +20,7 @@ import { providerAttempt } from './uncharged.ts';
 
 /** Parts of the process that every hold uses. */
 export interface OpenHoldParts {
-  readonly charges: Pick<DurableCharges, 'make'>;
+  readonly charges: Pick<DurableCharges, 'charge'>;
   readonly attempts: ProviderAttempts;
   readonly metrics: Metrics;
   /** Releases an uncharged hold. Never rejects. */
@@ -92,7 +92,7 @@ export class OpenHold implements BillableHold {
     const settlement = settlementOf(this.#terms, produced, this.#asked, sealed);
     const step = this.#trace?.step('settle');
     const outcome = await this.#parts.charges
-      .make(settlement, claim, step && noteSent(step))
+      .charge(settlement, claim, step && noteSent(step))
       .finally(() => this.#journalled.settled());
     step?.set('gateway.settlement.outcome', outcome);
     step?.end();

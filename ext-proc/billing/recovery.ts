@@ -16,7 +16,7 @@ export interface Recovery {
    * Settles them. Repeating it changes nothing. Rejects with StoreUnavailable if it is impossible
    * now.
    */
-  settle(left: readonly LeftIntent[]): Promise<void>;
+  chargeLeft(left: readonly LeftIntent[]): Promise<void>;
 }
 
 export interface RecoveryOptions {
@@ -36,7 +36,7 @@ const SETTLED_AT_ONCE = 100;
 export function createRecovery(options: RecoveryOptions): Recovery {
   const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
 
-  async function settleOne(left: LeftIntent, isCharged: boolean): Promise<void> {
+  async function chargeOne(left: LeftIntent, isCharged: boolean): Promise<void> {
     const { claim } = left;
     const settlement = settlementOf(left);
     // A repeated charge changes nothing, and releases the hold with the current balance.
@@ -67,11 +67,11 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   }
 
   return {
-    async settle(left) {
+    async chargeLeft(left) {
       for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
         const group = left.slice(at, at + SETTLED_AT_ONCE);
         const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
-        const results = await Promise.allSettled(group.map((one) => settleOne(one, charged.has(one.generationId))));
+        const results = await Promise.allSettled(group.map((one) => chargeOne(one, charged.has(one.generationId))));
         for (const result of results) if (result.status === 'rejected') throw result.reason;
       }
     },

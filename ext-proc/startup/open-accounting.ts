@@ -84,7 +84,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     log,
   });
   await untilDone(() => accounting.replaySpool(), 'the spool could not be replayed yet', log);
-  const journal = await settleFormer(options, accounting, recent);
+  const journal = await chargeFormer(options, accounting, recent);
   metrics.watchJournal(() => journal.isBehind() || recent.isBehind());
   await untilDone(() => accounting.catchUp(), 'charges that the ledger may lack cannot be made again yet', log);
   const claims = new Claims({
@@ -166,19 +166,19 @@ function keepHolds(
  * The journal of this process, when that of its predecessor and those of processes that are gone
  * are settled.
  */
-async function settleFormer(
+async function chargeFormer(
   options: OpenAccountingOptions,
   accounting: Accounting,
   recent: RecentCharges,
 ): Promise<IntentJournal> {
   const { paths, workerIndex, clock, log } = options;
   const folder = paths.spoolDir;
-  const settle = async (path: string): Promise<void> => {
+  const chargeIn = async (path: string): Promise<void> => {
     const left = await readLeftIntents(path);
     if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
   };
   const path = intentsPath(folder, workerIndex);
-  await settle(path);
+  await chargeIn(path);
   const journal = openIntentJournal({
     path,
     clock,
@@ -187,7 +187,7 @@ async function settleFormer(
     },
   });
   await eachOrphan(folder, workerIndex, async (index) => {
-    await settle(intentsPath(folder, index));
+    await chargeIn(intentsPath(folder, index));
     recent.adopt(index);
     await rm(intentsPath(folder, index), { force: true });
   });

@@ -181,8 +181,8 @@ describe('accounting', () => {
     await process.end();
     const lost = async () => Promise.reject(new StoreUnavailable('the answer was lost'));
     process = await startProcess({
-      settle: (settlement) => store.ledger.settle(settlement).then(lost),
-      settleClaimed: (settlement) => store.ledger.settleClaimed(settlement).then(lost),
+      charge: (settlement) => store.ledger.charge(settlement).then(lost),
+      chargeClaimed: (settlement) => store.ledger.chargeClaimed(settlement).then(lost),
     });
     const plain = await process.open();
     const keyed = await openKeyed('ambiguous');

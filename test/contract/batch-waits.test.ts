@@ -25,7 +25,7 @@ test.each([
     try {
       const customer = await addCustomer(store);
       const lookUp = (): Promise<unknown> => store.keys.findByHash(customer.hash, DAY);
-      const settle = (): Promise<unknown> => store.ledger.settle(settlementOf(customer));
+      const settle = (): Promise<unknown> => store.ledger.charge(settlementOf(customer));
       for (let round = 0; round < 15; round++) {
         for (const call of [lookUp, settle]) {
           await Promise.all(Array.from({ length: MANY }, call));

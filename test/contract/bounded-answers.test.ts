@@ -51,7 +51,7 @@ describe('stored answers', () => {
   async function keep(customer: Customer, key: string, bytes: number, by = store): Promise<Stored> {
     const attempt = attemptOf(customer, key);
     expect(await by.idempotency.claim(attempt)).toEqual({ kind: 'claimed' });
-    await by.ledger.settleClaimed(ended(attempt, bytes));
+    await by.ledger.chargeClaimed(ended(attempt, bytes));
     return attempt;
   }
 
@@ -94,7 +94,7 @@ describe('stored answers', () => {
     await keep(customer, 'next', 60 * KIB);
     const again = await keep(customer, 'first', 60 * KIB);
     // Its first settlement, once more: from the spool of a process that crashed.
-    expect(await store.ledger.settleClaimed(ended(first, 60 * KIB))).toBeUndefined();
+    expect(await store.ledger.chargeClaimed(ended(first, 60 * KIB))).toBeUndefined();
     expect(again.generationId).not.toBe(first.generationId);
     expect(await claimKind(customer, 'first')).toBe('finished');
     expect(await claimKind(customer, 'next', 'another body')).toBe('reused');
@@ -116,7 +116,7 @@ describe('stored answers', () => {
     const attempt = attemptOf(customer, 'repeated');
     await store.idempotency.claim(attempt);
     const settlement = ended(attempt, 20 * KIB);
-    await Promise.all([store, second, store].map((one) => one.ledger.settleClaimed(settlement)));
+    await Promise.all([store, second, store].map((one) => one.ledger.chargeClaimed(settlement)));
     expect(await bytesOf(customer)).toEqual({ stored: 20 * KIB, counted: 20 * KIB });
   });
 

@@ -29,8 +29,8 @@ describe('a charge above its hold, or above what is left', () => {
       settlementOf(customer, { costNanoUsd: 1_000n, holdNanoUsd: 60n }),
     ];
     told = [];
-    await store.ledger.settle(first);
-    await store.ledger.settle(second);
+    await store.ledger.charge(first);
+    await store.ledger.charge(second);
     const expected = [
       { generationId: first.generationId, reason: 'over_hold', amountNanoUsd: 2_450n },
       { generationId: second.generationId, reason: 'balance', amountNanoUsd: 40n },
@@ -42,7 +42,7 @@ describe('a charge above its hold, or above what is left', () => {
       ['over_hold', 2_450n],
       ['over_hold', 940n],
     ]);
-    for (const repeated of [first, second]) await store.ledger.settle({ ...repeated, costNanoUsd: 9_999n });
+    for (const repeated of [first, second]) await store.ledger.charge({ ...repeated, costNanoUsd: 9_999n });
     expect(await lossesOf(customer.organizationId)).toEqual(expected);
     expect(told).toHaveLength(3);
     expect(await store.ledger.findGeneration(customer.organizationId, first.generationId)).toMatchObject({
@@ -54,13 +54,13 @@ describe('a charge above its hold, or above what is left', () => {
   it('takes what is left in the order of ids, in whatever order they share a batch, and a repetition takes nothing', async () => {
     const [poor, rich] = [await addCustomer(store, 100n), await addCustomer(store, 100_000n)];
     const earlier = settlementOf(poor, { costNanoUsd: 30n, holdNanoUsd: 30n });
-    await store.ledger.settle(earlier);
+    await store.ledger.charge(earlier);
     const late = Array.from({ length: 6 }, (_, i) =>
       settlementOf(poor, { generationId: newId('gen', Date.now() + i), costNanoUsd: 20n, holdNanoUsd: 20n }),
     );
     const paid = Array.from({ length: 6 }, () => settlementOf(rich, { costNanoUsd: 300n, holdNanoUsd: 200n }));
     const batch = [...late.toReversed(), earlier, ...paid, ...late];
-    await Promise.all(batch.map((settlement) => store.ledger.settle(settlement)));
+    await Promise.all(batch.map((settlement) => store.ledger.charge(settlement)));
     const costs = [];
     for (const { generationId } of late)
       costs.push((await store.ledger.findGeneration(poor.organizationId, generationId))?.costNanoUsd);
@@ -85,8 +85,8 @@ describe('a charge above its hold, or above what is left', () => {
     told = [];
     // Charges that share a batch, with and without such a loss.
     const all = [one, other, absurd, settlementOf(customer, { costNanoUsd: 300n }), one];
-    await Promise.all(all.map((settlement) => store.ledger.settle(settlement)));
-    await store.ledger.settle(one);
+    await Promise.all(all.map((settlement) => store.ledger.charge(settlement)));
+    await store.ledger.charge(one);
     const byGeneration = new Map((await lossesOf(customer.organizationId)).map((loss) => [loss.generationId, loss]));
     expect([one, other, absurd].map(({ generationId }) => byGeneration.get(generationId))).toMatchObject(
       [7n, 9n, 10n ** 18n].map((amountNanoUsd) => ({ reason: 'tier', amountNanoUsd })),

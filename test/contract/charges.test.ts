@@ -65,7 +65,7 @@ const balance = async () => (await store.ledger.credits(customer.organizationId)
 it('charges whatever the user is named', async () => {
   const model = 'é'.repeat(500);
   for (const user of ['\0', '😀'.repeat(512), "'; drop table keys; --", '\ud800', '{"a"}']) {
-    await store.ledger.settle(settlementOf(customer, { user, model, costNanoUsd: 1n }));
+    await store.ledger.charge(settlementOf(customer, { user, model, costNanoUsd: 1n }));
   }
   const rows = await sql<{ end_user: string }>(
     url,
@@ -79,7 +79,7 @@ it('charges whatever the user is named', async () => {
 it('reads usage of more users than a page has, in order', async () => {
   const stranger = await addCustomer(store, 1_000n);
   const users = Array.from({ length: 2_100 }, (_, at) => `user-${String(at).padStart(5, '0')}`);
-  await Promise.all(users.map((user) => store.ledger.settle(settlementOf(stranger, { user, costNanoUsd: 0n }))));
+  await Promise.all(users.map((user) => store.ledger.charge(settlementOf(stranger, { user, costNanoUsd: 0n }))));
   const groupBy = new Set(['user'] as const);
   const rows = await usageOf(store.ledger, { ...stranger, firstDay: DAY, lastDay: DAY, groupBy });
   expect(rows.map(({ user, requests }) => [user, requests])).toEqual(users.map((user) => [user, 1]));
@@ -87,7 +87,7 @@ it('reads usage of more users than a page has, in order', async () => {
 
 it('has usage of users verified', async () => {
   const stranger = await addCustomer(store, 1_000n);
-  await store.ledger.settle(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
+  await store.ledger.charge(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
   const change = (by: string) =>
     sql(url, `update user_usage set requests = requests ${by} where organization_id = '${stranger.organizationId}'`);
   await change('+ 1');

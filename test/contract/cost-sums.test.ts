@@ -48,7 +48,7 @@ afterAll(async () => {
 
 async function charge(atMs: number, changes: Partial<Settlement>): Promise<Settlement> {
   const settlement = settlementOf(customer, { generationId: newId('gen', atMs), createdAtMs: atMs, ...changes });
-  await store.ledger.settle(settlement);
+  await store.ledger.charge(settlement);
   return settlement;
 }
 
@@ -73,8 +73,8 @@ describe('costs of a report', () => {
   it('are those of charges and of uncharged attempts, each once', async () => {
     const charged = await charge(AT, { model: 'a', costNanoUsd: 300n, providerCostNanoUsd: 200n });
     // Repetitions, with another cost too, change nothing.
-    await store.ledger.settle(charged);
-    await store.ledger.settle({ ...charged, providerCostNanoUsd: 999n });
+    await store.ledger.charge(charged);
+    await store.ledger.charge({ ...charged, providerCostNanoUsd: 999n });
     await charge(AT, { model: 'a', costNanoUsd: 100n, providerCostNanoUsd: 0n, user: 'one' });
     const retried = { model: 'a', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout' } as const;
     const generationId = newId('gen', AT);
@@ -119,7 +119,7 @@ describe('costs of a report', () => {
   it('have the list price of each charge, which is the charge where no other is known', async () => {
     const at = AT + 4 * DAY_MS;
     const listed = await charge(at, { model: 'g', costNanoUsd: 90n, listNanoUsd: 100n });
-    await store.ledger.settle({ ...listed, listNanoUsd: 999n });
+    await store.ledger.charge({ ...listed, listNanoUsd: 999n });
     await charge(at, { model: 'g', costNanoUsd: 15n, listNanoUsd: 10n, providerCostNanoUsd: 4n, user: 'one' });
     await charge(at, { model: 'g', costNanoUsd: 7n, providerCostNanoUsd: 3n });
     await charge(at, { model: 'h', costNanoUsd: 0n, listNanoUsd: 10n ** 30n, usage: NO_USAGE });

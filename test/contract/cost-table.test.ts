@@ -33,7 +33,7 @@ describe('the table of costs', () => {
     const hold = holdNanoUsd === undefined ? {} : { holdNanoUsd };
     const provider = model === 'small' ? 'one' : 'two';
     const changes = { generationId, createdAtMs: atMs, day: DAY - daysAgo, model, provider, costNanoUsd, ...hold };
-    return store.ledger.settle(settlementOf(customer, changes));
+    return store.ledger.charge(settlementOf(customer, changes));
   };
 
   beforeAll(async () => {

@@ -50,7 +50,7 @@ afterAll(async () => {
 async function charge(atMs: number, changes: Partial<Settlement> = {}, by = customer): Promise<void> {
   const generationId = newId('gen', atMs);
   const providerModel = 'up-mini';
-  await store.ledger.settle(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
+  await store.ledger.charge(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
 }
 
 const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });

@@ -54,7 +54,7 @@ describe('the ledger by pages', () => {
   it('tells each entry with its balance, charges with what they are for', async () => {
     const customer = await addCustomer(store, 1_000n);
     const settlement = settlementOf(customer, { costNanoUsd: 100n });
-    await store.ledger.settle(settlement);
+    await store.ledger.charge(settlement);
     const { organizationId } = customer;
     await store.administration.credit(organizationId, { amountNanoUsd: 5n, note: 'thanks', reference: 'r1' }, BY);
     const entries = await allPages({ organizationId }, 2);
@@ -126,8 +126,8 @@ describe('the ledger by pages', () => {
 
   it('stands beside what the organization has, spent today and in all', async () => {
     const customer = await addCustomer(store, 1_000n);
-    await store.ledger.settle(settlementOf(customer, { costNanoUsd: 100n }));
-    await store.ledger.settle(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 1 }));
+    await store.ledger.charge(settlementOf(customer, { costNanoUsd: 100n }));
+    await store.ledger.charge(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 1 }));
     expect(await organizationMoney(database, customer.organizationId, DAY)).toEqual({
       balanceNanoUsd: 893n,
       totalCreditsNanoUsd: 1_000n,
@@ -157,9 +157,9 @@ describe('usage', () => {
       [{ costNanoUsd: 4_000n, keyId: secondKey, day: DAY - 1 }, 1],
       [{ costNanoUsd: 50_000n, day: DAY - 9 }, 1],
     ] as const) {
-      for (let i = 0; i < times; i++) await store.ledger.settle(settlementOf(customer, changes));
+      for (let i = 0; i < times; i++) await store.ledger.charge(settlementOf(customer, changes));
     }
-    await store.ledger.settle(settlementOf(other, { costNanoUsd: 5n }));
+    await store.ledger.charge(settlementOf(other, { costNanoUsd: 5n }));
   });
   afterAll(() => Promise.all([store.close(), database.end()]));
 

@@ -123,9 +123,9 @@ describe('the overview', () => {
     await newCustomer();
     const today = utcDay(NOW_MS);
     await log.write([logged(0, { costNanoUsd: 5n })]);
-    await store.ledger.settle(settlementOf(customer, { day: today, costNanoUsd: 100n }));
-    await store.ledger.settle(settlementOf(customer, { day: today - 29, costNanoUsd: 30n, model: 'large' }));
-    await store.ledger.settle(settlementOf(customer, { day: today - 30, costNanoUsd: 4n }));
+    await store.ledger.charge(settlementOf(customer, { day: today, costNanoUsd: 100n }));
+    await store.ledger.charge(settlementOf(customer, { day: today - 29, costNanoUsd: 30n, model: 'large' }));
+    await store.ledger.charge(settlementOf(customer, { day: today - 30, costNanoUsd: 4n }));
     const { series, totals, before } = await overview('30d');
     expect(series.map(({ id }) => id)).toEqual(['gpt-5-mini', 'large']);
     expect(series[0]?.costNanoUsd.at(-1)).toBe('100');
@@ -200,7 +200,7 @@ describe('the overview', () => {
   it('shows nothing of another organization', async () => {
     await newCustomer();
     await log.write([logged(0)]);
-    await store.ledger.settle(settlementOf(customer, { day: utcDay(NOW_MS) }));
+    await store.ledger.charge(settlementOf(customer, { day: utcDay(NOW_MS) }));
     await newCustomer();
     for (const range of ['24h', '7d', '30d'] as const) {
       const { series, totals } = await overview(range, 'key');

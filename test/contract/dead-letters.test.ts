@@ -40,7 +40,7 @@ async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
     model: 'forbidden',
   });
   await sql(url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
-  const why = await store.ledger.settle(settlement).then(
+  const why = await store.ledger.charge(settlement).then(
     () => undefined,
     (error: unknown) => error,
   );

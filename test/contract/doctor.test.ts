@@ -59,7 +59,7 @@ describe('the doctor on a database', () => {
     url = await createDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
-    await store.ledger.settle(settlementOf(customer));
+    await store.ledger.charge(settlementOf(customer));
     await store.close();
     reports = openProcessReports(url, { info: () => {}, warn: () => {}, error: () => {} }, PATIENT);
   });

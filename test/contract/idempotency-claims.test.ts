@@ -117,7 +117,7 @@ describe('claims of a gateway process', () => {
     );
     const generationId = String(row?.generation_id);
     const end = { keyHash, bodyHash, answer: await seal(Buffer.from('the answer')) };
-    await store.ledger.settleClaimed({ ...settlementOf(customer, { generationId }), claim: end });
+    await store.ledger.chargeClaimed({ ...settlementOf(customer, { generationId }), claim: end });
     const found = await claim(claims, 'sealed');
     if (found.kind !== 'finished') throw new Error(found.kind);
     expect(found.generationId).toBe(generationId);

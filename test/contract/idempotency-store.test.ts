@@ -85,7 +85,7 @@ describe('the idempotency store', () => {
     const first = attempt();
     expect(await store.idempotency.claim(first)).toEqual({ kind: 'claimed' });
     expect(await store.idempotency.claim(again(first, { bodyHash: sha('other') }))).toEqual({ kind: 'reused' });
-    await store.ledger.settleClaimed(ended(first, 'answer'));
+    await store.ledger.chargeClaimed(ended(first, 'answer'));
     expect(await store.idempotency.claim(again(first, { bodyHash: sha('other') }))).toEqual({ kind: 'reused' });
     const { organizationId } = await addCustomer(store);
     expect(await store.idempotency.claim(again(first, { organizationId }))).toEqual({ kind: 'claimed' });
@@ -96,7 +96,7 @@ describe('the idempotency store', () => {
     const answer = randomBytes(300_000).toString('latin1');
     await store.idempotency.claim(first);
     expect(await sealedAnswer(store, first)).toBeUndefined();
-    const settled = await store.ledger.settleClaimed(ended(first, answer));
+    const settled = await store.ledger.chargeClaimed(ended(first, answer));
     expect(settled?.organization.balanceNanoUsd).toBeTypeOf('bigint');
     const { generationId } = first;
     const bytes = Buffer.from(answer);
@@ -118,7 +118,7 @@ describe('the idempotency store', () => {
     await Promise.all(
       answers.map(({ of, bytes }) => {
         const settlement = ended(of);
-        return store.ledger.settleClaimed({ ...settlement, claim: { ...settlement.claim, answer: bytes } });
+        return store.ledger.chargeClaimed({ ...settlement, claim: { ...settlement.claim, answer: bytes } });
       }),
     );
     for (const { of, bytes } of answers) expect((await sealedAnswer(store, of))?.equals(bytes)).toBe(true);
@@ -128,7 +128,7 @@ describe('the idempotency store', () => {
     const first = attempt();
     await store.idempotency.claim(first);
     const before = await store.ledger.credits(customer.organizationId);
-    for (const text of ['answer', 'answer', 'another']) await store.ledger.settleClaimed(ended(first, text));
+    for (const text of ['answer', 'answer', 'another']) await store.ledger.chargeClaimed(ended(first, text));
     const after = await store.ledger.credits(customer.organizationId);
     expect(before.balanceNanoUsd - after.balanceNanoUsd).toBe(7n);
     expect((await sealedAnswer(store, first))?.toString()).toBe('answer');
@@ -143,7 +143,7 @@ describe('the idempotency store', () => {
     // Too late: the retry has the key.
     await store.idempotency.free(first);
     expect((await store.idempotency.claim(again(first))).kind).toBe('running');
-    await store.ledger.settleClaimed(ended(retry));
+    await store.ledger.chargeClaimed(ended(retry));
     expect(await isCharged(retry)).toBe(true);
     expect(await store.idempotency.claim(again(first, { bodyHash: sha('new body') }))).toEqual({ kind: 'claimed' });
   });
@@ -156,12 +156,12 @@ describe('the idempotency store', () => {
     await expire(dead);
     expect((await store.idempotency.claim(again(dead, { bodyHash: sha('other') }))).kind).toBe('reused');
     expect(await second.idempotency.claim(next)).toEqual({ kind: 'claimed' });
-    expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
-    expect(await store.ledger.settleClaimed(ended(dead))).toBeUndefined();
+    expect(await store.ledger.chargeClaimed(ended(dead, 'late'))).toBeUndefined();
+    expect(await store.ledger.chargeClaimed(ended(dead))).toBeUndefined();
     expect((await store.idempotency.claim(again(dead))).kind).toBe('running');
     await store.idempotency.renew([dead], 15_000);
-    await second.ledger.settleClaimed(ended(next, 'in time'));
-    expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
+    await second.ledger.chargeClaimed(ended(next, 'in time'));
+    expect(await store.ledger.chargeClaimed(ended(dead, 'late'))).toBeUndefined();
     expect([await isCharged(dead), await isCharged(next)]).toEqual([false, true]);
     expect((await sealedAnswer(store, next))?.toString()).toBe('in time');
   });
@@ -182,9 +182,9 @@ describe('the idempotency store', () => {
     const stalled = attempt();
     await store.idempotency.claim(stalled);
     await expire(stalled);
-    expect(await store.ledger.settleClaimed(ended(stalled, 'slow'))).toBeDefined();
+    expect(await store.ledger.chargeClaimed(ended(stalled, 'slow'))).toBeDefined();
     const forgotten = attempt();
-    expect(await store.ledger.settleClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
+    expect(await store.ledger.chargeClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
     expect((await sealedAnswer(store, forgotten))?.toString()).toBe('from the spool');
   });
 
@@ -192,7 +192,7 @@ describe('the idempotency store', () => {
     const done = Array.from({ length: 5 }, () => attempt());
     for (const one of done) {
       await store.idempotency.claim(one);
-      await store.ledger.settleClaimed(ended(one, 'answer'));
+      await store.ledger.chargeClaimed(ended(one, 'answer'));
     }
     await store.idempotency.claim(attempt());
     const last = done.at(-1);
@@ -220,8 +220,8 @@ describe('the idempotency store', () => {
     const before = await store.ledger.credits(customer.organizationId);
     await Promise.all(
       attempts.flatMap((one, i) => [
-        store.ledger.settleClaimed(ended(one, `answer ${i}`)),
-        second.ledger.settleClaimed(ended(one, `answer ${i}`)),
+        store.ledger.chargeClaimed(ended(one, `answer ${i}`)),
+        second.ledger.chargeClaimed(ended(one, `answer ${i}`)),
         second.idempotency.renew(attempts, 15_000),
       ]),
     );
@@ -234,9 +234,9 @@ describe('the idempotency store', () => {
     await Promise.all([store.idempotency.claim(good), store.idempotency.claim(bad)]);
     const impossible = { ...ended(bad, 'secret answer'), costNanoUsd: -5n };
     const outcomes = await Promise.allSettled([
-      store.ledger.settleClaimed(ended(good, 'answer')),
-      store.ledger.settleClaimed(impossible),
-      store.ledger.settle(settlementOf(customer, { generationId: newId('gen', 5), costNanoUsd: -6n })),
+      store.ledger.chargeClaimed(ended(good, 'answer')),
+      store.ledger.chargeClaimed(impossible),
+      store.ledger.charge(settlementOf(customer, { generationId: newId('gen', 5), costNanoUsd: -6n })),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     const [, refused] = outcomes;

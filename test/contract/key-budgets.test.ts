@@ -29,7 +29,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
   const setBudgets = ({ organizationId, keyId }: Customer, change: KeyChange) =>
     store.administration.updateKey(organizationId, keyId, change, BY);
   const charge = async (customer: Customer, date: string, costNanoUsd: bigint) =>
-    (await store.ledger.settle(settlementOf(customer, { day: day(date), costNanoUsd }))).key;
+    (await store.ledger.charge(settlementOf(customer, { day: day(date), costNanoUsd }))).key;
   const readKey = async ({ hash }: Customer, date: string) =>
     (await store.keys.findByHash(hash, day(date)))?.account.key;
 
@@ -84,7 +84,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     // A repetition of a charge brings the state of now.
     const repeated = settlementOf(customer, { day: day('2026-02-02'), costNanoUsd: 50n });
     for (let i = 0; i < 2; i++) {
-      expect((await store.ledger.settle(repeated)).key).toMatchObject({
+      expect((await store.ledger.charge(repeated)).key).toMatchObject({
         monthSpentNanoUsd: 370n,
         lifetimeSpentNanoUsd: 371n,
       });

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 async function charge(...costs: bigint[]): Promise<void> {
-  for (const costNanoUsd of costs) await store.ledger.settle(settlementOf(customer, { costNanoUsd }));
+  for (const costNanoUsd of costs) await store.ledger.charge(settlementOf(customer, { costNanoUsd }));
 }
 const write = (nowMs = Date.now(), everyMs = HOUR_MS) => store.checkpoints.write({ privateKey, nowMs, everyMs });
 const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url, GATEWAY_DATA: folder });

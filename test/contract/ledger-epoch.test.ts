@@ -28,7 +28,7 @@ describe('the ledger epoch', () => {
     await store.close();
     store = await openStore(url);
     expect(await epoch(customer.hash)).toBe(before);
-    expect((await store.ledger.settle(settlementOf(customer))).ledgerEpoch).toBe(before);
+    expect((await store.ledger.charge(settlementOf(customer))).ledgerEpoch).toBe(before);
   });
 
   it('changes before the first read from a server that was promoted or restored', async () => {
@@ -78,7 +78,7 @@ describe('the ledger epoch', () => {
   it('changes when an account is read as it was before, through a connection that nobody cut', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
-    await store.ledger.settle(settlementOf(customer));
+    await store.ledger.charge(settlementOf(customer));
     await sql(url, 'set session_replication_role = replica; update accounts set sequence = sequence - 1');
     await expect(epoch(customer.hash)).rejects.toThrow('went back in time');
     const after = await epoch(customer.hash);

@@ -11,7 +11,7 @@ describe('ledger verification', () => {
     url = await createDatabase();
     const store = await openStore(url);
     customer = await addCustomer(store, 1_000n);
-    await Promise.all([1n, 2n, 3n].map((costNanoUsd) => store.ledger.settle(settlementOf(customer, { costNanoUsd }))));
+    await Promise.all([1n, 2n, 3n].map((costNanoUsd) => store.ledger.charge(settlementOf(customer, { costNanoUsd }))));
     await store.close();
   });
 
@@ -162,7 +162,7 @@ describe('ledger verification', () => {
     const store = await openStore(url);
     const inAugust = Date.UTC(2026, 7, 15);
     const generationId = newId('gen', inAugust);
-    await store.ledger.settle(settlementOf(customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n }));
+    await store.ledger.charge(settlementOf(customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n }));
     await store.close();
     expect((await verify()).differences).toEqual([]);
     await sql(url, 'alter table generations detach partition generations_2026_08');

@@ -31,13 +31,13 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
     it('charges once, and answers a repetition with the account as it stands', async () => {
       const customer = await on.addCustomer(1_000n);
       const settlement = settlementOf(customer, { costNanoUsd: 300n });
-      const first = await on.ledger.settle(settlement);
+      const first = await on.ledger.charge(settlement);
       expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
       const longer = { monthSpentNanoUsd: 300n, lifetimeSpentNanoUsd: 300n };
       expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n, ...longer });
-      expect(await on.ledger.settle({ ...settlement, costNanoUsd: 999n })).toEqual(first);
-      await on.ledger.settle(settlementOf(customer, { costNanoUsd: 100n }));
-      const later = await on.ledger.settle(settlement);
+      expect(await on.ledger.charge({ ...settlement, costNanoUsd: 999n })).toEqual(first);
+      await on.ledger.charge(settlementOf(customer, { costNanoUsd: 100n }));
+      const later = await on.ledger.charge(settlement);
       expect(later.organization).toEqual({ sequence: 3, balanceNanoUsd: 600n, day: DAY, spentNanoUsd: 400n });
     });
 
@@ -45,7 +45,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       const customer = await on.addCustomer(1_000n);
       const before = await on.read(customer, DAY);
       expect(before.organization).toEqual({ sequence: 1, balanceNanoUsd: 1_000n, day: DAY, spentNanoUsd: 0n });
-      const settled = await on.ledger.settle(settlementOf(customer, { costNanoUsd: 0n }));
+      const settled = await on.ledger.charge(settlementOf(customer, { costNanoUsd: 0n }));
       expect(await on.read(customer, DAY)).toEqual(settled);
       await on.credit(customer.organizationId, 500n);
       const after = await on.read(customer, DAY);
@@ -55,12 +55,12 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
 
     it('keeps the spend of each day, of each month and of each organization apart', async () => {
       const [one, other] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
-      await on.ledger.settle(settlementOf(one, { costNanoUsd: 7n, day: DAY - 1 }));
-      await on.ledger.settle(settlementOf(one, { costNanoUsd: 50n }));
-      const late = await on.ledger.settle(settlementOf(one, { costNanoUsd: 3n, day: DAY - 1 }));
+      await on.ledger.charge(settlementOf(one, { costNanoUsd: 7n, day: DAY - 1 }));
+      await on.ledger.charge(settlementOf(one, { costNanoUsd: 50n }));
+      const late = await on.ledger.charge(settlementOf(one, { costNanoUsd: 3n, day: DAY - 1 }));
       expect(late.organization).toMatchObject({ balanceNanoUsd: 940n, day: DAY - 1, spentNanoUsd: 10n });
       expect((await on.read(one, DAY)).key.spentNanoUsd).toBe(50n);
-      await on.ledger.settle(settlementOf(one, { costNanoUsd: 100n, day: DAY - 31 }));
+      await on.ledger.charge(settlementOf(one, { costNanoUsd: 100n, day: DAY - 31 }));
       expect((await on.read(one, DAY)).key).toMatchObject({ monthSpentNanoUsd: 60n, lifetimeSpentNanoUsd: 160n });
       expect((await on.read(other, DAY)).organization).toMatchObject({ balanceNanoUsd: 1_000n, spentNanoUsd: 0n });
     });
@@ -68,12 +68,12 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
     it('charges at most the hold, and at most what is left of the balance', async () => {
       const customer = await on.addCustomer(100n);
       const above = settlementOf(customer, { costNanoUsd: 2_000n, holdNanoUsd: 40n });
-      expect((await on.ledger.settle(above)).organization).toMatchObject({ balanceNanoUsd: 60n, spentNanoUsd: 40n });
+      expect((await on.ledger.charge(above)).organization).toMatchObject({ balanceNanoUsd: 60n, spentNanoUsd: 40n });
       const late = settlementOf(customer, { costNanoUsd: 70n, holdNanoUsd: 90n });
-      expect((await on.ledger.settle(late)).organization).toMatchObject({ balanceNanoUsd: 0n, spentNanoUsd: 100n });
+      expect((await on.ledger.charge(late)).organization).toMatchObject({ balanceNanoUsd: 0n, spentNanoUsd: 100n });
       await on.credit(customer.organizationId, -5n);
       const below = settlementOf(customer, { costNanoUsd: 1n, holdNanoUsd: 1n });
-      expect((await on.ledger.settle(below)).organization).toMatchObject({ balanceNanoUsd: -5n, spentNanoUsd: 100n });
+      expect((await on.ledger.charge(below)).organization).toMatchObject({ balanceNanoUsd: -5n, spentNanoUsd: 100n });
       const costs = [];
       for (const { generationId } of [above, late, below])
         costs.push((await on.ledger.findGeneration(customer.organizationId, generationId))?.costNanoUsd);
@@ -84,13 +84,13 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
     it('rejects what cannot be a charge, and changes nothing', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       const taken = settlementOf(stranger, { costNanoUsd: 1n });
-      await on.ledger.settle(taken);
+      await on.ledger.charge(taken);
       for (const impossible of [
         settlementOf(customer, { costNanoUsd: -1n }),
         settlementOf(customer, { keyId: stranger.keyId }),
         settlementOf(customer, { generationId: taken.generationId }),
       ]) {
-        await expect(on.ledger.settle(impossible)).rejects.toThrow();
+        await expect(on.ledger.charge(impossible)).rejects.toThrow();
       }
       expect((await on.read(customer, DAY)).organization).toMatchObject({ sequence: 1, balanceNanoUsd: 1_000n });
     });
@@ -99,7 +99,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       const customer = await on.addCustomer(100_000n);
       const settlements = Array.from({ length: 60 }, (_, i) => settlementOf(customer, { costNanoUsd: BigInt(i) }));
       const snapshots = await Promise.all(
-        [...settlements, ...settlements.slice(20, 40)].map((settlement) => on.ledger.settle(settlement)),
+        [...settlements, ...settlements.slice(20, 40)].map((settlement) => on.ledger.charge(settlement)),
       );
       expect(snapshots).toHaveLength(80);
       const account = await on.read(customer, DAY);
@@ -111,8 +111,8 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
     it('says which of many are charged, and in which epoch it is', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
       const [one, two, never] = [customer, stranger, customer].map((of) => settlementOf(of, { costNanoUsd: 1n }));
-      const { ledgerEpoch } = await on.ledger.settle(one as Settlement);
-      await on.ledger.settle(two as Settlement);
+      const { ledgerEpoch } = await on.ledger.charge(one as Settlement);
+      await on.ledger.charge(two as Settlement);
       const ids = [one, two, never].map((each) => each?.generationId ?? '');
       expect(await on.ledger.chargedAmong(ids)).toEqual(new Set(ids.slice(0, 2)));
       expect(await on.ledger.chargedAmong([])).toEqual(new Set());
@@ -124,8 +124,8 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       const settlement = settlementOf(customer, { costNanoUsd: 30n, model: 'a', finishReason: 'stop' });
       const { organizationId, day, prices: _, holdNanoUsd: __, ...stored } = settlement;
       expect(await on.ledger.findGeneration(organizationId, settlement.generationId)).toBeUndefined();
-      await on.ledger.settle(settlement);
-      await on.ledger.settle(settlementOf(customer, { costNanoUsd: 12n, day: DAY - 1, model: 'b' }));
+      await on.ledger.charge(settlement);
+      await on.ledger.charge(settlementOf(customer, { costNanoUsd: 12n, day: DAY - 1, model: 'b' }));
       expect(await on.ledger.findGeneration(organizationId, settlement.generationId)).toEqual(stored);
       expect(await on.ledger.findGeneration(stranger.organizationId, settlement.generationId)).toBeUndefined();
       expect(await on.ledger.credits(organizationId)).toEqual({
@@ -163,8 +163,8 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
             settlement: settlementOf(customer, { ...rest, ...(user === undefined ? {} : { user }) }),
             isRepeated,
           }));
-          await Promise.all(charges.map(({ settlement }) => on.ledger.settle(settlement)));
-          for (const { settlement, isRepeated } of charges) if (isRepeated) await on.ledger.settle(settlement);
+          await Promise.all(charges.map(({ settlement }) => on.ledger.charge(settlement)));
+          for (const { settlement, isRepeated } of charges) if (isRepeated) await on.ledger.charge(settlement);
           const groupBy = new Set<UsageGroup>([...more, 'user']);
           const rows = await usageOf(on.ledger, { organizationId, firstDay: DAY - 1, lastDay: DAY, groupBy });
           const placeOf = ({ day, model, keyId, user = null }: Partial<UsageRow>) =>

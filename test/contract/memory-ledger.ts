@@ -99,9 +99,9 @@ export function createMemoryLedger(): MemoryLedger {
       const lost = entries.splice(Math.max(0, entries.length - lostEntries));
       return lost.flatMap(({ settlement }) => (settlement ? [settlement] : []));
     },
-    settle: async (settlement) => commit(settlement),
+    charge: async (settlement) => commit(settlement),
     // No keys are claimed here: only the money.
-    settleClaimed: async (settlement) => commit(settlement),
+    chargeClaimed: async (settlement) => commit(settlement),
     // Only those of charges are kept here.
     lose: async () => undefined,
     deadLetter: async () => undefined,

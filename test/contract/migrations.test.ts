@@ -177,7 +177,7 @@ describe('partitions of generations', () => {
     const month = (ahead: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1);
     const moments = [month(0), month(1) - 1, month(1), month(3), month(4) - 1, month(4), month(-1)];
     for (const moment of moments) {
-      await store.ledger.settle(settlementOf(customer, { generationId: newId('gen', moment), createdAtMs: moment }));
+      await store.ledger.charge(settlementOf(customer, { generationId: newId('gen', moment), createdAtMs: moment }));
     }
     const rows = await sql<{ partition: string; n: number }>(
       url,
@@ -212,7 +212,7 @@ describe('partitions of generations', () => {
     const store = await openStore(url);
     const customer = await addCustomer(store);
     const soon = Date.now() + 200 * 86_400_000;
-    await store.ledger.settle(settlementOf(customer, { generationId: newId('gen', soon) }));
+    await store.ledger.charge(settlementOf(customer, { generationId: newId('gen', soon) }));
     const warnings: string[] = [];
     const log = { info: () => {}, warn: (_: object, message: string) => void warnings.push(message), error: () => {} };
     const pool = new pg.Pool({ connectionString: url });

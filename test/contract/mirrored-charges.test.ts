@@ -88,8 +88,8 @@ requirement(missingRedis, () => {
       const charges = new DurableCharges({
         ledger: {
           ...store.ledger,
-          settle: (one, onSent) => unlessCut(() => store.ledger.settle(one, onSent)),
-          settleClaimed: (one, onSent) => unlessCut(() => store.ledger.settleClaimed(one, onSent)),
+          charge: (one, onSent) => unlessCut(() => store.ledger.charge(one, onSent)),
+          chargeClaimed: (one, onSent) => unlessCut(() => store.ledger.chargeClaimed(one, onSent)),
           lose: (loss) => unlessCut(() => store.ledger.lose(loss)),
         },
         ...{ spool, mirror, metrics: createMetrics(), log: silent, liveHold: () => undefined, recent: noRecentCharges },
@@ -152,7 +152,7 @@ requirement(missingRedis, () => {
       const [first, second] = [await startProcess(), await startProcess()];
       first.isolate(true);
       const settlement = settlementOf(customer, { costNanoUsd: COST });
-      expect(await first.charges.make(settlement)).toBe('spooled');
+      expect(await first.charges.charge(settlement)).toBe('spooled');
       await expect.poll(spent).toBe(COST);
       await expect.poll(() => second.released).toContain(settlement.generationId);
       await expect.poll(copies).toBe(0);
@@ -168,7 +168,7 @@ requirement(missingRedis, () => {
       const [settlement, attempt] = await attemptOf(first, 'answered');
       first.isolate(true);
       second.isolate(true);
-      expect(await first.charges.make(settlement, attempt)).toBe('spooled');
+      expect(await first.charges.charge(settlement, attempt)).toBe('spooled');
       expect((await claim(second.claims, 'answered')).kind).toBe('running');
       second.isolate(false);
       await expect.poll(spent).toBe(COST);
@@ -187,7 +187,7 @@ requirement(missingRedis, () => {
       const [first, second] = [await startProcess(), await startProcess()];
       const [settlement, attempt] = await attemptOf(first, 'never');
       first.isolate(true);
-      expect(await first.charges.make(settlement, attempt)).toBe('spooled');
+      expect(await first.charges.charge(settlement, attempt)).toBe('spooled');
       await expect.poll(spent).toBe(COST);
       await sql(url, `update idempotency_keys set lease_until = clock_timestamp() - interval '2 hours'`);
       expect((await claim(second.claims, 'never')).kind).toBe('claimed');
@@ -199,7 +199,7 @@ requirement(missingRedis, () => {
       first.isolate(true);
       const next = await claim(second.claims, 'too late');
       if (next.kind !== 'claimed') throw new Error(`the key is ${next.kind}`);
-      expect(await first.charges.make(settlement, attempt)).toBe('taken_over');
+      expect(await first.charges.charge(settlement, attempt)).toBe('taken_over');
       // The request that took the claim over failed and freed the key: no client knows of a charge.
       await next.claim.free();
       await first.end();
@@ -220,7 +220,7 @@ requirement(missingRedis, () => {
       let redisAway = true;
       first.isolate(true);
       const settlement = settlementOf(customer, { costNanoUsd: COST });
-      expect(await first.charges.make(settlement)).toBe('spooled');
+      expect(await first.charges.charge(settlement)).toBe('spooled');
       expect(await copies()).toBe(0);
       redisAway = false;
       await expect.poll(copies).toBe(1);
@@ -239,7 +239,7 @@ requirement(missingRedis, () => {
       const [settlement, attempt] = await attemptOf(process, 'away').catch(() => []);
       expect(settlement).toBeDefined();
       process.isolate(true);
-      if (settlement) expect(await process.charges.make(settlement, attempt)).toBe('spooled');
+      if (settlement) expect(await process.charges.charge(settlement, attempt)).toBe('spooled');
       process.isolate(false);
       await process.charges.replay();
       expect(await spent()).toBe(COST);

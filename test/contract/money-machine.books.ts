@@ -29,10 +29,10 @@ export class Books {
    * `onCommit`: of a charge that was not there before. Where the reach is `deaf` the commit happens
    * and its answer is lost.
    */
-  async settle(settlement: Settlement, onCommit: () => void): Promise<AccountSnapshot> {
+  async charge(settlement: Settlement, onCommit: () => void): Promise<AccountSnapshot> {
     if (this.reach === 'away') throw new StoreUnavailable('played');
     const isNew = !this.#ledger.charges().some(({ generationId }) => generationId === settlement.generationId);
-    const snapshot = await this.#same(await this.#ledger.settle(settlement), this.#backing?.settle(settlement));
+    const snapshot = await this.#same(await this.#ledger.charge(settlement), this.#backing?.charge(settlement));
     if (isNew) onCommit();
     if (this.reach === 'deaf') throw new StoreUnavailable('played');
     return snapshot;

@@ -11,7 +11,7 @@ export interface Customer {
 /** A real ledger, of which the one in memory is then the mirror: both must answer the same. */
 export interface Backing {
   read(organizationId: string, keyId: string, day: UtcDay): Promise<AccountSnapshot>;
-  settle(settlement: Settlement): Promise<AccountSnapshot>;
+  charge(settlement: Settlement): Promise<AccountSnapshot>;
   credit(organizationId: string, amountNanoUsd: bigint): Promise<void>;
   renewEpoch(): Promise<void>;
 }

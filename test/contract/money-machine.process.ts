@@ -47,7 +47,7 @@ export interface ProcessOptions {
   readonly ledger: MemoryLedger;
   /** As this process reaches it: fails when it is away. */
   readonly read: (organizationId: string, keyId: string, day: UtcDay) => Promise<AccountSnapshot>;
-  readonly settle: MemoryLedger['settle'];
+  readonly charge: MemoryLedger['charge'];
   readonly limits: LimitStore;
   /** A call to it takes a way on which it may be late. */
   readonly limitsAreShared: boolean;
@@ -91,7 +91,7 @@ export class GatewayProcess implements Runner {
     this.#options = options;
     this.#waits = new Waits(options.clock);
     this.spool = spool;
-    const { scheduler, clock, ledger, settle } = options;
+    const { scheduler, clock, ledger, charge } = options;
     const limits = this.#gatedLimits();
     const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
     const played = playTimers(() => {
@@ -105,8 +105,8 @@ export class GatewayProcess implements Runner {
       });
       const gatedLedger = {
         ...ledger,
-        settle: (settlement: Parameters<typeof settle>[0]) =>
-          this.#answered(scheduler.call(this, 'settle', () => settle(settlement), { repeatable: true })),
+        charge: (settlement: Parameters<typeof charge>[0]) =>
+          this.#answered(scheduler.call(this, 'charge', () => charge(settlement), { repeatable: true })),
       };
       const accounting = new Accounting({
         ledger: gatedLedger,

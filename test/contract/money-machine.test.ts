@@ -166,7 +166,7 @@ async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'back
     customers,
     backing: {
       read,
-      settle: store.ledger.settle,
+      charge: store.ledger.charge,
       credit: async (organizationId, amountNanoUsd) => {
         await store.administration.credit(organizationId, { amountNanoUsd }, BY);
       },

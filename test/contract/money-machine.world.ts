@@ -199,7 +199,7 @@ export class World {
       scheduler: this.#scheduler,
       ledger: this.ledger,
       read: this.#books.read,
-      settle: (settlement) => this.#books.settle(settlement, () => this.#committed(settlement, owner())),
+      charge: (settlement) => this.#books.charge(settlement, () => this.#committed(settlement, owner())),
       limits: watchedStore(this.#store, {
         model: this.model,
         owner,

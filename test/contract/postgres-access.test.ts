@@ -64,7 +64,7 @@ const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(authority
 test('a URL with sslmode=verify-full and sslrootcert: every connection is encrypted, and money moves', async () => {
   const store = await openStore(url('localhost', verified));
   const customer = await addCustomer(store);
-  await store.ledger.settle(settlementOf(customer));
+  await store.ledger.charge(settlementOf(customer));
   expect((await store.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
   const used = await sql<{ ssl: boolean }>(
     url('localhost', verified),

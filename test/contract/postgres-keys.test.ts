@@ -30,8 +30,8 @@ describe('keys in PostgreSQL', () => {
       },
       BY,
     );
-    await ledger.settle(settlementOf(customer, { costNanoUsd: 300n }));
-    await ledger.settle(settlementOf({ ...customer, keyId: other.keyId }, { costNanoUsd: 50n }));
+    await ledger.charge(settlementOf(customer, { costNanoUsd: 300n }));
+    await ledger.charge(settlementOf({ ...customer, keyId: other.keyId }, { costNanoUsd: 50n }));
     const found = await keys.findByHash(customer.hash, DAY);
     expect(found?.key).toEqual({ id: customer.keyId, scopes: new Set(['chat']), limits: {} });
     expect(found?.organization).toEqual({

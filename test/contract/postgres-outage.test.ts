@@ -43,7 +43,7 @@ describe('PostgreSQL going away', () => {
         // As the spool does it: the same settlement until it is durable.
         while (!resolved.has(settlement.generationId)) {
           try {
-            await store.ledger.settle(settlement);
+            await store.ledger.charge(settlement);
             resolved.add(settlement.generationId);
           } catch (error) {
             failures++;
@@ -75,7 +75,7 @@ describe('PostgreSQL going away', () => {
     const startedMs = performance.now();
     const calls: readonly Promise<unknown>[] = [
       store.keys.findByHash(hash, DAY),
-      store.ledger.settle(settlementOf(customer)),
+      store.ledger.charge(settlementOf(customer)),
       store.ledger.findGeneration(organizationId, 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV'),
       store.ledger.credits(organizationId),
       usageOf(store.ledger, { organizationId, firstDay: DAY, lastDay: DAY, groupBy: new Set() }),

@@ -48,7 +48,7 @@ describe('a charge by a price table', () => {
   it('keeps its counts, prices, tier and entry, so that the ledger can price it again', async () => {
     expect(chargeNanoUsd(PRICES, USAGE)).toBe(COST);
     const one = written({ serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99, user: 'ada' });
-    await Promise.all([store.ledger.settle(one), store.ledger.settle(written())]);
+    await Promise.all([store.ledger.charge(one), store.ledger.charge(written())]);
     const found = await store.ledger.findGeneration(customer.organizationId, one.generationId);
     expect(found).toMatchObject({ usage: USAGE, serviceTier: 'priority', costNanoUsd: COST });
     expect(
@@ -68,7 +68,7 @@ describe('a charge by a price table', () => {
     'is found if somebody changes its %s',
     async (column) => {
       const { generationId } = written();
-      await store.ledger.settle(written({ generationId }));
+      await store.ledger.charge(written({ generationId }));
       const change = (by: string) =>
         sql(
           url,
@@ -88,7 +88,7 @@ describe('a charge by a price table', () => {
     ['more written for an hour than written', { cacheWrite1hTokens: 31 }],
     ['less than nothing written', { cacheWriteTokens: -1, cacheWrite1hTokens: 0 }],
   ])('is refused with %s', async (_, changes) => {
-    const refused = store.ledger.settle(written({ usage: { ...USAGE, ...changes } }));
+    const refused = store.ledger.charge(written({ usage: { ...USAGE, ...changes } }));
     await expect(refused).rejects.toBeInstanceOf(ChargeRefused);
   });
 });

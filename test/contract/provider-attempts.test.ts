@@ -113,7 +113,7 @@ test('calls of providers are generations and attempts together, and what was cha
   const { organizationId, keyId } = customer;
   const settled = settlementOf(customer, { providerModel: 'gpt-5-mini-2026', upstreamId: 'up-1' });
   const { generationId } = settled;
-  await database.ledger.settle(settled);
+  await database.ledger.charge(settled);
   await database.close();
   const at = (changes: Partial<ProviderAttempt>) => attemptWith({ organizationId, keyId, ...changes });
   await store.attempts.write([

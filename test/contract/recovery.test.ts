@@ -47,7 +47,7 @@ describe('recovery', () => {
     attempts = [];
   });
 
-  function settle(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
+  function chargeLeft(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
     const ledger = { ...store.ledger, ...changes };
     const spool = { pending: () => [] } as unknown as Spool;
     const room = { problem: () => undefined, failed: () => undefined };
@@ -65,7 +65,7 @@ describe('recovery', () => {
       attempts: kept,
       charge: (charge) => charges.late(charge),
     });
-    return recovery.settle(left).finally(() => charges.close());
+    return recovery.chargeLeft(left).finally(() => charges.close());
   }
 
   function left(changes: Partial<LeftIntent> = {}): LeftIntent {
@@ -106,11 +106,11 @@ describe('recovery', () => {
   it('charges what was delivered of a stream and its prompt, once, however often it is begun', async () => {
     const one = left();
     const away = () => Promise.reject(new StoreUnavailable('away'));
-    await expect(settle([one], { chargedAmong: away })).rejects.toThrow(StoreUnavailable);
-    await expect(settle([one], { settle: away })).rejects.toThrow(StoreUnavailable);
+    await expect(chargeLeft([one], { chargedAmong: away })).rejects.toThrow(StoreUnavailable);
+    await expect(chargeLeft([one], { charge: away })).rejects.toThrow(StoreUnavailable);
     expect(released).toEqual([]);
-    await settle([one]);
-    await settle([one]);
+    await chargeLeft([one]);
+    await chargeLeft([one]);
     expect(await generation(one)).toMatchObject({
       ...{ finishReason: 'error', usageCounted: true, cancelled: false, streamed: true, upstreamId: 'up-1' },
       ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, latencyMs: 100, generationTimeMs: 300 },
@@ -136,8 +136,8 @@ describe('recovery', () => {
       const ownTable = changedByPercent(priceTable, 100 * PERCENT_PARTS);
       const one = left({ priceTable, ownTable, askedTier: 'flex', delivered: { ...DELIVERED, ended } });
       const asked = { ...one.asked, costTable: priceTable, ...(sent === undefined ? {} : { sentTier: sent }) };
-      await settle([{ ...one, asked }]);
-      await settle([{ ...one, asked }]);
+      await chargeLeft([{ ...one, asked }]);
+      await chargeLeft([{ ...one, asked }]);
       expect((await generation(one))?.costNanoUsd).toBe(charged);
       const losses = (await store.administration.losses(0)).filter((loss) => loss.generationId === one.generationId);
       expect(losses.map(({ reason, amountNanoUsd }) => [reason, amountNanoUsd])).toEqual(
@@ -153,7 +153,7 @@ describe('recovery', () => {
   );
 
   it('charges for the user that the request named', async () => {
-    await settle([left({ user: 'ada' }), left()]);
+    await chargeLeft([left({ user: 'ada' }), left()]);
     const groupBy = new Set(['user'] as const);
     const rows = await usageOf(store.ledger, { ...customer, firstDay: DAY, lastDay: DAY, groupBy });
     expect(rows.map(({ user, costNanoUsd }) => [user, costNanoUsd])).toEqual([
@@ -165,7 +165,7 @@ describe('recovery', () => {
   it('charges no more output than was asked for, and no more than the hold', async () => {
     const long = left({ delivered: { ...DELIVERED, tokens: 1_000 } });
     const dear = left({ holdNanoUsd: 10_000n });
-    await settle([long, dear]);
+    await chargeLeft([long, dear]);
     expect((await generation(long))?.usage.completionTokens).toBe(50);
     expect((await generation(dear))?.costNanoUsd).toBe(10_000n);
   });
@@ -175,7 +175,7 @@ describe('recovery', () => {
     const begun = left({ delivered: { ...DELIVERED, reported: { usage } } });
     const counted = { ...usage, completionTokens: 40 };
     const told = left({ delivered: { ...DELIVERED, reported: { usage: counted, serviceTier: 'flex' } } });
-    await settle([begun, told]);
+    await chargeLeft([begun, told]);
     expect(await generation(begun)).toMatchObject({ usage: { ...usage, completionTokens: 30 }, usageCounted: true });
     expect(await generation(told)).toMatchObject({ usage: counted, serviceTier: 'flex' });
   });
@@ -183,7 +183,7 @@ describe('recovery', () => {
   it('charges a stream that had ended what it is known to have used', async () => {
     const usage = { ...NO_USAGE, promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
     const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });
-    await settle([one]);
+    await chargeLeft([one]);
     expect(await generation(one)).toMatchObject({ usage, usageCounted: false, costNanoUsd: 10_000n });
   });
 
@@ -192,7 +192,7 @@ describe('recovery', () => {
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
     const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
     const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
-    await store.ledger.settle({
+    await store.ledger.charge({
       ...facts,
       ...times,
       prices: PRICES,
@@ -200,7 +200,7 @@ describe('recovery', () => {
       providerModel: 'm',
       costNanoUsd: 2_000n,
     });
-    await settle([one]);
+    await chargeLeft([one]);
     expect([await spent(), released, attempts]).toEqual([2_000n, [one.generationId], []]);
   });
 
@@ -209,7 +209,7 @@ describe('recovery', () => {
     ['a stream that had not begun', {}],
   ])('charges nothing for %s, keeps a record of the attempt and frees the key', async (_, changes) => {
     const { delivered: _delivered, ...begun } = await claimed(left(changes));
-    await settle([begun]);
+    await chargeLeft([begun]);
     expect([await spent(), released]).toEqual([0n, [begun.generationId]]);
     expect(attempts).toEqual([
       {
@@ -227,7 +227,7 @@ describe('recovery', () => {
 
   it('frees the key of a stream with its charge', async () => {
     const one = await claimed(left());
-    await settle([one]);
+    await chargeLeft([one]);
     expect(await spent()).toBe(50_000n);
     expect(await claimAgain(one)).toEqual({ kind: 'claimed' });
   });
@@ -235,14 +235,14 @@ describe('recovery', () => {
   it('charges nothing where another attempt has the key by now: that is a loss', async () => {
     const one = await claimed(left());
     await expect.poll(() => claimAgain(one)).toEqual({ kind: 'claimed' });
-    await settle([one]);
+    await chargeLeft([one]);
     expect([await spent(), released]).toEqual([0n, [one.generationId]]);
     expect(attempts[0]?.loss).toEqual({ reason: 'taken_over', amountNanoUsd: 50_000n });
   });
 
   it('records the attempt of one that the ledger refuses, and charges the others', async () => {
     const [refused, one] = [left({ keyId: newId('key', Date.now()) }), left()];
-    await settle([refused, one]);
+    await chargeLeft([refused, one]);
     expect(await spent()).toBe(50_000n);
     const { generationId, organizationId, keyId } = refused;
     expect(attempts).toEqual([

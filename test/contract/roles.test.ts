@@ -21,7 +21,7 @@ beforeAll(async () => {
   for (const role of ROLES) as[role] = await loginOf(url, role);
   const store = await openStore(url);
   customer = await addCustomer(store);
-  await store.ledger.settle(settlementOf(customer));
+  await store.ledger.charge(settlementOf(customer));
   await store.close();
 });
 

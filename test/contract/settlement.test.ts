@@ -42,9 +42,9 @@ describe('settlement in PostgreSQL', () => {
         const customer = customers[(caller + i) % customers.length];
         if (!customer) throw new Error('there are ten customers');
         const settlement = settlementOf(customer, { costNanoUsd: BigInt(1 + caller), model: `model-${i % 3}` });
-        await process.ledger.settle(settlement);
+        await process.ledger.charge(settlement);
         // The other process settles it too, as after a spool replay.
-        if (i === 0) await (caller % 2 === 0 ? second : store).ledger.settle(settlement);
+        if (i === 0) await (caller % 2 === 0 ? second : store).ledger.charge(settlement);
       }
     });
     await Promise.all(callers);
@@ -57,11 +57,11 @@ describe('settlement in PostgreSQL', () => {
   it('returns the account after the charge, and the same account when it is repeated', async () => {
     const customer = await addCustomer(store, 1_000n);
     const settlement = settlementOf(customer, { costNanoUsd: 300n });
-    const first = await store.ledger.settle(settlement);
+    const first = await store.ledger.charge(settlement);
     expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
     expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n });
-    expect(await store.ledger.settle({ ...settlement, costNanoUsd: 999n })).toEqual(first);
-    const repeated = await Promise.all(Array.from({ length: 20 }, () => store.ledger.settle(settlement)));
+    expect(await store.ledger.charge({ ...settlement, costNanoUsd: 999n })).toEqual(first);
+    const repeated = await Promise.all(Array.from({ length: 20 }, () => store.ledger.charge(settlement)));
     expect(new Set(repeated.map((snapshot) => snapshot.organization.balanceNanoUsd))).toEqual(new Set([700n]));
     expect(await store.ledger.credits(customer.organizationId)).toEqual({
       balanceNanoUsd: 700n,
@@ -72,11 +72,11 @@ describe('settlement in PostgreSQL', () => {
 
   it('writes an entry for what is charged nothing: a free model, and a late charge that finds nothing left', async () => {
     const customer = await addCustomer(store, 10n);
-    const late = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
+    const late = await store.ledger.charge(settlementOf(customer, { costNanoUsd: 25n }));
     expect(late.organization).toMatchObject({ sequence: 2, balanceNanoUsd: 0n });
-    const free = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 0n }));
+    const free = await store.ledger.charge(settlementOf(customer, { costNanoUsd: 0n }));
     expect(free.organization).toMatchObject({ sequence: 3, balanceNanoUsd: 0n });
-    const nothing = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 1n }));
+    const nothing = await store.ledger.charge(settlementOf(customer, { costNanoUsd: 1n }));
     expect(nothing.organization).toMatchObject({ sequence: 4, balanceNanoUsd: 0n });
   });
 
@@ -85,7 +85,7 @@ describe('settlement in PostgreSQL', () => {
     const stranger = await addCustomer(store);
     const batch = Array.from({ length: 40 }, () => settlementOf(customer, { costNanoUsd: 1n }));
     const taken = settlementOf(stranger);
-    await store.ledger.settle(taken);
+    await store.ledger.charge(taken);
     const poisoned = [
       settlementOf(customer, { costNanoUsd: -1n }),
       settlementOf(customer, { keyId: stranger.keyId }),
@@ -97,7 +97,7 @@ describe('settlement in PostgreSQL', () => {
       }),
     ];
     poisoned.forEach((settlement, i) => void batch.splice(i * 7, 0, settlement));
-    const outcomes = await Promise.allSettled(batch.map((settlement) => store.ledger.settle(settlement)));
+    const outcomes = await Promise.allSettled(batch.map((settlement) => store.ledger.charge(settlement)));
     outcomes.forEach((outcome, i) => {
       const settlement = batch[i];
       const expected = settlement && poisoned.includes(settlement) ? 'rejected' : 'fulfilled';
@@ -117,7 +117,7 @@ describe('settlement in PostgreSQL', () => {
       generationTimeMs: -0.4,
       model: '模型"\\{},NULL',
     });
-    await store.ledger.settle(settlement);
+    await store.ledger.charge(settlement);
     const found = await store.ledger.findGeneration(customer.organizationId, settlement.generationId);
     expect(found).toMatchObject({
       upstreamId: `ab${'x'.repeat(198)}`,
@@ -138,8 +138,8 @@ describe('settlement in PostgreSQL', () => {
     });
     const { generationId } = settlement;
     expect(await store.ledger.findGeneration(customer.organizationId, generationId)).toBeUndefined();
-    await store.ledger.settle(settlement);
-    const { organizationId, day, prices, ...stored } = settlement;
+    await store.ledger.charge(settlement);
+    const { organizationId, day, prices, holdNanoUsd: _hold, ...stored } = settlement;
     expect(await store.ledger.findGeneration(organizationId, generationId)).toEqual(stored);
     const other = await addCustomer(store);
     expect(await store.ledger.findGeneration(other.organizationId, generationId)).toBeUndefined();
@@ -149,7 +149,7 @@ describe('settlement in PostgreSQL', () => {
   it('sums usage by the groups that are asked for, newest day first', async () => {
     const customer = await addCustomer(store);
     const add = (day: number, model: string, costNanoUsd: bigint) =>
-      store.ledger.settle(settlementOf(customer, { day, model, costNanoUsd }));
+      store.ledger.charge(settlementOf(customer, { day, model, costNanoUsd }));
     await Promise.all([
       add(DAY, 'a', 1n),
       add(DAY, 'b', 2n),

@@ -94,7 +94,7 @@ requirement(missingPgBouncer, () => {
         const customer = await addCustomer(store);
         expect((await store.memoryModeLock(newMarksPath(), () => undefined)).kind).toBe('held');
         const settlement = settlementOf(customer);
-        const after = await store.ledger.settle(settlement);
+        const after = await store.ledger.charge(settlement);
         expect(after.organization.balanceNanoUsd).toBe(1_000_000n - settlement.costNanoUsd);
         expect(await doctorFindings(url)).toEqual([]);
       } finally {

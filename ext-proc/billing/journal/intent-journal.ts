@@ -120,7 +120,7 @@ class FileJournal implements IntentJournal {
       },
       settled: () => {
         if (live === undefined || !this.#live.delete(live.slot)) return;
-        // Written with the next batch, because settling again changes nothing.
+        // Written with the next batch, because charging again changes nothing.
         this.#add(endEntry(live.slot));
       },
     };

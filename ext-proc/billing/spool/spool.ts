@@ -17,7 +17,7 @@ import {
  * Fsynced file of settlements that PostgreSQL could not take yet: a response may end once its
  * charge is durable here (docs/design.md, "Invariants", 4). One line each (spool-line.ts), which is
  * read again at the replay, because it may contain a whole response. The file is emptied when all
- * are in the ledger. Settling is idempotent by generation id, so a settled line that is not removed
+ * are in the ledger. A charge is idempotent by generation id, so a settled line that is not removed
  * yet is harmless.
  */
 export interface Spool {

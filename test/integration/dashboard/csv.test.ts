@@ -71,7 +71,7 @@ describe('CSV', () => {
     const used = { ...settlementOf(customer).usage, cacheWriteTokens: 5, cacheWrite1hTokens: 3 };
     const settlement = settlementOf(customer, { day, costNanoUsd: 1_000_000_001n, usage: used });
     await stores.administration.credit(organizationId, { amountNanoUsd: 2_000_000_000n }, { actor: 'op@example.com' });
-    await stores.ledger.settle(settlement);
+    await stores.ledger.charge(settlement);
     await stores.close();
     const credit = { amountNanoUsd: 5_000_000_000n, note: 'by "wire", thanks', reference: 'r1' };
     await dashboard.administration.credit(organizationId, credit, { actor: 'op@example.com' });
@@ -105,7 +105,7 @@ describe('CSV', () => {
     await stores.administration.credit(named, { amountNanoUsd: 5_000_000_000n }, { actor: 'test' });
     const change = { generationId: newId('gen', nowMs), day: utcDay(nowMs), holdNanoUsd: 1_000_000_001n };
     const costNanoUsd = 3_000_000_000n;
-    await stores.ledger.settle(settlementOf({ organizationId: named, keyId: key, hash }, { ...change, costNanoUsd }));
+    await stores.ledger.charge(settlementOf({ organizationId: named, keyId: key, hash }, { ...change, costNanoUsd }));
     await stores.close();
     const days = 'from=2026-11-21&to=2026-11-21';
     const { headers, text } = await operator.get(`/api/costs.csv?${days}&by=day,organization`);

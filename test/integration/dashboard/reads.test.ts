@@ -158,7 +158,7 @@ describe('what the page reads', () => {
     const amounts = { usage, prices, costNanoUsd: 128_750n, holdNanoUsd: 100_000n };
     const customer = { organizationId: buyer, keyId, hash };
     const settlement = settlementOf(customer, { ...entry, ...amounts, generationId: newId('gen', Date.now()) });
-    await stores.ledger.settle(settlement);
+    await stores.ledger.charge(settlement);
     await stores.close();
     const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
     const { generationId } = settlement;
