@@ -20,6 +20,8 @@ import type { Path } from './yaml-tree.ts';
 /** Prices of organizations that have a list (`price_lists`). */
 
 const MAX_LISTS = 100;
+/** Tables of all lists: each process reports them in one row (process-reports.ts). */
+const MAX_TABLES = 2000;
 /** Name of the models that a list does not name. */
 const OTHERS = '*';
 
@@ -59,6 +61,9 @@ export function checkPriceLists(lists: ListsEntry = {}, models: ModelEntries): R
   );
   if (Object.keys(lists).length > MAX_LISTS)
     problems.push({ path: ['price_lists'], message: `must have at most ${MAX_LISTS} lists` });
+  const tables = Object.values(lists).flatMap((entries) => Object.values(entries).filter((one) => !('percent' in one)));
+  if (tables.length > MAX_TABLES)
+    problems.push({ path: ['price_lists'], message: `must have at most ${MAX_TABLES} tables in all its lists` });
   return problems;
 }
 

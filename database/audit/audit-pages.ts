@@ -80,9 +80,7 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   ];
   const filter = [actor ?? null, forCustomer, THE_OPERATOR, action ?? null, limit + 1];
   const rows = await run<EventRow>(pool, LIST, [...range, ...filter]);
-  const events = rows
-    .slice(0, limit)
-    .map((row) => eventView(row, forCustomer && row.by_operator && row.actor !== STRIPE));
+  const events = rows.slice(0, limit).map((row) => eventView(row, forCustomer));
   const last = events.at(-1);
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
   const [end] = await run<{ scanned: number; lastId: string | null }>(pool, SCAN_END, range);
@@ -92,7 +90,8 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   return { events, next, searchedToMs: idMoment(next) };
 }
 
-function eventView(row: EventRow, nameless: boolean): AuditEventView {
+function eventView(row: EventRow, forCustomer: boolean): AuditEventView {
+  const nameless = forCustomer && row.by_operator && row.actor !== STRIPE;
   return {
     id: row.id,
     atMs: row.created_ms,
@@ -103,6 +102,11 @@ function eventView(row: EventRow, nameless: boolean): AuditEventView {
     ...(row.organization_name === null ? {} : { organizationName: row.organization_name }),
     ...(row.subject_id === null ? {} : { subjectId: row.subject_id }),
     ...(row.subject_name === null ? {} : { subjectName: row.subject_name }),
-    changes: row.changes,
+    changes: forCustomer ? withoutPriceList(row.changes) : row.changes,
   };
+}
+
+/** The name of a price list is the operator's word for a customer. */
+function withoutPriceList(changes: AuditEventView['changes']): AuditEventView['changes'] {
+  return Object.fromEntries(Object.entries(changes).filter(([field]) => field !== 'priceList'));
 }

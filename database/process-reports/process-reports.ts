@@ -7,6 +7,7 @@ import {
   type ProcessReports,
   REPORT_FRESH_MS,
   type ReportedConfiguration,
+  type ReportedPriceList,
   type ReportedProcess,
   type ReportingProcess,
 } from './report.ts';
@@ -74,10 +75,23 @@ export async function listProcesses(pool: pg.Pool | pg.Client): Promise<Reported
   }));
 }
 
-/** Reads the configuration that was loaded last, preferably of a process that still reports. */
-export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
-  const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
-  return rows[0]?.configuration;
+/**
+ * Reads the configuration that was loaded last, preferably of a process that still reports. Of its
+ * price lists it has `priceList` alone: all of them may be megabytes.
+ */
+export async function currentConfiguration(
+  pool: pg.Pool | pg.Client,
+  priceList?: string,
+): Promise<ReportedConfiguration | undefined> {
+  const [row] = await run<ConfigurationRow>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS, priceList ?? null]);
+  if (row === undefined) return undefined;
+  const lists = priceList === undefined || row.list === null ? {} : { [priceList]: row.list };
+  return { ...row.configuration, priceLists: lists };
+}
+
+interface ConfigurationRow {
+  readonly configuration: Omit<ReportedConfiguration, 'priceLists'>;
+  readonly list: ReportedPriceList | null;
 }
 
 /** Reads the sum of reported holds, up to two seconds old. */
@@ -128,7 +142,8 @@ const LIST = {
 
 const CURRENT_CONFIGURATION = {
   name: 'current_configuration',
-  text: `select configuration from gateway_processes
+  text: `select configuration - 'priceLists' as configuration, configuration -> 'priceLists' -> $2::text as list
+    from gateway_processes
     order by reported_at > now() - $1::float8 * interval '1 millisecond' desc, configuration_loaded_at desc limit 1`,
 };
 

@@ -64,7 +64,7 @@ describe('process reports', () => {
     await reports.write(process, reportWith(), first);
     await sql(url, `update gateway_processes set configuration = '{"mark": true}'`);
     await reports.write(process, reportWith(), first);
-    expect(await currentConfiguration(pool)).toEqual({ mark: true });
+    expect(await currentConfiguration(pool)).toEqual({ mark: true, priceLists: {} });
     const second = configurationWith({ fingerprint: 'another', loadedAtMs: first.loadedAtMs + 1 });
     await reports.write(process, reportWith(), second);
     expect(await currentConfiguration(pool)).toEqual(second);
@@ -72,6 +72,15 @@ describe('process reports', () => {
     await reports.write(process, reportWith(), second);
     expect(await currentConfiguration(pool)).toEqual(second);
     expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([process.id]);
+  });
+
+  it('tell of all price lists only the one that is asked for', async () => {
+    const list = { models: {}, others: { percentParts: -100_000 } };
+    const priceLists = { partner: list, other: list };
+    await reports.write(processWith(), reportWith(), configurationWith({ priceLists }));
+    expect((await currentConfiguration(pool))?.priceLists).toEqual({});
+    expect((await currentConfiguration(pool, 'partner'))?.priceLists).toEqual({ partner: list });
+    expect((await currentConfiguration(pool, 'unknown'))?.priceLists).toEqual({});
   });
 
   it('tell the configuration of a process that reports before that of one that is gone, the last loaded first', async () => {

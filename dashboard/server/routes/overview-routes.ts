@@ -15,7 +15,12 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',
     input: nothing,
-    handle: ({ deps, organizationId }) => organizationView(deps, organizationId),
+    async handle({ deps, organizationId, role }) {
+      const view = await organizationView(deps, organizationId);
+      if (role === 'operator' || !('priceList' in view)) return view;
+      const { priceList: _hidden, ...shown } = view;
+      return shown;
+    },
   }),
   route('GET /api/organizations/:organization/overview', {
     access: 'member',
@@ -29,10 +34,8 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
     access: 'member',
     input: nothing,
     async handle({ deps, organizationId }) {
-      const [configuration, organization] = await Promise.all([
-        currentConfiguration(deps.database),
-        deps.administration.organization(organizationId),
-      ]);
+      const organization = await deps.administration.organization(organizationId);
+      const configuration = await currentConfiguration(deps.database, organization?.priceList);
       const list = priceListOf(configuration?.priceLists, organization?.priceList);
       return { models: configuration?.models.map((model) => modelView(model, list, deps.nowMs())) ?? [] };
     },

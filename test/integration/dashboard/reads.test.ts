@@ -217,6 +217,12 @@ describe('what the page reads', () => {
     expect(theirs).toMatchObject({ models: [{ priceTable: { prices: listed } }, { id: 'off' }] });
     expect((await member.get(own('/models'))).body).toEqual(models);
     expect((await guest.get(own('/models'))).status).toBe(404);
+    // The name of a list is the operator's word for a customer.
+    expect((await operator.get(`/api/organizations/${partner}`)).body).toMatchObject({ priceList: 'partner' });
+    expect((await guest.get(`/api/organizations/${partner}`)).body).not.toHaveProperty('priceList');
+    const owner = await dashboard.signedIn(await dashboard.addUser({ in: [partner, 'owner'] }));
+    expect(JSON.stringify((await owner.get(`/api/organizations/${partner}/audit`)).body)).not.toContain('priceList');
+    expect(JSON.stringify((await operator.get(`/api/organizations/${partner}/audit`)).body)).toContain('priceList');
     const { body: mapping } = await operator.get<MappingView>('/api/mapping');
     expect(mapping).toMatchObject({ file: '/etc/gateway.yaml', models: [{ id: 'small' }, { id: 'off' }] });
     const { body: system } = await operator.get<SystemView>('/api/system');
