@@ -144,11 +144,12 @@ async function fillCosts(databaseUrl: string, organizationId: string): Promise<v
   const at = `now() - interval '1 day' * n - interval '1 minute' * m`;
   await sql(
     databaseUrl,
-    `insert into generations (id, organization_id, key_id, day, model, provider, created_at, streamed, cancelled, prompt_tokens, completion_tokens,
-       cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd, output_pico_usd, cost_nano_usd, latency_ms,
+    `insert into generations (id, organization_id, key_id, day, model, provider, provider_model, created_at, streamed, cancelled, prompt_tokens,
+       completion_tokens, cached_tokens, reasoning_tokens, cache_write_tokens, cache_write_1h_tokens, usage_counted, input_pico_usd,
+       cached_input_pico_usd, output_pico_usd, cache_write_pico_usd, cache_write_1h_pico_usd, cost_nano_usd, hold_nano_usd, latency_ms,
        generation_time_ms)
-     select id_floor('gen', ${at}), '${organizationId}', 'key-1', (${at})::date, case when m < 5 then 'small' else 'large' end, 'fake', ${at}, false,
-       false, 10, 10, 0, 0, false, 0, 0, 0, 1000000 * (m + n), 1, 1
+     select id_floor('gen', ${at}), '${organizationId}', 'key-1', (${at})::date, case when m < 5 then 'small' else 'large' end, 'fake', 'm', ${at}, false,
+       false, 10, 10, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 1000000 * (m + n), 1000000 * (m + n), 1, 1
      from generate_series(1, 10) n, generate_series(1, 8) m`,
   );
   await sql(
