@@ -13,7 +13,7 @@ function lacking(member: ReasoningMember, messages: readonly object[]): readonly
   const chat = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
   if (isRefusal(chat)) throw new Error(chat.code);
   return chat
-    .calledMessages(member)
+    .calledMessages(new Set([member]))
     .map(({ message, toolCalls }) => [message, JSON.parse(toolCalls.toString())] as const);
 }
 
@@ -56,4 +56,16 @@ test('the newest messages of a long conversation are looked for', () => {
   const newest = Array.from({ length: 512 }, (_, at) => 89 + at);
   expect(indexes('reasoning_details', [says('user'), ...loop])).toEqual(newest);
   expect(indexes('reasoning_content', [says('user'), ...loop])).toEqual(newest);
+});
+
+test('messages that lack one member or both are found once', () => {
+  const messages = [says('user'), called('1'), says('user'), called('2'), called('3', { reasoning_content: 'x' })];
+  const chat = readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
+  if (isRefusal(chat)) throw new Error(chat.code);
+  const found = chat.calledMessages(new Set(['reasoning_details', 'reasoning_content'] as const));
+  expect(found.map(({ message, lacks }) => [message, lacks])).toEqual([
+    [1, ['reasoning_content']],
+    [3, ['reasoning_details', 'reasoning_content']],
+    [4, ['reasoning_details']],
+  ]);
 });

@@ -12,6 +12,8 @@ export interface CalledMessage {
   /** Index among the messages. */
   readonly message: number;
   readonly toolCalls: Buffer;
+  /** What of the members that were asked for it lacks. */
+  readonly lacks: readonly ReasoningMember[];
 }
 
 /** An assistant message with tool calls that lacks reasoning in at least one member. */
@@ -44,17 +46,22 @@ export class CalledMessages {
   }
 
   /**
-   * Messages that a provider wants this member of. Details are read in the messages since the last
-   * one of the user alone. Providers of chat completions refuse any message without its content.
+   * Messages that providers want one of these members of. Details are read in the messages since
+   * the last one of the user alone. Providers of chat completions refuse any message without its
+   * content.
    */
-  lacking(member: ReasoningMember, body: Buffer): readonly CalledMessage[] {
-    const lacking =
-      member === 'reasoning_content'
-        ? this.#messages.filter(({ contentPlace }) => contentPlace !== undefined)
-        : this.#messages.slice(this.#sinceUser).filter(({ lacksDetails }) => lacksDetails);
-    return lacking
-      .slice(-MOST_MESSAGES)
-      .map(({ message, toolCalls: { start, end } }) => ({ message, toolCalls: body.subarray(start, end) }));
+  lacking(members: ReadonlySet<ReasoningMember>, body: Buffer): readonly CalledMessage[] {
+    const called: CalledMessage[] = [];
+    for (let at = this.#messages.length - 1; at >= 0 && called.length < MOST_MESSAGES; at--) {
+      const { message, toolCalls, lacksDetails, contentPlace } = this.#messages[at] as Calling;
+      const isLacking = {
+        reasoning_content: contentPlace !== undefined,
+        reasoning_details: lacksDetails && at >= this.#sinceUser,
+      };
+      const lacks = [...members].filter((member) => isLacking[member]);
+      if (lacks.length > 0) called.push({ message, lacks, toolCalls: body.subarray(toolCalls.start, toolCalls.end) });
+    }
+    return called.reverse();
   }
 
   /** Every message without `reasoning_content`, and where it belongs in the body, in order. */

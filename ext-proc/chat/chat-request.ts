@@ -54,8 +54,8 @@ export interface ChatRequest {
   promptTexts(): readonly string[];
   /** Assistant messages with tool calls and without `reasoning_content`. */
   readonly messagesWithoutReasoning: number;
-  /** Assistant messages that lack this member, whose value may be kept. */
-  calledMessages(member: ReasoningMember): readonly CalledMessage[];
+  /** Assistant messages that lack one of these members, whose value may be kept. */
+  calledMessages(members: ReadonlySet<ReasoningMember>): readonly CalledMessage[];
   /**
    * The body for a provider, in pieces: that of the client, with another model, output limit, usage
    * request and identities.

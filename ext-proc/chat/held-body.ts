@@ -54,8 +54,8 @@ export class HeldBody {
     return promptTexts(bytes, prompt, false);
   }
 
-  calledMessages(called: CalledMessages, member: ReasoningMember): readonly CalledMessage[] {
-    return called.lacking(member, this.#whole().bytes);
+  calledMessages(called: CalledMessages, members: ReadonlySet<ReasoningMember>): readonly CalledMessage[] {
+    return called.lacking(members, this.#whole().bytes);
   }
 
   encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {

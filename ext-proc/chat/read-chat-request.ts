@@ -191,7 +191,7 @@ function chatRequest(
     promptText: () => held.promptText(),
     promptTexts: () => held.promptTexts(),
     messagesWithoutReasoning: contentPlaces.length,
-    calledMessages: (member) => held.calledMessages(called, member),
+    calledMessages: (members) => held.calledMessages(called, members),
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensOmitted: () => held.tokensOmitted(),

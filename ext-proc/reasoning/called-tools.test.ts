@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../fairness/steps.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
 
 const call = (input: string, more: object = {}) => ({
   ...{ id: 'call_1', type: 'function', function: { name: 'look', arguments: input } },
   ...more,
 });
-const textOf = (...calls: readonly object[]) => textOfCalls(calledTools(calls) ?? []);
+const textOf = (...calls: readonly object[]) => finish(textOfCalls(calledTools(calls) ?? []));
 
 describe('the text of tool calls', () => {
   it.each([
@@ -16,6 +17,12 @@ describe('the text of tool calls', () => {
     [' ', '{}'],
   ])('is the same for arguments that a client has written again: %s', (produced, returned) => {
     expect(textOf(call(produced))).toBe(textOf(call(returned)));
+  });
+
+  it('is as it was written for long arguments', () => {
+    const long = (space: string) => call(`{"a":${space}"${'x'.repeat(16 * 1024)}"}`);
+    expect(textOf(long(''))).toBe(textOf(long('')));
+    expect(textOf(long(''))).not.toBe(textOf(long(' ')));
   });
 
   it('is the same however JSON is written', () => {
@@ -56,6 +63,6 @@ describe('the text of tool calls', () => {
     ['a call without arguments', [{ id: 'call_1', function: { name: 'look' } }]],
     ['a call of no known form', [null]],
   ])('is missing for %s', (_, calls) => {
-    expect(textOfCalls(calledTools(calls) ?? [])).toBeUndefined();
+    expect(finish(textOfCalls(calledTools(calls) ?? []))).toBeUndefined();
   });
 });

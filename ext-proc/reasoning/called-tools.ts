@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { parseJson } from '#core/parse-json.ts';
+import type { Steps } from '../fairness/steps.ts';
 
 /** One call of a tool in an assistant message, of a function or a custom tool. */
 export interface CalledTool {
@@ -15,6 +16,8 @@ export const MOST_CALLS = 128;
 const LONGEST_ID = 512;
 /** Names and inputs of one message. */
 export const LONGEST_INPUT = 256 * 1024;
+/** Longer arguments are compared as they are written: to read them would take milliseconds. */
+const LONGEST_ARGUMENTS = 16 * 1024;
 
 /** Calls of a message that a client has sent; `undefined` if they are of no known form. */
 export function calledTools(toolCalls: unknown): readonly CalledTool[] | undefined {
@@ -39,14 +42,18 @@ function namedTool(id: string, name: unknown, input: unknown, isCustom: boolean)
  * parse them and write them again, with other white space, escapes and order. `undefined`: there
  * are no calls, or more than can be compared.
  */
-export function textOfCalls(calls: readonly CalledTool[]): string | undefined {
+export function* textOfCalls(calls: readonly CalledTool[]): Steps<string | undefined> {
   if (calls.length === 0 || calls.length > MOST_CALLS) return undefined;
   if (calls.some(({ id }) => id === '' || id.length > LONGEST_ID)) return undefined;
   const inputCharacters = calls.reduce((sum, { name, input }) => sum + name.length + input.length, 0);
   if (inputCharacters > LONGEST_INPUT) return undefined;
-  return JSON.stringify(
-    calls.map(({ id, name, input, isCustom }) => [id, name, isCustom ? input : sameArguments(input)]),
-  );
+  const texts: string[] = [];
+  for (const { id, name, input, isCustom } of calls) {
+    const isAsWritten = isCustom || input.length > LONGEST_ARGUMENTS;
+    texts.push(JSON.stringify([id, name, isAsWritten ? input : sameArguments(input)]));
+    yield;
+  }
+  return texts.join();
 }
 
 /** Arguments as a value with its members in order; the text itself if it is no JSON. */

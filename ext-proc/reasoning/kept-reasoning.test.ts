@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
+import { ValidationTurns } from '../fairness/validation-turns.ts';
 import { createMemoryReasoningStore } from '../limits/reasoning/memory-reasoning-store.ts';
 import {
   type KeptReasoningResult,
@@ -25,6 +26,7 @@ function opened(given?: Partial<ReasoningStore>) {
   const onFault = vi.fn<(error: unknown) => void>();
   const kept = createKeptReasoning({
     store: { ...memory, ...given },
+    turns: new ValidationTurns(),
     onResult: (...result) => results.push(result),
     onFault,
     waitMs: 50,
@@ -42,16 +44,30 @@ function produced(member: ReasoningMember, ...choices: readonly object[]): Produ
 
 const PRODUCED = produced(DETAILS, { message: { content: null, tool_calls: [CALL], reasoning_details: [DETAIL] } });
 
-const returned = (...messages: readonly (readonly object[])[]) =>
-  messages.map((calls, at) => ({ message: 2 * at + 1, toolCalls: Buffer.from(JSON.stringify(calls)) }));
+const lookup = (lacks: ReasoningMember, ...messages: readonly (readonly object[])[]) => ({
+  messages: messages.map((calls, at) => ({
+    ...{ message: 2 * at + 1, lacks: [lacks] },
+    toolCalls: Buffer.from(JSON.stringify(calls)),
+  })),
+  takeMemory: () => true,
+  gone: () => new AbortController().signal,
+});
 
 describe('kept reasoning', () => {
   it('is found by the calls of its message, with the target that it came from', async () => {
     const { kept, results, memory } = opened();
     await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
     const other = { ...CALL, id: 'call_2' };
-    const found = await kept.find(seal, 'org-1', DETAILS, returned([other], [CALL]));
-    expect(found).toEqual([{ message: 3, ...ORIGIN, member: DETAILS, json: Buffer.from(JSON.stringify([DETAIL])) }]);
+    const found = await kept.find(seal, 'org-1', lookup(DETAILS, [other], [CALL]));
+    expect(found).toEqual([
+      {
+        message: 3,
+        ...ORIGIN,
+        member: DETAILS,
+        tokens: expect.anything(),
+        json: Buffer.from(JSON.stringify([DETAIL])),
+      },
+    ]);
     expect(results).toEqual([
       ['kept', 1],
       ['found', 1],
@@ -74,8 +90,8 @@ describe('kept reasoning', () => {
     );
     await kept.keep(seal, 'org-1', ORIGIN, streamed);
     const custom = { id: 'call_2', type: 'custom', custom: { name: 'say', input: 'it' } };
-    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
-    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL, custom]))).toMatchObject([
+    expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toEqual([]);
+    expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL, custom]))).toMatchObject([
       { json: Buffer.from(JSON.stringify([DETAIL])) },
     ]);
     memory.close();
@@ -88,9 +104,9 @@ describe('kept reasoning', () => {
     const calls = { delta: { reasoning_content: null, tool_calls: [{ index: 0, ...CALL }] } };
     await kept.keep(seal, 'org-1', ORIGIN, produced('reasoning_content', ...choices, calls));
     const json = Buffer.from(JSON.stringify(pieces.join('')));
-    const found = { message: 1, ...ORIGIN, member: 'reasoning_content', json };
-    expect(await kept.find(seal, 'org-1', 'reasoning_content', returned([CALL]))).toEqual([found]);
-    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
+    const found = { message: 1, ...ORIGIN, member: 'reasoning_content', tokens: expect.anything(), json };
+    expect(await kept.find(seal, 'org-1', lookup('reasoning_content', [CALL]))).toEqual([found]);
+    expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toEqual([]);
     memory.close();
   });
 
@@ -112,20 +128,21 @@ describe('kept reasoning', () => {
           return memory.keep(message);
         },
       },
+      turns: new ValidationTurns(),
       onResult: () => {},
       onFault: () => {},
     });
     await writing.keep(seal, 'org-1', ORIGIN, PRODUCED);
     const stored = Buffer.concat(sealedBytes).toString('latin1');
     for (const secret of [DETAIL.data, 'call_1', 'look', 'its-model']) expect(stored).not.toContain(secret);
-    expect(await kept.find(reasoningSeal('org-1', 'sk-gw-two'), 'org-1', DETAILS, returned([CALL]))).toEqual([]);
-    expect(await kept.find(reasoningSeal('org-2', 'sk-gw-one'), 'org-2', DETAILS, returned([CALL]))).toEqual([]);
+    expect(await kept.find(reasoningSeal('org-1', 'sk-gw-two'), 'org-1', lookup(DETAILS, [CALL]))).toEqual([]);
+    expect(await kept.find(reasoningSeal('org-2', 'sk-gw-one'), 'org-2', lookup(DETAILS, [CALL]))).toEqual([]);
     const [sealed = Buffer.alloc(0)] = sealedBytes;
     for (const at of [0, 20, sealed.length - 1]) {
       const changed = Buffer.from(sealed);
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
       const reading = opened({ find: async () => [changed] });
-      expect(await reading.kept.find(seal, 'org-1', DETAILS, returned([CALL]))).toEqual([]);
+      expect(await reading.kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toEqual([]);
       expect(reading.results).toEqual([['missing', 1]]);
       reading.memory.close();
     }
@@ -139,7 +156,7 @@ describe('kept reasoning', () => {
   ])('is missing while its store is %s', async (_, call, faults) => {
     const { kept, results, onFault, memory } = opened({ keep: call, find: call });
     await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
-    expect(await kept.find(seal, 'org-1', DETAILS, returned([CALL], [{ ...CALL, id: 'call_2' }]))).toEqual([]);
+    expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL], [{ ...CALL, id: 'call_2' }]))).toEqual([]);
     expect(results).toEqual([
       ['unavailable', 1],
       ['unavailable', 2],

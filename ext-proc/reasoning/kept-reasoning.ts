@@ -1,12 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import type { JsonObject } from '#core/json-object.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { CalledMessage, ReasoningMember } from '../chat/called-messages.ts';
+import type { Steps } from '../fairness/steps.ts';
+import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import { settlesWithin } from '../fairness/wait.ts';
 import type { KeptReasoningResult, ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
 import type { ProducedReasoning } from './produced-message.ts';
 import type { ReasoningSeal } from './reasoning-seal.ts';
+import { type ReasoningTokens, tokensOf } from './reasoning-tokens.ts';
 
 /** Reasoning that a message of a request lacks, and the target that it came from. */
 export interface FoundReasoning extends ReasoningOrigin {
@@ -15,6 +17,7 @@ export interface FoundReasoning extends ReasoningOrigin {
   readonly member: ReasoningMember;
   /** Value of the member. */
   readonly json: Buffer;
+  readonly tokens: ReasoningTokens;
 }
 
 /**
@@ -34,17 +37,25 @@ export interface KeptReasoning {
     origin: ReasoningOrigin,
     produced: ProducedReasoning,
   ): Promise<void>;
-  /** Finds the reasoning of messages that lack this member. Never rejects, and never takes long. */
-  find(
-    seal: ReasoningSeal,
-    organizationId: string,
-    member: ReasoningMember,
-    messages: readonly CalledMessage[],
-  ): Promise<readonly FoundReasoning[]>;
+  /**
+   * Finds the reasoning that messages lack. Never rejects, and takes long only where its
+   * organization asks for much.
+   */
+  find(seal: ReasoningSeal, organizationId: string, lookup: ReasoningLookup): Promise<readonly FoundReasoning[]>;
+}
+
+export interface ReasoningLookup {
+  readonly messages: readonly CalledMessage[];
+  /** Takes so many bytes. False: there is no memory, so nothing is opened. */
+  readonly takeMemory: (bytes: number) => boolean;
+  /** Aborts when the client leaves, for whom nothing is found. */
+  readonly gone: () => AbortSignal;
 }
 
 export interface KeptReasoningOptions {
   readonly store: ReasoningStore;
+  /** Refused requests look up reasoning too, so organizations take turns. */
+  readonly turns: ValidationTurns;
   readonly onResult: (result: KeptReasoningResult, messages: number) => void;
   /** Called with what is no outage. */
   readonly onFault: (error: unknown) => void;
@@ -61,29 +72,14 @@ const WAIT_MS = 100;
  */
 const MOST_FOUND_BYTES = 1024 * 1024;
 
-/** Calls of so many bytes are compared without a pause, which takes about 2 ms. */
-const BYTES_AT_ONCE = 64 * 1024;
-/** A message takes as long as so many bytes of calls, to be named and to be opened. */
-const NAMED_BYTES = 512;
-const OPENED_BYTES = 1024;
+/** Calls of one request beyond so many bytes are not compared. */
+const MOST_COMPARED_BYTES = 256 * 1024;
 
-/** Work of the event loop, with pauses for other work. */
-class PausedWork {
-  #bytes = 0;
-
-  async done(bytes: number): Promise<void> {
-    this.#bytes += bytes;
-    if (this.#bytes < BYTES_AT_ONCE) return;
-    this.#bytes = 0;
-    await setImmediate();
-  }
-}
-
-/** Calls beyond so many bytes are not compared. */
-const MOST_COMPARED_BYTES = 2 * 1024 * 1024;
+/** Reasoning is kept whether or not its client stays. */
+const nobodyLeaves = () => new AbortController().signal;
 
 export function createKeptReasoning(options: KeptReasoningOptions): KeptReasoning {
-  const { store, onResult, onFault, waitMs = WAIT_MS } = options;
+  const { store, turns, onResult, onFault, waitMs = WAIT_MS } = options;
 
   /** `undefined`: it took too long or failed. */
   async function inTime<Result>(work: Promise<Result>): Promise<Result | undefined> {
@@ -98,19 +94,16 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
   }
 
   return {
-    async keep(seal, organizationId, origin, { calls, member, value }) {
-      const text = textOfCalls(calls);
-      if (text === undefined) return onResult('full', 1);
-      const name = seal.nameOf(text);
-      const { provider, model } = origin;
-      const sealed = await seal.seal(
-        name,
-        Buffer.from(JSON.stringify({ provider, model, [SEALED_AS[member]]: value })),
-      );
+    async keep(seal, organizationId, origin, produced) {
+      const prepared = await turns.run(organizationId, prepare(seal, origin, produced), nobodyLeaves);
+      if (prepared === undefined) return onResult('full', 1);
+      const { name, text } = prepared;
+      const sealed = await seal.seal(name, text);
       onResult((await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable', 1);
     },
-    async find(seal, organizationId, member, messages) {
-      const named = await namesOf(seal, messages);
+    async find(seal, organizationId, { messages, takeMemory, gone }) {
+      if (messages.length === 0) return [];
+      const named = (await turns.run(organizationId, namesOf(seal, messages), gone)) ?? [];
       if (named.length === 0) return [];
       const names = named.map(({ name }) => name);
       const found = await inTime(store.find(organizationId, names, MOST_FOUND_BYTES));
@@ -118,14 +111,9 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
         onResult('unavailable', named.length);
         return [];
       }
-      const opened: FoundReasoning[] = [];
-      const work = new PausedWork();
-      for (const [at, { name, message }] of named.entries()) {
-        const sealed = found[at];
-        const reasoning = sealed && read(seal.open(name, sealed), member);
-        if (reasoning !== undefined) opened.push({ ...reasoning, member, message });
-        await work.done(OPENED_BYTES + (sealed?.length ?? 0));
-      }
+      const foundBytes = found.reduce((sum, sealed) => sum + (sealed?.length ?? 0), 0);
+      const opening = takeMemory(foundBytes) ? turns.run(organizationId, open(seal, named, found), gone) : [];
+      const opened = (await opening) ?? [];
       if (opened.length > 0) onResult('found', opened.length);
       if (opened.length < named.length) onResult('missing', named.length - opened.length);
       return opened;
@@ -133,37 +121,61 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
   };
 }
 
-interface NamedMessage {
-  readonly message: number;
+interface PreparedReasoning {
+  readonly name: string;
+  readonly text: Buffer;
+}
+
+/** The sealed text is a line about the reasoning, and its value as it is put into requests. */
+type SealedHead = Omit<FoundReasoning, 'message' | 'json'>;
+
+/** `undefined`: its calls cannot be compared. */
+function* prepare(
+  seal: ReasoningSeal,
+  { provider, model }: ReasoningOrigin,
+  { calls, member, value }: ProducedReasoning,
+): Steps<PreparedReasoning | undefined> {
+  const callsText = yield* textOfCalls(calls);
+  if (callsText === undefined) return undefined;
+  const json = Buffer.from(JSON.stringify(value));
+  const head: SealedHead = { provider, model, member, tokens: yield* tokensOf(json) };
+  return { name: seal.nameOf(callsText), text: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), json]) };
+}
+
+interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks'> {
   readonly name: string;
 }
 
 /** Computes the names of messages, the newest first. */
-async function namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Promise<readonly NamedMessage[]> {
+function* namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Steps<readonly NamedMessage[]> {
   const byName = new Map<string, NamedMessage>();
-  const work = new PausedWork();
   let comparedBytes = 0;
-  for (const { message, toolCalls } of messages.toReversed()) {
+  for (const { message, lacks, toolCalls } of messages.toReversed()) {
+    if (comparedBytes + toolCalls.length > MOST_COMPARED_BYTES) continue;
     comparedBytes += toolCalls.length;
-    if (comparedBytes > MOST_COMPARED_BYTES) break;
     const calls = calledTools(JSON.parse(toolCalls.toString()));
-    const text = calls && textOfCalls(calls);
+    const text = calls && (yield* textOfCalls(calls));
     const name = text && seal.nameOf(text);
-    if (name !== undefined && !byName.has(name)) byName.set(name, { message, name });
-    await work.done(NAMED_BYTES + toolCalls.length);
+    if (name !== undefined && !byName.has(name)) byName.set(name, { message, lacks, name });
+    yield;
   }
   return [...byName.values()];
 }
 
-/** How the members are called in the sealed text. */
-const SEALED_AS = { reasoning_details: 'details', reasoning_content: 'content' } as const;
-
-function read(
-  text: Buffer | undefined,
-  member: ReasoningMember,
-): (ReasoningOrigin & Pick<FoundReasoning, 'json'>) | undefined {
-  if (text === undefined) return undefined;
-  const { provider, model, ...sealed } = JSON.parse(text.toString()) as ReasoningOrigin & JsonObject;
-  const value = sealed[SEALED_AS[member]];
-  return value === undefined ? undefined : { provider, model, json: Buffer.from(JSON.stringify(value)) };
+function* open(
+  seal: ReasoningSeal,
+  named: readonly NamedMessage[],
+  found: readonly (Buffer | undefined)[],
+): Steps<readonly FoundReasoning[]> {
+  const opened: FoundReasoning[] = [];
+  for (const [at, { name, message, lacks }] of named.entries()) {
+    const sealed = found[at];
+    const text = sealed && seal.open(name, sealed);
+    if (text === undefined) continue;
+    const headEnd = text.indexOf('\n');
+    const head = JSON.parse(text.toString('utf8', 0, headEnd)) as SealedHead;
+    if (lacks.includes(head.member)) opened.push({ ...head, message, json: text.subarray(headEnd + 1) });
+    yield;
+  }
+  return opened;
 }

@@ -2,15 +2,11 @@ import type { Target } from '#core/config/gateway-config.ts';
 import type { ReasoningMember } from '../chat/called-messages.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import type { ChatWithModel } from '../chat/choose-model.ts';
-import { LOST_REASONING } from '../chat/edited-messages.ts';
-import { countTokens } from '../chat/held-body.ts';
-import type { InputTokens } from '../chat/tokens/input-tokens.ts';
-import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
 import type { MemoryReservation } from '../fairness/shared-budget.ts';
-import { finish } from '../fairness/steps.ts';
 import type { FoundReasoning, KeptReasoning } from './kept-reasoning.ts';
 import { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
+import { addedTokens, type ReasoningTokens, together } from './reasoning-tokens.ts';
 
 /** Reasoning that one message of a request lacked. */
 export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
@@ -31,6 +27,8 @@ export interface ReasoningRequest extends ChatWithModel {
   readonly apiKey: string;
   /** Memory of the request's body. */
   readonly memory: Pick<MemoryReservation, 'take'>;
+  /** Aborts when the client leaves. */
+  readonly gone: () => AbortSignal;
 }
 
 /** A chat request that is counted with the reasoning that it lacked. */
@@ -57,26 +55,22 @@ async function findKept(
   request: ReasoningRequest,
   members: ReadonlySet<ReasoningMember>,
 ): Promise<ChatWithReasoning> {
-  const { chat, choice, organizationId, apiKey, memory } = request;
-  const lacking = [...members]
-    .map((member) => ({ member, messages: chat.calledMessages(member) }))
-    .filter(({ messages }) => messages.length > 0);
-  if (lacking.length === 0 && !chat.hasTools) return { chat, choice };
+  const { chat, choice, organizationId, apiKey, memory, gone } = request;
+  const messages = chat.calledMessages(members);
+  if (messages.length === 0 && !chat.hasTools) return { chat, choice };
   const seal = reasoningSeal(organizationId, apiKey);
-  const lookups = lacking.map(({ member, messages }) => kept.find(seal, organizationId, member, messages));
-  const found = (await Promise.all(lookups)).flat();
+  const takeMemory = (bytes: number) => memory.take(bytes);
+  const found = await kept.find(seal, organizationId, { messages, takeMemory, gone });
   const spaces = members.has('reasoning_content') ? chat.messagesWithoutReasoning : 0;
-  const [ofSpaces, ofAll] = [addedTokens([], spaces), addedTokens(found, spaces)];
-  const fits = found.length > 0 && hasRoom(request, ofAll) && memory.take(bytesOf(found));
+  const ofAll = addedTokens(found, spaces);
+  const fits = found.length > 0 && hasRoom(request, ofAll);
   let inserted = fits ? found : [];
   let sentTokens = 0;
   const reasoning: RequestReasoning = {
     of(target) {
       const readable = readableBy(target, inserted);
-      const share = bytesOf(readable) / Math.max(1, bytesOf(found));
       const sentSpaces = reasoningMember(target) === 'reasoning_content' ? spaces - readable.length : 0;
-      const spacesShare = sentSpaces / Math.max(1, spaces);
-      sentTokens = Math.ceil((ofAll.estimate - ofSpaces.estimate) * share + ofSpaces.estimate * spacesShare);
+      sentTokens = addedTokens(readable, sentSpaces).estimate;
       return readable.map(({ message, json }) => ({ message, json }));
     },
     messageOf(target) {
@@ -91,11 +85,10 @@ async function findKept(
       await kept.keep(seal, organizationId, { provider: provider.name, model }, produced);
     },
   };
-  const added = fits ? ofAll : ofSpaces;
-  if (added === NO_TOKENS) return { chat, choice, reasoning };
+  if (!fits && spaces === 0) return { chat, choice, reasoning };
   const counted: ChatRequest = {
     ...chat,
-    inputTokens: together(chat.inputTokens, added),
+    inputTokens: together(chat.inputTokens, fits ? ofAll : addedTokens([], spaces)),
     keepText(mostBytes) {
       inserted = [];
       return chat.keepText(mostBytes);
@@ -113,44 +106,9 @@ function reasoningMember({ api, provider }: Target): ReasoningMember | undefined
   return api === 'chat' ? provider.reasoningMemory : 'reasoning_details';
 }
 
-function bytesOf(found: readonly FoundReasoning[]): number {
-  return found.reduce((sum, { json }) => sum + json.length, 0);
-}
-
-const NO_TOKENS: InputTokens = {
-  ...{ estimate: 0, ceiling: 0, normalizedCeiling: 0 },
-  besidesText: { estimate: 0, ceiling: 0 },
-};
-
-/** Counts reasoning, and as many spaces in its place, as if the client had sent them. */
-function addedTokens(found: readonly FoundReasoning[], spaces: number): InputTokens {
-  const bytes = Buffer.concat([
-    ...found.map(({ json }) => json),
-    Buffer.alloc(LOST_REASONING.length * spaces, LOST_REASONING),
-  ]);
-  if (bytes.length === 0) return NO_TOKENS;
-  const recorder = new PromptRecorder();
-  recorder.addJson({ start: 0, end: bytes.length });
-  const prompt = recorder.record();
-  return finish(countTokens({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true));
-}
-
 /** Reasoning that the client does not know of must not make its request too long. */
-function hasRoom({ chat, choice: { model, outputLimit } }: ChatWithModel, added: InputTokens): boolean {
+function hasRoom({ chat, choice: { model, outputLimit } }: ChatWithModel, added: ReasoningTokens): boolean {
   return chat.inputTokens.estimate + added.estimate + outputLimit <= model.contextWindow;
-}
-
-function together(sent: InputTokens, added: InputTokens): InputTokens {
-  return {
-    ...sent,
-    estimate: sent.estimate + added.estimate,
-    ceiling: sent.ceiling + added.ceiling,
-    normalizedCeiling: sent.normalizedCeiling + added.normalizedCeiling,
-    besidesText: {
-      estimate: sent.besidesText.estimate + added.estimate,
-      ceiling: sent.besidesText.ceiling + added.normalizedCeiling,
-    },
-  };
 }
 
 function readableBy(target: Target, found: readonly FoundReasoning[]): readonly FoundReasoning[] {

@@ -57,6 +57,7 @@ async function admitOrFree(
       organizationId: principal.organization.id,
       apiKey: apiKeyIn(exchange.header('authorization')) ?? '',
       memory: exchange.bodyMemory,
+      gone: () => exchange.gone,
     });
     const admission = await admit(deps, {
       ...{ generationId, principal, chat, choice, config, readAgain },

@@ -81,7 +81,8 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const money = await openAccounting({ ...context, stores, attempts });
   const tokens = new TokenCounter({ log });
   const delivery = openDelivery(context, stores, tokens);
-  const reasoning = openReasoning(context, stores);
+  const validationTurns = new ValidationTurns();
+  const reasoning = openReasoning(context, stores, validationTurns);
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
   const { accounting } = money;
   const readiness = await openReadiness({ ...options, envoy, accounting, opensInMs: stores.opensInMs });
@@ -98,7 +99,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     claims: money.claims,
     boundTokens: tokens.boundTokens,
     reasoning: reasoning.kept,
-    validationTurns: new ValidationTurns(),
+    validationTurns,
     isProbe: readiness.isProbe,
   });
   const transport = await openTransport(context, handler);
@@ -149,12 +150,13 @@ function openDelivery(
   });
 }
 
-function openReasoning({ clock, metrics, log }: GatewayContext, { keepReasoning }: OpenStores) {
+function openReasoning({ clock, metrics, log }: GatewayContext, { keepReasoning }: OpenStores, turns: ValidationTurns) {
   const onEvicted = (messages: number) => metrics.reasoningKept('evicted', messages);
   const store = keepReasoning({ bounds: REASONING_BOUNDS, clock, onEvicted });
   metrics.watchReasoning(store.heldBytes);
   const kept = createKeptReasoning({
     store,
+    turns,
     onResult: metrics.reasoningKept,
     onFault: (error) => log.error({ err: error }, 'reasoning could not be kept or found'),
   });

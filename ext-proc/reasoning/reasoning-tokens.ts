@@ -1,0 +1,51 @@
+import { LOST_REASONING } from '../chat/edited-messages.ts';
+import { countTokens } from '../chat/held-body.ts';
+import type { InputTokens } from '../chat/tokens/input-tokens.ts';
+import { PromptRecorder } from '../chat/tokens/prompt-record.ts';
+import { finish, type Steps } from '../fairness/steps.ts';
+
+/** What reasoning adds to the tokens of a prompt, as if the client had sent it. */
+export type ReasoningTokens = Pick<InputTokens, 'estimate' | 'ceiling' | 'normalizedCeiling'>;
+
+/** Counts the value of a member of a message. */
+export function* tokensOf(json: Buffer): Steps<ReasoningTokens> {
+  const { estimate, ceiling, normalizedCeiling } = yield* countAll(json);
+  return {
+    estimate: estimate - FRAME.estimate,
+    ceiling: ceiling - FRAME.ceiling,
+    normalizedCeiling: normalizedCeiling - FRAME.normalizedCeiling,
+  };
+}
+
+function countAll(bytes: Buffer): Steps<InputTokens> {
+  const recorder = new PromptRecorder();
+  recorder.addJson({ start: 0, end: bytes.length });
+  const prompt = recorder.record();
+  return countTokens({ bytes, isPlain: false, prompt, imageSizes: [], fileBytes: [], fields: [] }, true);
+}
+
+/** The frame of a request, which the client's own prompt is counted with. */
+const FRAME = finish(countAll(Buffer.alloc(0)));
+
+/** Stands in a message whose reasoning was lost. */
+export const LOST_TOKENS = finish(tokensOf(LOST_REASONING));
+
+/** Tokens of found reasoning, and of so many messages whose reasoning was lost. */
+export function addedTokens(found: readonly { readonly tokens: ReasoningTokens }[], lost: number): ReasoningTokens {
+  const sum = (count: keyof ReasoningTokens) =>
+    found.reduce((added, { tokens }) => added + tokens[count], lost * LOST_TOKENS[count]);
+  return { estimate: sum('estimate'), ceiling: sum('ceiling'), normalizedCeiling: sum('normalizedCeiling') };
+}
+
+export function together(sent: InputTokens, added: ReasoningTokens): InputTokens {
+  return {
+    ...sent,
+    estimate: sent.estimate + added.estimate,
+    ceiling: sent.ceiling + added.ceiling,
+    normalizedCeiling: sent.normalizedCeiling + added.normalizedCeiling,
+    besidesText: {
+      estimate: sent.besidesText.estimate + added.estimate,
+      ceiling: sent.besidesText.ceiling + added.normalizedCeiling,
+    },
+  };
+}
