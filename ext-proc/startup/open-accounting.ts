@@ -10,7 +10,7 @@ import { intentsPath, readLeftIntents } from '../billing/journal/intent-lines.ts
 import { RecentCharges } from '../billing/journal/recent-charges.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import { openWorkerSpool } from '../billing/spool/spool-files.ts';
-import { countDamagedFiles } from '../billing/spool/spool-lines.ts';
+import { countDamagedFiles, keepAside, type OnDamage } from '../billing/spool/spool-lines.ts';
 import { freeBytesAt, watchSpoolRoom } from '../billing/spool/spool-room.ts';
 import { eachOrphan, lockWorker } from '../billing/spool/worker-lock.ts';
 import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
@@ -66,6 +66,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     workerIndex,
     clock,
     onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
+    onDamage: tellDamage(log),
   });
   const accounting = new Accounting({
     ...database,
@@ -123,7 +124,7 @@ async function openOwnSpool({ paths, workerIndex, metrics, log }: GatewayContext
   const spool = await openWorkerSpool({
     folder,
     workerIndex,
-    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
+    onDamage: tellDamage(log),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
     onNotAdopted: (path, error) =>
       log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
@@ -134,6 +135,10 @@ async function openOwnSpool({ paths, workerIndex, metrics, log }: GatewayContext
     damagedFiles: () => countDamagedFiles(folder),
   });
   return spool;
+}
+
+function tellDamage(log: Log): OnDamage {
+  return (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside');
 }
 
 function keepHolds(
@@ -174,7 +179,8 @@ async function chargeFormer(
   const { paths, workerIndex, clock, log } = options;
   const folder = paths.spoolDir;
   const chargeIn = async (path: string): Promise<void> => {
-    const left = await readLeftIntents(path);
+    const { left, damaged } = await readLeftIntents(path);
+    if (damaged.length > 0) tellDamage(log)(await keepAside(path, damaged), damaged.length);
     if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
   };
   const path = intentsPath(folder, workerIndex);

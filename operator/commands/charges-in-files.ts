@@ -71,9 +71,13 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
     const spool = await readWhole(spoolPath(spoolDir, index));
     damagedLines += spool.damagedLines;
     for (const id of await unknownAmong(spool.generationIds, database)) spooled.add(id);
-    const left = (await readLeftIntents(intentsPath(spoolDir, index))).map(({ generationId }) => generationId);
+    const journal = await readLeftIntents(intentsPath(spoolDir, index));
+    damagedLines += journal.damaged.length;
+    const left = journal.left.map(({ generationId }) => generationId);
     const unsettled = (await unknownAmong(left, database)).filter((id) => !spooled.has(id));
-    const lacking = await findRecent(spoolDir, index, database);
+    const lacking = await findRecent(spoolDir, index, database, () => {
+      damagedLines += 1;
+    });
     // Requests of a process that lives are in flight, and it makes charges again within a second.
     // The lock is tried only if it matters, because a starting process may want it at that moment.
     if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(spoolDir, index))) continue;
@@ -84,10 +88,15 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
 }
 
 /** A database that never had the organization is another one, and nothing is made again there. */
-async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
+async function findRecent(
+  folder: string,
+  index: number,
+  database: Looks,
+  onDamage: () => void,
+): Promise<readonly string[]> {
   const organizations = new Map<string, string>();
   const epoch = await database.ledgerEpoch();
-  for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch))
+  for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch, onDamage))
     organizations.set(generationId, organizationId);
   const lacking = await unknownAmong([...organizations.keys()], database);
   const owners = [...new Set(lacking.map((id) => organizations.get(id) ?? ''))];

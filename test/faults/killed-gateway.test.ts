@@ -22,6 +22,8 @@ const TEXT = readFileSync(join(import.meta.dirname, '../corpus/english.txt'), 'u
 const WORDS = `${TEXT}\n`.repeat(20).match(/\s*\S+/g) ?? [];
 /** Words that the streams have sent when their provider falls silent. */
 const SILENT_AFTER = [40, 80, 160, 240];
+/** Clients may name their users with characters that end a line for some readers. */
+const USER = 'ali\u2028ce\u2029\u0085';
 const PROMPT = [{ role: 'user', content: 'Tell me a story.' }];
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -70,7 +72,7 @@ interface Watched {
 function watch(client: GatewayClient, model: string, headers: Record<string, string> = {}): Watched {
   let received = '';
   let generationId = '';
-  const asked = { model, stream: true, max_tokens: 1000, messages: PROMPT };
+  const asked = { model, stream: true, max_tokens: 1000, messages: PROMPT, user: USER };
   const cut = client.chat(asked, {
     headers,
     onHead: (_status, head) => (generationId = String(head['x-generation-id'])),
@@ -103,12 +105,15 @@ interface GenerationRow {
 }
 
 async function generations({ stack }: Scene): Promise<ReadonlyMap<string, GenerationRow>> {
-  const rows = await sql<GenerationRow>(stack.databaseUrl, 'select * from generations');
+  const rows = await sql<GenerationRow>(
+    stack.databaseUrl,
+    'select * from generations g left join generation_users u on u.generation_id = g.id',
+  );
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 async function journalled({ stack }: Scene): Promise<ReadonlyMap<string, number>> {
-  const left = await readLeftIntents(join(stack.paths.dataDir, 'spool/intents-0.jsonl'));
+  const { left } = await readLeftIntents(join(stack.paths.dataDir, 'spool/intents-0.jsonl'));
   return new Map(left.map(({ generationId, delivered }) => [generationId, delivered?.tokens ?? 0]));
 }
 
@@ -162,7 +167,12 @@ async function playCrash(scene: Scene): Promise<void> {
   expect(cut).toBeGreaterThan(0);
   expect(cut).toBeLessThanOrEqual(mostOf(mostWritten));
   for (const row of charged.values()) {
-    expect(row).toMatchObject({ finish_reason: 'error', usage_counted: true, upstream_id: 'chatcmpl-provider-1' });
+    expect(row).toMatchObject({
+      end_user: USER,
+      finish_reason: 'error',
+      usage_counted: true,
+      upstream_id: 'chatcmpl-provider-1',
+    });
     expect(Number(row.prompt_tokens)).toBeGreaterThan(0);
     expect(Number(row.cost_nano_usd)).toBe(1000 * (Number(row.prompt_tokens) + Number(row.completion_tokens)));
   }

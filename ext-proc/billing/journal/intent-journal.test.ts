@@ -37,7 +37,7 @@ describe('the journal of intents', () => {
   afterEach(() => journal.close());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  const left = () => readLeftIntents(path);
+  const left = async () => (await readLeftIntents(path)).left;
   const idsLeft = async () => (await left()).map(({ generationId }) => generationId);
 
   it('has what was asked, and not what is settled', async () => {
@@ -192,9 +192,11 @@ describe('the journal of intents', () => {
     const text = readFileSync(path, 'utf8');
     truncateSync(path, text.length - 5);
     expect(await idsLeft()).toEqual(['gen-1', 'gen-2']);
+    expect((await readLeftIntents(path)).damaged).toEqual([]);
     truncateSync(path, 0);
     appendFileSync(path, text.replace('gen-2', 'gen-9'));
     expect(await idsLeft()).toEqual(['gen-1', 'gen-3']);
+    expect((await readLeftIntents(path)).damaged.map(String)).toEqual([expect.stringContaining('gen-9')]);
   });
 
   it('begins anew at each start', async () => {

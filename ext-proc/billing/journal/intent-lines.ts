@@ -118,14 +118,20 @@ export function intentsPath(folder: string, workerIndex: number): string {
   return join(folder, `intents-${workerIndex}.jsonl`);
 }
 
-/**
- * Reads the unsettled requests of a journal, in the order in which providers were asked. A torn
- * line counts as not written.
- */
-export async function readLeftIntents(path: string): Promise<readonly LeftIntent[]> {
+export interface LeftInJournal {
+  /** Unsettled requests, in the order in which providers were asked. */
+  readonly left: readonly LeftIntent[];
+  /** Lines that cannot be read. A last line that a crash cut short counts as not written. */
+  readonly damaged: readonly Buffer[];
+}
+
+/** Reads the journal of a former process, or of one that is writing it. Changes nothing. */
+export async function readLeftIntents(path: string): Promise<LeftInJournal> {
   const left = new Map<string, LeftIntent>();
-  for await (const line of readCheckedLines(path)) for (const entry of line.split(SEPARATOR)) take(entry, left);
-  return [...left.values()];
+  const damaged: Buffer[] = [];
+  const lines = readCheckedLines(path, (line) => damaged.push(line));
+  for await (const line of lines) for (const entry of line.split(SEPARATOR)) take(entry, left);
+  return { left: [...left.values()], damaged };
 }
 
 function take(entry: string, left: Map<string, LeftIntent>): void {

@@ -23,7 +23,7 @@ describe('a journal on a disk that takes nothing', () => {
     expect(failures).toHaveLength(1);
     expect(journal.isBehind()).toBe(true);
     mkdirSync(join(folder, 'gone'));
-    await expect.poll(async () => (await readLeftIntents(path)).map((one) => one.generationId)).toEqual(['gen-2']);
+    await expect.poll(async () => (await readLeftIntents(path)).left.map((one) => one.generationId)).toEqual(['gen-2']);
     expect(journal.isBehind()).toBe(false);
     expect(failures).toHaveLength(1);
     journal.close();

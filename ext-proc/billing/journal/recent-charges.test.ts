@@ -20,6 +20,7 @@ const MINUTE_MS = 60_000;
 
 describe('recent charges', () => {
   const failures: unknown[] = [];
+  const damage: [aside: string, lines: number][] = [];
   let folder = '';
   let nowMs = 0;
   let recent: RecentCharges;
@@ -29,12 +30,14 @@ describe('recent charges', () => {
       workerIndex,
       clock: { nowMs: () => nowMs, monotonicMs: () => nowMs },
       onFailure: (error) => failures.push(error),
+      onDamage: (aside, lines) => damage.push([aside, lines]),
     });
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'gw-recent-'));
     nowMs = Date.now();
     failures.length = 0;
+    damage.length = 0;
     recent = open();
   });
   afterEach(() => {
@@ -68,7 +71,20 @@ describe('recent charges', () => {
     appendFileSync(join(folder, readdirSync(folder)[0] ?? ''), '01234567{"generationId":"gen-');
     const successor = open();
     expect(await sent('new', successor)).toEqual([first]);
+    expect(damage).toEqual([]);
     successor.close();
+  });
+
+  it('are sent past a damaged line, which is kept aside', async () => {
+    const [first, second] = [charge(), charge()];
+    recent.note(first, 'old');
+    await expect.poll(() => readdirSync(folder).length).toBe(1);
+    appendFileSync(join(folder, readdirSync(folder)[0] ?? ''), '01234567{"generationId":"gen-1"}\n');
+    recent.note(second, 'old');
+    expect(await sent('new')).toEqual([first, second]);
+    expect(damage).toEqual([[expect.stringMatching(/charges-0\.old\.\d+\.jsonl\.damaged-[\dTZ.-]+$/), 1]]);
+    expect(readFileSync(damage[0]?.[0] ?? '', 'utf8')).toBe('01234567{"generationId":"gen-1"}\n');
+    expect(await sent('new')).toEqual([]);
   });
 
   it('are sent again where sending failed', async () => {

@@ -4,6 +4,7 @@ import type { Clock } from '#core/clock.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { encodeForOperator, parseSettlementJson } from '#database/ledger/settlement-json.ts';
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
+import { keepAside, type OnDamage } from '../spool/spool-lines.ts';
 import { AppendFile } from './append-file.ts';
 import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
@@ -15,6 +16,7 @@ export interface RecentChargesOptions {
    * The disk has ceased to take it. Charges go on without; it is tried again with the next ones.
    */
   readonly onFailure: (error: unknown) => void;
+  readonly onDamage: OnDamage;
 }
 
 const KEEP_MS = 15 * 60_000;
@@ -82,17 +84,21 @@ export class RecentCharges {
 
   /**
    * Sends charges of other epochs in groups, and counts them as charged in this one. Rejects as
-   * `send` does; the group is sent again next time. Returns how many there were.
+   * `send` does; the group is sent again next time. Lines that cannot be read are kept aside.
+   * Returns how many there were.
    */
   async sendAgain(epoch: string, send: SendGroup): Promise<number> {
+    const { folder, onDamage } = this.#options;
     let sent = 0;
     for (;;) {
       this.#write();
       if (this.#open && this.#open.epoch !== epoch) this.#closeFile();
       const former = this.#kept().find((file) => file.epoch !== epoch);
       if (former === undefined) return sent;
-      const path = join(this.#options.folder, former.name);
-      sent += await sendFile(path, send);
+      const path = join(folder, former.name);
+      const damaged: Buffer[] = [];
+      sent += await sendFile(path, send, damaged);
+      if (damaged.length > 0) onDamage(await keepAside(path, damaged), damaged.length);
       renameSync(path, this.#pathOf(epoch, former.begunMs));
     }
   }
@@ -180,8 +186,8 @@ export class RecentCharges {
   }
 }
 
-/** Sends the charges of a file in groups. Returns how many there were. */
-async function sendFile(path: string, send: SendGroup): Promise<number> {
+/** Sends the charges of a file in groups. Returns how many. Adds its damaged lines to `damaged`. */
+async function sendFile(path: string, send: SendGroup, damaged: Buffer[]): Promise<number> {
   let sent = 0;
   let group: Settlement[] = [];
   const sendGroup = async (): Promise<void> => {
@@ -189,7 +195,7 @@ async function sendFile(path: string, send: SendGroup): Promise<number> {
     sent += group.length;
     group = [];
   };
-  for await (const settlement of settlementsIn(path)) {
+  for await (const settlement of settlementsIn(path, (line) => damaged.push(line))) {
     group.push(settlement);
     if (group.length === SENT_AT_ONCE) await sendGroup();
   }
@@ -202,9 +208,10 @@ export async function* chargesOfOtherEpochs(
   folder: string,
   workerIndex: number,
   epoch: string,
+  onDamage: (line: Buffer) => void,
 ): AsyncGenerator<Settlement> {
   for (const file of keptFiles(folder, workerIndex))
-    if (file.epoch !== epoch) yield* settlementsIn(join(folder, file.name));
+    if (file.epoch !== epoch) yield* settlementsIn(join(folder, file.name), onDamage);
 }
 
 function keptFiles(folder: string, workerIndex: number): KeptFile[] {
@@ -217,8 +224,8 @@ function keptFiles(folder: string, workerIndex: number): KeptFile[] {
     .sort((a, b) => a.begunMs - b.begunMs);
 }
 
-async function* settlementsIn(path: string): AsyncGenerator<Settlement> {
-  for await (const line of readCheckedLines(path)) {
+async function* settlementsIn(path: string, onDamage: (line: Buffer) => void): AsyncGenerator<Settlement> {
+  for await (const line of readCheckedLines(path, onDamage)) {
     for (const text of line.split(SEPARATOR)) {
       const settlement = parseSettlementJson(text);
       if (isSettlement(settlement)) yield settlement;

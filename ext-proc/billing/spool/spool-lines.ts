@@ -137,8 +137,8 @@ async function rewrite(path: string, charges: Charges): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** Reads lines with one line in memory at a time. */
-async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number; ended: boolean }> {
+/** Reads lines, which end at line feeds, with one line in memory at a time. None is empty. */
+export async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number; ended: boolean }> {
   let position = 0;
   let pieces: Buffer[] = [];
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {

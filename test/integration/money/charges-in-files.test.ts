@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
@@ -97,10 +97,12 @@ test('charges in the spool of a stopped gateway are counted once, until the next
 test('requests that a kill cut off are counted until they are settled, those in flight never', async () => {
   const client = await gateway.openClient();
   gateway.provider.script('one', streamThen(3, stall));
-  const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true }).catch(() => undefined));
+  const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true, user: 'ali\u2028ce' }).catch(() => undefined));
   const journal = join(spoolFolder(), 'intents-0.jsonl');
   // The journal has both, and what was delivered of them.
-  await expect.poll(async () => (await readLeftIntents(journal)).filter(({ delivered }) => delivered)).toHaveLength(2);
+  await expect
+    .poll(async () => (await readLeftIntents(journal)).left.filter(({ delivered }) => delivered))
+    .toHaveLength(2);
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
   await gateway.stack.restartGateway('SIGKILL', async () => {
     await Promise.all(cut);
@@ -129,23 +131,27 @@ test('charges that the database has lost, and damaged lines, are counted', async
   await gateway.stack.restartGateway('SIGTERM', async () => {
     const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
     const onFailure = (error: unknown) => expect.unreachable(String(error));
-    const recent = new RecentCharges({ folder: spoolFolder(), workerIndex: 0, clock, onFailure });
+    const recent = new RecentCharges({ folder: spoolFolder(), workerIndex: 0, clock, onFailure, onDamage: onFailure });
     recent.note(charge(), 'an-epoch-before');
     recent.note(charge(), 'an-epoch-before');
     // The data folder may have served another database, without this organization.
     recent.note(charge({ ...customer, organizationId: newId('org', Date.now()) }), 'an-epoch-before');
     recent.close();
     await writeFile(aside, 'null\n{"generationId":"gen-1"}\n');
-    const lost = { ...NOTHING, recent_charges: 2, damaged_lines: 2 };
+    for (const name of ['intents-0.jsonl', `charges-0.an-epoch-before.${Date.now() - 1_000}.jsonl`])
+      await appendFile(join(spoolFolder(), name), '\n00000000"damaged"\n00000000"cut sh');
+    const lost = { ...NOTHING, recent_charges: 2, damaged_lines: 4 };
     const waiting = await verify();
     expect(waiting).toMatchObject({ kind: 'refused', json: { ok: false, data_folder: lost } });
     expect(waiting.text).toContain('The database lacks 2 charges');
-    expect(waiting.text).toContain('2 damaged lines');
+    expect(waiting.text).toContain('4 damaged lines');
   });
   await expect
     .poll(verify, { timeout: 60_000 })
-    .toMatchObject({ json: { data_folder: { ...NOTHING, damaged_lines: 2 } } });
-  await rm(aside);
+    .toMatchObject({ json: { data_folder: { ...NOTHING, damaged_lines: 4 } } });
+  const damaged = (await readdir(spoolFolder())).filter((name) => name.includes('.damaged-'));
+  expect(damaged).toHaveLength(3);
+  for (const name of damaged) await rm(join(spoolFolder(), name));
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
 });
 
