@@ -238,7 +238,8 @@ async function requestsOfEveryKind(): Promise<void> {
 }
 
 async function agentThinks(): Promise<void> {
-  const [api] = AGENT_APIS;
+  const api = AGENT_APIS.find((one) => one.api === THINKS.api);
+  if (api === undefined) throw new Error(`no agent speaks ${THINKS.api}`);
   secrets.REASONING = reasoningOf(1);
   provider.script('thinks', api.answer(1), api.answer(TURNS));
   const tools = [{ type: 'function', function: { name: TOOL } }];
