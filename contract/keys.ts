@@ -1,4 +1,6 @@
+import { MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS, MAX_TOKENS_PER_MINUTE } from '#core/field-bounds.ts';
 import type { Empty } from './empty.ts';
+import type { Change, Settings } from './setting.ts';
 
 export type ScopeName = 'chat' | 'usage:read';
 
@@ -50,20 +52,60 @@ export interface CreatedKeyView {
   readonly secret: string;
 }
 
-/** Absent: unchanged. `null`: no longer restricted. */
-export interface KeyChange {
-  readonly name?: string;
-  readonly note?: string | null;
-  readonly scopes?: readonly ScopeName[];
-  readonly models?: readonly string[] | null;
-  readonly ipRanges?: readonly string[] | null;
-  readonly expiresAtMs?: number | null;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: string | null;
-  readonly monthlyBudgetNanoUsd?: string | null;
-  readonly lifetimeBudgetNanoUsd?: string | null;
-}
+export type KeyChange = Change<KeyRestrictions>;
+
+export const KEY_SETTINGS: Settings<KeyRestrictions> = {
+  name: {
+    kind: 'text',
+    label: 'Name',
+    hint: 'Says what uses it, such as “Backend production”.',
+    max: MAX_NAME_CHARACTERS,
+  },
+  scopes: { kind: 'list', label: 'Scopes' },
+  models: {
+    kind: 'list',
+    label: 'Models',
+    none: 'all',
+    hint: 'If none is chosen, the key may use every model, including future ones.',
+  },
+  ipRanges: {
+    kind: 'list',
+    label: 'Addresses',
+    none: 'any',
+    hint: 'Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. If empty, it works from everywhere.',
+  },
+  expiresAtMs: { kind: 'instant', label: 'Expires', none: 'never' },
+  requestsPerMinute: { kind: 'count', label: 'Requests per minute', none: 'unlimited', brief: '{} rpm' },
+  tokensPerMinute: {
+    kind: 'count',
+    label: 'Tokens per minute',
+    none: 'unlimited',
+    max: MAX_TOKENS_PER_MINUTE,
+    brief: '{} tpm',
+  },
+  dailyBudgetNanoUsd: { kind: 'money', label: 'Daily budget', none: 'unlimited', brief: '{}/day' },
+  monthlyBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Monthly budget',
+    none: 'unlimited',
+    hint: 'Of each month in UTC',
+    brief: '{}/month',
+  },
+  lifetimeBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Lifetime budget',
+    none: 'unlimited',
+    hint: 'Of all that the key ever spends',
+    brief: '{} in all',
+  },
+  note: {
+    kind: 'text',
+    label: 'Note',
+    none: 'none',
+    hint: 'For people only, such as who to ask. No provider sees it.',
+    max: MAX_NOTE_CHARACTERS,
+  },
+};
 
 export interface KeysApi {
   /** Newest first: all keys that are not revoked, and the newest thousand revoked ones. */

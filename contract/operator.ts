@@ -1,6 +1,6 @@
 import type { Empty } from './empty.ts';
 import type { PricesInTimeView, PriceTableView } from './money.ts';
-import type { OrganizationLimits, OrganizationView } from './organization.ts';
+import type { OrganizationChangeInput, OrganizationSettings, OrganizationView } from './organization.ts';
 import type { AuditFilter, AuditPage, LinkView } from './people.ts';
 
 export interface OrganizationRow {
@@ -13,24 +13,11 @@ export interface OrganizationRow {
   readonly createdAtMs: number;
 }
 
-export interface NewOrganizationInput extends Partial<OrganizationLimits> {
+export interface NewOrganizationInput extends Partial<OrganizationSettings> {
   readonly name: string;
   readonly creditNanoUsd?: string;
   /** Reference of the opening credit in the ledger. */
   readonly reference?: string;
-  readonly priceList?: string;
-}
-
-/** Absent: unchanged. `null`: no longer limited. */
-export interface OrganizationChangeInput {
-  readonly name?: string;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: string | null;
-  readonly maxTokens?: number | null;
-  readonly concurrency?: number;
-  readonly allowMultipleCompletions?: boolean;
-  readonly priceList?: string | null;
 }
 
 export interface UserRow {

@@ -1,4 +1,7 @@
+import { MAX_CONCURRENCY, MAX_NAME_CHARACTERS, MAX_TOKENS_PER_MINUTE } from '#core/field-bounds.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
 import type { Empty } from './empty.ts';
+import type { Change, Settings } from './setting.ts';
 
 export interface OrganizationView {
   readonly id: string;
@@ -25,6 +28,67 @@ export interface OrganizationLimits {
   readonly concurrency: number;
   readonly allowMultipleCompletions: boolean;
 }
+
+/** What operators set of an organization. */
+export interface OrganizationSettings extends OrganizationLimits {
+  readonly name: string;
+  readonly priceList?: string;
+}
+
+export type OrganizationChangeInput = Change<OrganizationSettings>;
+
+export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
+  name: { kind: 'text', label: 'Name', max: MAX_NAME_CHARACTERS },
+  requestsPerMinute: {
+    kind: 'count',
+    label: 'Requests per minute',
+    none: 'unlimited',
+    brief: '{} request(s) a minute',
+  },
+  tokensPerMinute: {
+    kind: 'count',
+    label: 'Tokens per minute',
+    none: 'unlimited',
+    max: MAX_TOKENS_PER_MINUTE,
+    brief: '{} token(s) a minute',
+  },
+  dailyBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Daily budget',
+    none: 'unlimited',
+    hint: 'Resets at 00:00 UTC.',
+    brief: '{} a day',
+  },
+  maxTokens: {
+    kind: 'count',
+    label: 'Output tokens a request',
+    none: 'unlimited',
+    hint: 'The cap of max_tokens.',
+    placeholder: 'That of the model',
+    brief: '{} output tokens a request',
+  },
+  concurrency: {
+    kind: 'count',
+    label: 'Requests at once',
+    hint: 'More are refused until one has ended.',
+    placeholder: String(DEFAULT_CONCURRENCY),
+    max: MAX_CONCURRENCY,
+    brief: '{} request(s) at once',
+  },
+  allowMultipleCompletions: {
+    kind: 'yes-no',
+    label: 'Several completions in one request',
+    hint: 'Without it, n above 1 is refused with n_not_allowed.',
+    brief: 'several completions a request',
+  },
+  priceList: {
+    kind: 'choice',
+    label: 'Price list',
+    none: 'none',
+    hint: 'Requests that arrive from now on have its prices.',
+    brief: 'Price list {}',
+  },
+};
 
 export type OverviewRange = '24h' | '7d' | '30d';
 export type OverviewGroup = 'model' | 'key';

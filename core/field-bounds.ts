@@ -1,6 +1,10 @@
 /** Bounds of fields that operators and members fill in. The database checks the same bounds. */
 export const MAX_NAME_CHARACTERS = 200;
 export const MAX_NOTE_CHARACTERS = 500;
+/** Of an organization and of a key. */
+export const MAX_TOKENS_PER_MINUTE = 1_000_000_000_000;
+/** Most requests of an organization at once. */
+export const MAX_CONCURRENCY = 1_000_000;
 /** Most models, and most address ranges, that a key can be restricted to. */
 export const MAX_LIST_LENGTH = 200;
 

@@ -1,33 +1,48 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { ApiProblem } from './api/problem.ts';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  lazyRouteComponent,
+  type RouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
-import { readAuditUrl, readOperatorAuditUrl } from './pages/audit/audit-url.ts';
-import { readCreditsUrl } from './pages/credits/ledger-url.ts';
-import { readKeysUrl } from './pages/keys/keys-url.ts';
-import { readModelsUrl } from './pages/models/models-url.ts';
-import { readCostsUrl } from './pages/operator-costs/costs-url.ts';
-import { readOverviewUrl } from './pages/overview/overview-url.ts';
-import { readRequestsUrl } from './pages/requests/requests-url.ts';
-import { readUsageUrl } from './pages/usage/usage-url.ts';
-import { idOf, oneOf, text, urlReader } from './search/url-values.ts';
+import {
+  auditSearch,
+  costsSearch,
+  creditsSearch,
+  errorsSearch,
+  keysSearch,
+  membersSearch,
+  modelsSearch,
+  operatorAuditSearch,
+  organizationsSearch,
+  overviewSearch,
+  playgroundSearch,
+  requestsSearch,
+  usageSearch,
+  usersSearch,
+} from './pages/searches.ts';
+import { defineSearch, type RawSearch, text } from './search/define-search.ts';
 import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
-import { rememberOrganization, startOrganization } from './shell/use-organization.ts';
+import { rememberOrganization, startOrganization } from './shell/use-organization.tsx';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()();
 
+const signInSearch = defineSearch({}, { back: text });
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: urlReader({ back: text }),
+  validateSearch: signInSearch,
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 
 const callback = createRoute({
   getParentRoute: () => root,
   path: '/sign-in/callback',
-  component: lazyRouteComponent(() => import('./pages/sign-in/callback-page.tsx'), 'CallbackPage'),
+  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'CallbackPage'),
 });
 
 const link = createRoute({
@@ -73,129 +88,55 @@ const organization = createRoute({
   },
 });
 
+/** Makes routes of pages, which are loaded when they are opened. */
+function pagesBelow<Parent extends typeof app | typeof organization>(parent: Parent) {
+  return <const Path extends string, Name extends string, State extends object = object>(
+    path: Path,
+    load: () => Promise<Readonly<Record<Name, RouteComponent>>>,
+    name: Name,
+    validateSearch: (raw: RawSearch) => State = () => ({}) as State,
+  ) => {
+    const component = lazyRouteComponent(load as () => Promise<Record<string, RouteComponent>>, name);
+    return createRoute({ getParentRoute: () => parent, path, validateSearch, component });
+  };
+}
+const inOrganization = pagesBelow(organization);
+const inApp = pagesBelow(app);
+
 const organizationPages = [
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'overview',
-    validateSearch: readOverviewUrl,
-    component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'keys',
-    validateSearch: readKeysUrl,
-    component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'playground',
-    // Messages stay in the page: addresses are kept in histories and logs.
-    validateSearch: urlReader({ model: text, key: idOf('key') }),
-    component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'requests',
-    validateSearch: readRequestsUrl,
-    component: lazyRouteComponent(() => import('./pages/requests/requests-page.tsx'), 'RequestsPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'credits',
-    validateSearch: readCreditsUrl,
-    component: lazyRouteComponent(() => import('./pages/credits/credits-page.tsx'), 'CreditsPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'usage',
-    validateSearch: readUsageUrl,
-    component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'models',
-    validateSearch: readModelsUrl,
-    component: lazyRouteComponent(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'members',
-    validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
-    component: lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'alerts',
-    component: lazyRouteComponent(() => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
-  }),
-  createRoute({
-    getParentRoute: () => organization,
-    path: 'audit',
-    validateSearch: readAuditUrl,
-    component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
-  }),
+  inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', overviewSearch),
+  inOrganization('keys', () => import('./pages/keys/keys-page.tsx'), 'KeysPage', keysSearch),
+  inOrganization(
+    'playground',
+    () => import('./pages/playground/playground-page.tsx'),
+    'PlaygroundPage',
+    playgroundSearch,
+  ),
+  inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', requestsSearch),
+  inOrganization('credits', () => import('./pages/credits/credits-page.tsx'), 'CreditsPage', creditsSearch),
+  inOrganization('usage', () => import('./pages/usage/usage-page.tsx'), 'UsagePage', usageSearch),
+  inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
+  inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
+  inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
+  inOrganization('audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', auditSearch),
 ] as const;
 
-const operatorPages = [
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/organizations',
-    validateSearch: urlReader({ search: text, dialog: oneOf(['create']) }),
-    component: lazyRouteComponent(
-      () => import('./pages/operator-organizations/organizations-page.tsx'),
-      'OrganizationsPage',
-    ),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/users',
-    validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
-    component: lazyRouteComponent(() => import('./pages/operator-users/users-page.tsx'), 'UsersPage'),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/costs',
-    validateSearch: readCostsUrl,
-    component: lazyRouteComponent(() => import('./pages/operator-costs/costs-page.tsx'), 'CostsPage'),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/mapping',
-    component: lazyRouteComponent(() => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage'),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/system',
-    component: lazyRouteComponent(() => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/alerts',
-    component: lazyRouteComponent(
-      () => import('./pages/operator-alerts/operator-alerts-page.tsx'),
-      'OperatorAlertsPage',
-    ),
-  }),
-  createRoute({
-    getParentRoute: () => app,
-    path: '/operator/audit',
-    validateSearch: readOperatorAuditUrl,
-    component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage'),
-  }),
+const otherPages = [
+  inApp(
+    '/operator/organizations',
+    () => import('./pages/operator-organizations/organizations-page.tsx'),
+    'OrganizationsPage',
+    organizationsSearch,
+  ),
+  inApp('/operator/users', () => import('./pages/operator-users/users-page.tsx'), 'UsersPage', usersSearch),
+  inApp('/operator/costs', () => import('./pages/operator-costs/costs-page.tsx'), 'CostsPage', costsSearch),
+  inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage'),
+  inApp('/operator/system', () => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
+  inApp('/operator/alerts', () => import('./pages/alerts/alerts-page.tsx'), 'OperatorAlertsPage'),
+  inApp('/operator/audit', () => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage', operatorAuditSearch),
+  inApp('/errors', () => import('./pages/errors/errors-page.tsx'), 'ErrorsPage', errorsSearch),
+  inApp('/account', () => import('./pages/account/account-page.tsx'), 'AccountPage'),
 ] as const;
-
-const errors = createRoute({
-  getParentRoute: () => app,
-  path: '/errors',
-  validateSearch: urlReader({ search: text }),
-  component: lazyRouteComponent(() => import('./pages/errors/errors-page.tsx'), 'ErrorsPage'),
-});
-
-const account = createRoute({
-  getParentRoute: () => app,
-  path: '/account',
-  component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
-});
 
 /** Within the shell, which has the navigation. */
 const unknown = createRoute({ getParentRoute: () => app, path: '$', component: PageNotFound });
@@ -204,5 +145,5 @@ export const routeTree = root.addChildren([
   signIn,
   callback,
   link,
-  app.addChildren([start, organization.addChildren(organizationPages), ...operatorPages, errors, account, unknown]),
+  app.addChildren([start, organization.addChildren(organizationPages), ...otherPages, unknown]),
 ]);

@@ -5,6 +5,7 @@ import {
   MAX_LIST_LENGTH,
   MAX_NAME_CHARACTERS,
   MAX_NOTE_CHARACTERS,
+  MAX_TOKENS_PER_MINUTE,
   PRICE_LIST_NAME,
 } from '#core/field-bounds.ts';
 import { type IdPrefix, isIdOf } from '#core/id-form.ts';
@@ -56,7 +57,7 @@ export function wholeNumber(min: number, max: number) {
 }
 
 export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
-export const tokensPerMinute = wholeNumber(1, 1_000_000_000_000);
+export const tokensPerMinute = wholeNumber(1, MAX_TOKENS_PER_MINUTE);
 
 /** A route, which has a clock, checks whether the moment is in the future. */
 export const momentMs = wholeNumber(0, MAX_MOMENT_MS);

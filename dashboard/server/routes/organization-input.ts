@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { NewOrganizationInput, OrganizationChangeInput } from '#contract/operator.ts';
+import type { NewOrganizationInput } from '#contract/operator.ts';
+import type { OrganizationChangeInput } from '#contract/organization.ts';
+import { MAX_CONCURRENCY } from '#core/field-bounds.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
 import type { NewOrganization, OrganizationChange } from '#database/organizations/organization-records.ts';
@@ -19,7 +21,7 @@ import { storedLimits } from './limits.ts';
 const MAX_REFERENCE = 200;
 
 const maxTokens = wholeNumber(1, 1_000_000_000);
-const concurrency = wholeNumber(1, 1_000_000);
+const concurrency = wholeNumber(1, MAX_CONCURRENCY);
 const yesOrNo = z.boolean({ error: 'Yes or no.' });
 
 export const newOrganization: z.ZodType<NewOrganizationInput> = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { OrganizationChangeInput, OrganizationRow } from '#contract/operator.ts';
-import type { OrganizationView } from '#contract/organization.ts';
+import type { OrganizationRow } from '#contract/operator.ts';
+import type { OrganizationChangeInput, OrganizationView } from '#contract/organization.ts';
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd } from '#core/money.ts';

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { ask, send } from './api.ts';
-import { ApiProblem } from './problem.ts';
+import { ApiProblem, ask, send } from './api.ts';
 
 interface Sent {
   readonly url: string;

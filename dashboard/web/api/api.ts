@@ -1,14 +1,4 @@
-import type { ResponseOf } from '#contract/api.ts';
-import {
-  type AskEndpoint,
-  type AskInput,
-  endpointUrl,
-  type Optional,
-  type SendEndpoint,
-  type SendInput,
-  type Values,
-} from './endpoint-url.ts';
-import { ApiProblem, problemFrom } from './problem.ts';
+import type { Api, Body, Endpoint, PathParameter, ProblemCode, ProblemView, Query, ResponseOf } from '#contract/api.ts';
 
 /** Longer than every deadline of the server, so that the server's own response comes first. */
 const TIMEOUT_MS = 20_000;
@@ -65,4 +55,95 @@ function readJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+export type AskEndpoint = Extract<Endpoint, `GET ${string}`>;
+export type SendEndpoint = Exclude<Endpoint, AskEndpoint>;
+
+/** `undefined` counts as absent, so that the state of a filter can be passed as it is. */
+type Loose<Q> = { readonly [K in keyof Q]: Q[K] | undefined };
+type WithParams<E extends Endpoint> = [PathParameter<E>] extends [never]
+  ? { readonly params?: undefined }
+  : { readonly params: Readonly<Record<PathParameter<E>, string>> };
+type WithQuery<E extends AskEndpoint> = keyof Query<E> extends never
+  ? { readonly query?: undefined }
+  : Partial<Query<E>> extends Query<E>
+    ? { readonly query?: Loose<Query<E>> }
+    : { readonly query: Loose<Query<E>> };
+type WithBody<E extends SendEndpoint> = keyof Body<E> extends never
+  ? { readonly body?: undefined }
+  : { readonly body: Body<E> };
+
+export type AskInput<E extends AskEndpoint> = WithParams<E> & WithQuery<E>;
+export type SendInput<E extends SendEndpoint> = WithParams<E> & WithBody<E>;
+/** Makes the input optional if all of its fields are. */
+export type Optional<Input> = Partial<Input> extends Input ? [input?: Input] : [input: Input];
+
+export interface Values {
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Method and URL of an endpoint with its parameters filled in. */
+export function endpointUrl(endpoint: keyof Api, { params = {}, query = {} }: Values): { method: string; url: string } {
+  const space = endpoint.indexOf(' ');
+  const path = endpoint.slice(space + 1).replace(/:(\w+)/g, (_, name: string) => {
+    const value = params[name];
+    if (value === undefined || value === '') throw new Error(`${endpoint} needs ${name}`);
+    return encodeURIComponent(value);
+  });
+  return { method: endpoint.slice(0, space), url: path + queryText(query) };
+}
+
+/** `?a=1&b=2`, or nothing. Absent and empty values are left out. */
+export function queryText(query: Readonly<Record<string, unknown>>): string {
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]): [string, string] => [name, String(value)]);
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
+}
+
+/** `unreachable`: no response; `timed_out`: none within the deadline. Both may be retried. */
+type ProblemKind = ProblemCode | 'unreachable' | 'timed_out';
+
+/**
+ * A failed request of the page. An Error, because TanStack Query expects query functions to throw.
+ */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem';
+  readonly problem: ProblemKind;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(view: Omit<ProblemView, 'problem'> & { readonly problem: ProblemKind }) {
+    super(view.message);
+    this.problem = view.problem;
+    this.fields = view.fields ?? {};
+    this.retryAfterSeconds = view.retryAfterSeconds;
+  }
+
+  /** True if the server was not reached. The request itself may be valid. */
+  get isConnection(): boolean {
+    return this.problem === 'unreachable' || this.problem === 'timed_out';
+  }
+}
+
+const UNKNOWN: ProblemView = {
+  problem: 'internal',
+  message: 'The dashboard server sent a response that cannot be read.',
+};
+
+/** The problem in a response. A proxy in between may send something other than our JSON. */
+export function problemFrom(status: number, body: unknown): ApiProblem {
+  if (isProblemView(body)) return new ApiProblem(body);
+  if (status === 401) return new ApiProblem({ problem: 'not_signed_in', message: 'You are not signed in.' });
+  if (status === 502 || status === 503 || status === 504)
+    return new ApiProblem({ problem: 'unreachable', message: 'The dashboard server cannot be reached.' });
+  return new ApiProblem(UNKNOWN);
+}
+
+function isProblemView(body: unknown): body is ProblemView {
+  if (typeof body !== 'object' || body === null) return false;
+  const { problem, message } = body as Partial<Record<keyof ProblemView, unknown>>;
+  return typeof problem === 'string' && typeof message === 'string';
 }

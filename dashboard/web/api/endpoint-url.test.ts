@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endpointUrl, queryText } from './endpoint-url.ts';
+import { endpointUrl, queryText } from './api.ts';
 
 describe('the URL of an endpoint', () => {
   it('has its parameters filled in', () => {

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import styles from './chart.module.css';
-import type { ChartProps, ChartSeries } from './chart-data.ts';
-import { formatStep, stepLengthMs, sumOf, valueText } from './chart-data.ts';
+import { type ChartProps, type ChartSeries, formatStep, stepLengthMs, sumOf, valueText } from './chart-data.ts';
 
 /** Longer names may be truncated. */
 const LONG_NAME = 16;

@@ -2,8 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import { type RefObject, useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import { useIsDark } from '../components/theme.ts';
-import type { ChartProps } from './chart-data.ts';
-import { stack } from './chart-data.ts';
+import { type ChartProps, stack } from './chart-data.ts';
 import { seriesColour } from './chart-legend.tsx';
 import { chartOptions, readPalette } from './chart-options.ts';
 

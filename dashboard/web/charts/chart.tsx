@@ -1,5 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Skeleton } from '../components/panels.tsx';
 import styles from './chart.module.css';
 import { type ChartProps, formatStep, stepLengthMs, valueText } from './chart-data.ts';
 

@@ -1,5 +1,4 @@
 import type { ReactNode } from 'react';
-import styles from './icon.module.css';
 
 /** Strokes in a box of 16 by 16. */
 const PATHS = {
@@ -54,7 +53,7 @@ export type IconName = keyof typeof PATHS;
 /** A decorative icon. A text or the button's label has its meaning. */
 export function Icon({ name }: { readonly name: IconName }): ReactNode {
   return (
-    <svg className={styles.icon} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg className="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
   );

@@ -49,7 +49,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }): R
       <div className={styles.region} role="status" aria-live="polite">
         {shown.map(({ id, tone, text }) => (
           <div key={id} className={styles.toast}>
-            <span className={classNames(styles.icon, styles[tone])}>
+            <span className={classNames(styles.icon, tone)}>
               <Icon name={tone === 'good' ? 'check' : 'errors'} />
             </span>
             <span className={styles.text}>{text}</span>

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { LinkButton } from '../components/button.tsx';
-import { Fact, Facts } from '../components/facts.tsx';
+import { Fact, Facts } from '../components/values.tsx';
 import { adviceFor } from './error-advice.ts';
 
 /** Advice about an error code. An unknown one has none. */

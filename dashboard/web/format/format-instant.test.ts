@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatRelative, formatUtc, utcDay } from './format-instant.ts';
+import { formatRelative, formatUtc, utcDay } from './format.ts';
 
 const AT = Date.UTC(2026, 10, 21, 23, 30, 5);
 

@@ -6,7 +6,8 @@ import {
   formatMoneyExactly,
   formatMoneyInFull,
   formatPricePerMillion,
-} from './format-money.ts';
+  shortMoney,
+} from './format.ts';
 
 it('shows what is booked in full: every digit, and cents at least', () => {
   expect(formatMoneyInFull('-7500000000')).toBe('−$7.50');
@@ -55,5 +56,17 @@ describe('amounts', () => {
     expect(formatDollars(0.0042)).toBe('$0.0042');
     // 0.25 USD per million tokens are 250,000 pico-dollars per token.
     expect(formatPricePerMillion('250000')).toBe('$0.25');
+  });
+});
+
+describe('shortMoney', () => {
+  it.each([
+    ['5000000000', '$5'],
+    ['250000000', '$0.25'],
+    ['1000000000000', '$1,000'],
+    ['5500000000', '$5.50'],
+    ['4200000', '$0.0042'],
+  ])('writes %s as %s', (nanoUsd, text) => {
+    expect(shortMoney(nanoUsd)).toBe(text);
   });
 });

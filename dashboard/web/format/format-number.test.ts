@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  formatBytes,
-  formatCompact,
-  formatCount,
-  formatDuration,
-  formatPercent,
-  withoutGrouping,
-} from './format-number.ts';
+import { formatBytes, formatCompact, formatCount, formatDuration, formatPercent, withoutGrouping } from './format.ts';
 
 describe('numbers', () => {
   it('are whole up to ten thousand and short from there on', () => {

@@ -5,8 +5,8 @@ import styles from './chips.module.css';
 import { useFieldControl } from './field.tsx';
 
 export interface ChipsInputProps {
-  readonly values: readonly string[];
-  readonly onChange: (values: readonly string[]) => void;
+  readonly value: readonly string[] | undefined;
+  readonly onChange: (value: readonly string[]) => void;
   /** The problem of a value, or undefined. Invalid values stay, marked, until they are removed. */
   readonly validate: (value: string) => string | undefined;
   readonly max?: number;
@@ -17,7 +17,13 @@ export interface ChipsInputProps {
  * A list of free texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
  * lists are split.
  */
-export function ChipsInput({ values, onChange, validate, max = 100, placeholder }: ChipsInputProps): ReactNode {
+export function ChipsInput({
+  value: values = [],
+  onChange,
+  validate,
+  max = 100,
+  placeholder,
+}: ChipsInputProps): ReactNode {
   const { attributes, report } = useFieldControl();
   const [text, setText] = useState('');
   const box = useRef<HTMLInputElement>(null);

@@ -1,6 +1,101 @@
 import { type ReactNode, useId } from 'react';
+import { classNames } from '../components/class-names.ts';
+import { Icon } from '../components/icon.tsx';
 import styles from './choices.module.css';
-import type { Choice } from './select.tsx';
+import { Field, type FieldLook, useFieldControl } from './field.tsx';
+import inputStyles from './inputs.module.css';
+
+export interface Choice<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  readonly disabled?: boolean;
+  /** Select shows consecutive choices of a group below its name. */
+  readonly group?: string;
+}
+
+interface SelectProps<Value extends string> {
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly choices: readonly Choice<Value>[];
+  /** Accessible name of a control without a Field. */
+  readonly label?: string;
+  readonly disabled?: boolean;
+}
+
+export function Select<Value extends string>({
+  value,
+  onChange,
+  choices,
+  label,
+  disabled,
+}: SelectProps<Value>): ReactNode {
+  const { attributes } = useFieldControl();
+  return (
+    <span className={styles.wrapper}>
+      <select
+        {...attributes}
+        {...(label === undefined ? {} : { 'aria-label': label })}
+        className={classNames(inputStyles.input, styles.select)}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.value as Value)}
+      >
+        {[...Map.groupBy(choices, ({ group }) => group)].map(([group, members]) =>
+          group === undefined ? (
+            members.map(optionOf)
+          ) : (
+            <optgroup key={group} label={group}>
+              {members.map(optionOf)}
+            </optgroup>
+          ),
+        )}
+      </select>
+      <span className={styles.arrow}>
+        <Icon name="chevronDown" />
+      </span>
+    </span>
+  );
+}
+
+export function SelectField<Value extends string>(props: SelectProps<Value> & FieldLook): ReactNode {
+  const { label, hint, error, required = false, ...select } = props;
+  return (
+    <Field label={label} hint={hint} error={error} required={required}>
+      <Select {...select} />
+    </Field>
+  );
+}
+
+interface FilterSelectProps<Value extends string>
+  extends Pick<SelectProps<Value>, 'choices'>,
+    Required<Pick<SelectProps<Value>, 'label'>> {
+  /** Absent: no filter. */
+  readonly value: Value | undefined;
+  readonly onChange: (value: Value | undefined) => void;
+  /** Label of the choice of no filter: `All keys`. */
+  readonly all: string;
+}
+
+/** A filter by one value, or by none. */
+export function FilterSelect<Value extends string>(props: FilterSelectProps<Value>): ReactNode {
+  const { label, value = '', onChange, choices, all } = props;
+  return (
+    <Select<Value | ''>
+      label={label}
+      value={value}
+      onChange={(next) => onChange(next === '' ? undefined : next)}
+      choices={[{ value: '', label: all }, ...choices]}
+    />
+  );
+}
+
+function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
+  return (
+    <option key={value} value={value} disabled={disabled}>
+      {label}
+    </option>
+  );
+}
 
 interface RadioProps<Value extends string, C extends Choice<Value>> {
   readonly label: string;
@@ -9,7 +104,7 @@ interface RadioProps<Value extends string, C extends Choice<Value>> {
   readonly choices: readonly C[];
 }
 
-export interface ExplainedChoice<Value extends string> extends Choice<Value> {
+interface ExplainedChoice<Value extends string> extends Choice<Value> {
   readonly hint?: ReactNode;
 }
 
@@ -68,15 +163,15 @@ export function SegmentedControl<Value extends string>(props: RadioProps<Value, 
   );
 }
 
-export interface CheckboxProps {
+interface CheckboxProps {
   readonly label: string;
   readonly hint?: ReactNode;
-  readonly checked: boolean;
-  readonly onChange: (checked: boolean) => void;
+  readonly value: boolean;
+  readonly onChange: (value: boolean) => void;
   readonly disabled?: boolean;
 }
 
-export function Checkbox({ label, hint, checked, onChange, disabled }: CheckboxProps): ReactNode {
+export function Checkbox({ label, hint, value, onChange, disabled }: CheckboxProps): ReactNode {
   const id = useId();
   return (
     <div className={styles.choice}>
@@ -84,7 +179,7 @@ export function Checkbox({ label, hint, checked, onChange, disabled }: CheckboxP
         id={id}
         className={styles.box}
         type="checkbox"
-        checked={checked}
+        checked={value}
         disabled={disabled}
         aria-describedby={hint ? `${id}-hint` : undefined}
         onChange={(event) => onChange(event.target.checked)}
@@ -99,7 +194,7 @@ export function Checkbox({ label, hint, checked, onChange, disabled }: CheckboxP
   );
 }
 
-export interface ToggleGroupProps<Value extends string> {
+interface ToggleGroupProps<Value extends string> {
   readonly label: string;
   readonly values: readonly Value[];
   readonly onToggle: (value: Value) => void;

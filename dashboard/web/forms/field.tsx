@@ -1,4 +1,4 @@
-import { createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
+import { type ComponentType, createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
 import styles from './field.module.css';
 
 interface FieldControl {
@@ -50,7 +50,7 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
         {children}
       </FieldContext>
       {hint && (
-        <div className={styles.hint} id={`${id}-hint`}>
+        <div className="muted small" id={`${id}-hint`}>
           {hint}
         </div>
       )}
@@ -59,6 +59,41 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
       </div>
     </div>
   );
+}
+
+/** What a field takes besides the properties of its control. */
+export type FieldLook = Omit<FieldProps, 'children'>;
+
+/** A control with label, hint and error: `<TextField label="Name" value={…} onChange={…} />`. */
+export function asField<Props extends object>(Control: ComponentType<Props>) {
+  return function LabelledControl(props: Omit<Props, keyof FieldLook> & FieldLook): ReactNode {
+    const { label, hint, error, required = false, hideLabel = false, ...rest } = props;
+    return (
+      <Field label={label} hint={hint} error={error} required={required} hideLabel={hideLabel}>
+        <Control {...(rest as unknown as Props)} />
+      </Field>
+    );
+  };
+}
+
+/** The properties that bind a control to one value of a draft. */
+export interface BoundField<Value> {
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly error: string | undefined;
+}
+
+/** Binds controls to a draft: `<TextField label="Name" {...field('name')} />`. */
+export function fieldsOf<Draft extends object>(
+  draft: Draft,
+  onDraft: (draft: Draft) => void,
+  problems: Readonly<Record<string, string>> = {},
+) {
+  return <Name extends keyof Draft & string>(name: Name): BoundField<Draft[Name]> => ({
+    value: draft[name],
+    onChange: (value) => onDraft({ ...draft, [name]: value }),
+    error: problems[name],
+  });
 }
 
 /** Waits until a closed section around the control has opened. */

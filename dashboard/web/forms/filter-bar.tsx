@@ -2,27 +2,25 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import styles from './filter-bar.module.css';
-import { TextInput } from './text-input.tsx';
+import { TextInput } from './inputs.tsx';
 
 export interface FilterBarProps {
   /**
    * Filters, each with a `label`. Their state is in the URL, so that a filtered page can be shared.
    */
   readonly children: ReactNode;
-  /** True if any filter is set. */
-  readonly active: boolean;
-  readonly onClear: () => void;
+  readonly url: { readonly isFiltered: boolean; readonly clear: () => void };
   /** At the end: a CsvLink or a switch. */
   readonly actions?: ReactNode;
 }
 
-export function FilterBar({ children, active, onClear, actions }: FilterBarProps): ReactNode {
+export function FilterBar({ children, url, actions }: FilterBarProps): ReactNode {
   return (
     <search className={styles.bar}>
       <div className={styles.filters}>
         {children}
-        {active && (
-          <Button tone="quiet" icon="close" onClick={onClear}>
+        {url.isFiltered && (
+          <Button tone="quiet" icon="close" onClick={url.clear}>
             Clear
           </Button>
         )}

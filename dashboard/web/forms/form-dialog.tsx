@@ -1,5 +1,5 @@
 import { type ReactNode, useId } from 'react';
-import type { ApiProblem } from '../api/problem.ts';
+import type { ApiProblem } from '../api/api.ts';
 import { Button } from '../components/button.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Form, type FormProps } from './form.tsx';
@@ -46,7 +46,7 @@ export function FormDialog(props: FormDialogProps): ReactNode {
 export function ConfirmDialog({ children, tone = 'danger', ...rest }: FormDialogProps): ReactNode {
   return (
     <FormDialog size="small" tone={tone} hasFields={false} {...rest}>
-      <div>{children}</div>
+      <div className="parts">{children}</div>
     </FormDialog>
   );
 }

@@ -4,16 +4,13 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react';
 import type { SessionView } from '#contract/session.ts';
 import { ask } from '../api/api.ts';
 import { passwordGiven, sessionGoesOn } from '../api/form-prompts.ts';
-import { resumeSession, useSession } from '../api/session.ts';
-import { useSignedInElsewhere, useSignInMethods } from '../api/sign-in-methods.ts';
-import { useSend } from '../api/use-send.ts';
-import { Banner } from '../components/banner.tsx';
+import { useSend } from '../api/queries.ts';
+import { resumeSession, useSession, useSignedInElsewhere, useSignInMethods } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
+import { Banner } from '../components/panels.tsx';
 import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
-import { Field } from './field.tsx';
 import formStyles from './form.module.css';
-import { HiddenEmail, PasswordInput } from './password-input.tsx';
-import { TextInput } from './text-input.tsx';
+import { CurrentPasswordField, HiddenEmail, TextField } from './inputs.tsx';
 
 interface PromptProps extends Pick<DialogProps, 'title' | 'description' | 'mustAnswer' | 'children'> {
   readonly leave: string;
@@ -108,9 +105,7 @@ function TypePassword(): ReactNode {
       onSubmit={() => confirm.mutate({ body: { password } })}
     >
       <HiddenEmail email={user.email} />
-      <Field label="Password" error={wrong} required>
-        <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
-      </Field>
+      <CurrentPasswordField error={wrong} value={password} onChange={setPassword} autoFocus />
       {confirm.error && wrong === undefined && <Banner tone="bad">{confirm.error.message}</Banner>}
     </Prompt>
   );
@@ -148,19 +143,17 @@ export function SignInAgain(): ReactNode {
     >
       {atIssuer === undefined ? (
         <>
-          <Field label="Email" required>
-            <TextInput
-              type="email"
-              name="email"
-              value={user.email}
-              onChange={() => {}}
-              autoComplete="username"
-              readOnly
-            />
-          </Field>
-          <Field label="Password" required>
-            <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
-          </Field>
+          <TextField
+            label="Email"
+            required
+            type="email"
+            name="email"
+            value={user.email}
+            onChange={() => {}}
+            autoComplete="username"
+            readOnly
+          />
+          <CurrentPasswordField value={password} onChange={setPassword} autoFocus />
         </>
       ) : (
         <IssuerTab issuer={atIssuer} />

@@ -1,7 +1,18 @@
-import { type FormEvent, lazy, type ReactNode, type RefObject, Suspense, useEffect, useId, useRef } from 'react';
+import {
+  type FormEvent,
+  lazy,
+  type ReactNode,
+  type RefObject,
+  Suspense,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import type { ApiProblem } from '../api/api.ts';
 import { isNewestForm, keepForm, useAsksForPassword, useAsksToSignIn } from '../api/form-prompts.ts';
-import type { ApiProblem } from '../api/problem.ts';
-import { Banner } from '../components/banner.tsx';
+import { Icon } from '../components/icon.tsx';
+import { Banner } from '../components/panels.tsx';
 import styles from './form.module.css';
 
 export interface FormProps {
@@ -60,7 +71,7 @@ export function FormRow({ children }: { readonly children: ReactNode }): ReactNo
 }
 
 export function FormButtons({ children }: { readonly children: ReactNode }): ReactNode {
-  return <div className={styles.buttons}>{children}</div>;
+  return <div className="row">{children}</div>;
 }
 
 // Rarely needed.
@@ -68,7 +79,7 @@ const SignInAgain = lazy(() => import('./form-prompts.tsx').then((module) => ({ 
 const GivePassword = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.GivePassword })));
 
 /** Prompts over a form: to sign in again, or for the password. Nothing that was typed is lost. */
-export function FormGuards(): ReactNode {
+function FormGuards(): ReactNode {
   const id = useId();
   useEffect(() => keepForm(id), [id]);
   const asksToSignIn = useAsksToSignIn(id);
@@ -78,5 +89,38 @@ export function FormGuards(): ReactNode {
       {asksToSignIn && <SignInAgain />}
       {asksForPassword && !asksToSignIn && isNewestForm(id) && <GivePassword />}
     </Suspense>
+  );
+}
+
+interface FormSectionProps {
+  readonly title: string;
+  /** Present values, shown while it is closed. */
+  readonly summary: string;
+  /** True if a field in it is invalid. It then stays open. */
+  readonly hasProblem: boolean;
+  readonly startOpen?: boolean;
+  readonly children: ReactNode;
+}
+
+/** An optional part of a form. Opens by itself when the browser finds an invalid field in it. */
+export function FormSection({ title, summary, hasProblem, startOpen = false, children }: FormSectionProps): ReactNode {
+  const [open, setOpen] = useState(startOpen);
+  const isOpen = open || hasProblem;
+  return (
+    <details
+      className={styles.section}
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      onInvalidCapture={() => setOpen(true)}
+    >
+      <summary className={styles.head}>
+        <span className={styles.arrow}>
+          <Icon name="chevronRight" />
+        </span>
+        <span className={styles.title}>{title}</span>
+        <span className={styles.summary}>{summary}</span>
+      </summary>
+      <div className={styles.body}>{children}</div>
+    </details>
   );
 }

@@ -12,8 +12,8 @@ export interface ComboboxChoice {
 
 export interface MultiComboboxProps {
   readonly choices: readonly ComboboxChoice[];
-  readonly values: readonly string[];
-  readonly onChange: (values: readonly string[]) => void;
+  readonly value: readonly string[] | undefined;
+  readonly onChange: (value: readonly string[]) => void;
   readonly placeholder?: string;
 }
 
@@ -21,7 +21,7 @@ export interface MultiComboboxProps {
  * Several values of a known list, found by typing. Values that left the list stay and can be
  * removed.
  */
-export function MultiCombobox({ choices, values, onChange, placeholder }: MultiComboboxProps): ReactNode {
+export function MultiCombobox({ choices, value: values = [], onChange, placeholder }: MultiComboboxProps): ReactNode {
   const { attributes, labelId } = useFieldControl();
   const box = useRef<HTMLDivElement>(null);
   const known = new Map(choices.map((choice) => [choice.value, choice]));
@@ -68,7 +68,7 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
               {(choice: ComboboxChoice) => (
                 <Combobox.Item key={choice.value} value={choice} className={styles.option}>
                   <span className={styles.optionLabel}>{choice.label}</span>
-                  {choice.detail && <span className={styles.detail}>{choice.detail}</span>}
+                  {choice.detail && <span className="muted small">{choice.detail}</span>}
                   <Combobox.ItemIndicator>
                     <Icon name="check" />
                   </Combobox.ItemIndicator>

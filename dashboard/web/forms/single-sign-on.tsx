@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { type Luggage, useIssuer } from '../api/sign-in-methods.ts';
-import { Banner } from '../components/banner.tsx';
+import { type Luggage, useIssuer } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
+import { Banner } from '../components/panels.tsx';
 
 interface SingleSignOnProps extends Luggage {
   /** Host of the issuer. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { restrictionLabels, shortDate, shortMoney } from './key-labels.ts';
+import { restrictionLabels, shortDate } from './key-labels.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
@@ -54,17 +54,5 @@ describe('shortDate', () => {
   it('names the year where it is another one', () => {
     expect(shortDate(DECEMBER_3, NOW)).toBe('Dec 3');
     expect(shortDate(Date.UTC(2027, 1, 3, 12), NOW)).toBe('Feb 3, 2027');
-  });
-});
-
-describe('shortMoney', () => {
-  it.each([
-    ['5000000000', '$5'],
-    ['250000000', '$0.25'],
-    ['1000000000000', '$1,000'],
-    ['5500000000', '$5.50'],
-    ['4200000', '$0.0042'],
-  ])('writes %s as %s', (nanoUsd, text) => {
-    expect(shortMoney(nanoUsd)).toBe(text);
   });
 });

@@ -1,6 +1,5 @@
-import type { KeyRestrictions, KeyView, ScopeName } from '#contract/keys.ts';
-import { formatMoney } from '../format/format-money.ts';
-import { formatCompact } from '../format/format-number.ts';
+import { KEY_SETTINGS, type KeyRestrictions, type KeyView, type ScopeName } from '#contract/keys.ts';
+import { briefSettings } from '../format/format.ts';
 
 const dayOfYear = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
 const dayOfAnyYear = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
@@ -16,11 +15,6 @@ export function shortDate(atMs: number, nowMs: number): string {
   return (sameYear ? dayOfYear : dayOfAnyYear).format(atMs);
 }
 
-/** `$5`, `$0.25`, `$1,000`: a chosen amount without zero cents. */
-export function shortMoney(nanoUsd: string): string {
-  return formatMoney(nanoUsd).replace(/\.00$/, '');
-}
-
 /**
  * Restrictions of a key as short texts: `2 models`, `60 rpm`, `$5/day`. Empty for an unrestricted
  * key.
@@ -29,7 +23,7 @@ export function restrictionLabels(key: KeyRestrictions, nowMs: number): string[]
   return [
     countLabel(key.models ?? [], 'models'),
     countLabel(key.ipRanges ?? [], 'addresses'),
-    ...limitLabels(key),
+    ...briefSettings(KEY_SETTINGS, key),
     key.expiresAtMs === undefined ? undefined : expiryLabel(key.expiresAtMs, nowMs),
   ].filter((words) => words !== undefined);
 }
@@ -37,27 +31,6 @@ export function restrictionLabels(key: KeyRestrictions, nowMs: number): string[]
 /** The only item, or the number of items. Undefined without any. */
 export function countLabel(items: readonly string[], what: string): string | undefined {
   return items.length < 2 ? items[0] : `${items.length} ${what}`;
-}
-
-type Limits = Loose<
-  Pick<
-    KeyRestrictions,
-    'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd' | 'monthlyBudgetNanoUsd' | 'lifetimeBudgetNanoUsd'
-  >
->;
-type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
-
-/** `60 rpm`, `$5/day`, `$90/month`, `$200 in all` for the limits that are set. */
-export function limitLabels(limits: Limits): string[] {
-  const { requestsPerMinute, tokensPerMinute } = limits;
-  const { dailyBudgetNanoUsd, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd } = limits;
-  return [
-    requestsPerMinute === undefined ? undefined : `${formatCompact(requestsPerMinute)} rpm`,
-    tokensPerMinute === undefined ? undefined : `${formatCompact(tokensPerMinute)} tpm`,
-    dailyBudgetNanoUsd === undefined ? undefined : `${shortMoney(dailyBudgetNanoUsd)}/day`,
-    monthlyBudgetNanoUsd === undefined ? undefined : `${shortMoney(monthlyBudgetNanoUsd)}/month`,
-    lifetimeBudgetNanoUsd === undefined ? undefined : `${shortMoney(lifetimeBudgetNanoUsd)} in all`,
-  ].filter((word) => word !== undefined);
 }
 
 function expiryLabel(expiresAtMs: number, nowMs: number): string {

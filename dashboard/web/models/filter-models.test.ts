@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ModelView } from '#contract/money.ts';
-import { filterModels, modelToTry } from './filter-models.ts';
-import { modelChoice } from './model-labels.ts';
+import { filterModels, modelChoice, modelToTry } from './model-labels.ts';
 
 const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   id,

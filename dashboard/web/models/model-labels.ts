@@ -1,9 +1,11 @@
-import type { ModelView } from '#contract/money.ts';
-import { formatPricePerMillion } from '../format/format-money.ts';
+import type { KeyView } from '#contract/keys.ts';
+import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
+import { byPrice, PRICE_KINDS } from '#core/price-kinds.ts';
+import { formatCount, formatPricePerMillion } from '../format/format.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning'] as const;
 /** A capability, or `reasoning`: the model accepts a reasoning effort. */
-export type Ability = (typeof ABILITIES)[number];
+type Ability = (typeof ABILITIES)[number];
 
 export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
   tools: 'Tools',
@@ -43,4 +45,74 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
     priceLabel(model),
   ];
   return { value: model.id, label: model.id, detail: words.join(' · ') };
+}
+
+/** Headings of the prices, in the order in which they are shown. */
+export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
+
+interface LabelledPrices {
+  readonly label: string;
+  readonly prices: PricesView;
+}
+
+/** All price entries of a table, those of the default tier first. */
+export function priceEntries(table: PriceTableView): readonly LabelledPrices[] {
+  return [
+    ...entriesOf(undefined, table),
+    ...Object.entries(table.serviceTiers).flatMap(([tier, prices]) => entriesOf(tier, prices)),
+  ];
+}
+
+function entriesOf(tier: string | undefined, { prices, above }: TierPricesView): readonly LabelledPrices[] {
+  return [
+    { label: priceEntryLabel(tier, undefined), prices },
+    ...above.map((one) => ({ label: priceEntryLabel(tier, one.inputTokens), prices: one.prices })),
+  ];
+}
+
+/** `Service tier flex, prompts above 272,000 tokens`. */
+export function priceEntryLabel(tier: string | undefined, aboveTokens: number | undefined): string {
+  const above = aboveTokens === undefined ? undefined : `rompts above ${formatCount(aboveTokens)} tokens`;
+  if (tier === undefined) return above === undefined ? 'Base prices' : `P${above}`;
+  return above === undefined ? `Service tier ${tier}` : `Service tier ${tier}, p${above}`;
+}
+
+const DAYS_OF_A_WEEK = 7;
+
+/** `16:30-00:30 UTC, mon, fri, not on 2026-12-25`. */
+export function windowLabel({ utc, days, except }: Omit<PriceWindowView, 'priceTable'>): string {
+  const onDays = days.length === DAYS_OF_A_WEEK ? '' : `, ${days.join(', ')}`;
+  return `${utc} UTC${onDays}${except.length === 0 ? '' : `, not on ${except.join(', ')}`}`;
+}
+
+interface ModelFilter {
+  readonly search?: string | undefined;
+  readonly can?: Ability | undefined;
+}
+
+/** Available models first, then by id. `key` restricts them to the models of a key. */
+export function filterModels(
+  models: readonly ModelView[],
+  { search = '', can }: ModelFilter,
+  key: Pick<KeyView, 'models'> | undefined,
+): readonly ModelView[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return models
+    .filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)))
+    .filter((model) => can === undefined || abilitiesOf(model).includes(can))
+    .filter(({ id }) => key?.models === undefined || key.models.includes(id))
+    .toSorted((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id, 'en'));
+}
+
+function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly string[] {
+  return reasoningEfforts.length === 0 ? capabilities : [...capabilities, 'reasoning'];
+}
+
+/** A model for the first request with a key, or undefined. */
+export function modelToTry(models: readonly ModelView[], key: Pick<KeyView, 'models'>): string | undefined {
+  return filterModels(models, {}, key).find(({ state }) => state === 'available')?.id ?? key.models?.[0];
+}
+
+function rank({ state }: ModelView): number {
+  return state === 'available' ? 0 : 1;
 }

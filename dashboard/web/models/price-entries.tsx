@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 import type { PricesInTimeView, PricesView, PriceTableView, PriceWindowView } from '#contract/money.ts';
-import { formatUtc } from '../format/format-instant.ts';
-import { formatPricePerMillion } from '../format/format-money.ts';
+import { formatPricePerMillion, formatUtc } from '../format/format.ts';
+import { PRICE_LABELS, priceEntries, windowLabel } from './model-labels.ts';
 import styles from './price-entries.module.css';
-import { PRICE_LABELS, priceEntries, windowLabel } from './price-labels.ts';
 
 const PRICES = Object.entries(PRICE_LABELS) as readonly (readonly [keyof PricesView, string])[];
 

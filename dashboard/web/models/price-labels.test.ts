@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PricesView } from '#contract/money.ts';
-import { priceEntries, priceEntryLabel } from './price-labels.ts';
+import { priceEntries, priceEntryLabel } from './model-labels.ts';
 
 const pricesOf = (picoUsd: string): PricesView => ({
   inputPicoUsd: picoUsd,

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView } from '#contract/organization.ts';
 import { useSession } from '../api/session.ts';
-import { Banner } from '../components/banner.tsx';
 import { ButtonAnchor, LinkButton } from '../components/button.tsx';
-import { Instant, Money } from '../components/figures.tsx';
 import { Icon } from '../components/icon.tsx';
-import { useOrganization } from '../shell/use-organization.ts';
+import { Banner } from '../components/panels.tsx';
+import { Instant, Money } from '../components/values.tsx';
+import { useOrganization } from '../shell/use-organization.tsx';
 import { balanceWarning } from './balance-warning.ts';
 
 export interface BalanceBannerProps {

@@ -1,28 +1,27 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationView } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS, type OrganizationView } from '#contract/organization.ts';
 import { Button } from '../components/button.tsx';
-import { limitLabels } from './limit-labels.ts';
+import { briefSettings } from '../format/format.ts';
 import styles from './operator-panel.module.css';
-import type { OrganizationAction } from './organization-dialogs.tsx';
-import { OrganizationDialog } from './organization-dialogs.tsx';
+import { type OrganizationAction, OrganizationDialog } from './organization-dialogs.tsx';
+import { settingsOf } from './organization-drafts.ts';
 
 /**
  * For operators, on the overview of an organization: its limits, and actions that only operators
  * have.
  */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
-  const { id, suspendedAtMs, limits, priceList } = organization;
+  const { id, suspendedAtMs } = organization;
   const [what, setWhat] = useState<OrganizationAction['what']>();
   return (
     <section className={styles.panel} aria-label="Operator">
       <div className={styles.limits}>
         <strong>Limits</strong>
-        {limitLabels(limits).map((words) => (
+        {briefSettings(ORGANIZATION_SETTINGS, settingsOf(organization)).map((words) => (
           <span key={words}>{words}</span>
         ))}
-        {priceList !== undefined && <span>Price list {priceList}</span>}
       </div>
-      <div className={styles.buttons}>
+      <div className="row">
         <Button size="small" icon="credits" onClick={() => setWhat('credit')}>
           Add credit
         </Button>

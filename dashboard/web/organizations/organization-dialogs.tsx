@@ -1,28 +1,30 @@
 import { type ReactNode, useState } from 'react';
-import type { OrganizationView } from '#contract/organization.ts';
-import { useAsk } from '../api/use-ask.ts';
-import { useSend } from '../api/use-send.ts';
-import { Banner } from '../components/banner.tsx';
-import { Fact, Facts } from '../components/facts.tsx';
-import { ErrorState } from '../components/states.tsx';
+import { ORGANIZATION_SETTINGS, type OrganizationLimits, type OrganizationView } from '#contract/organization.ts';
+import { useAsk, useSend } from '../api/queries.ts';
+import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';
-import { formatMoney, formatMoneyInFull } from '../format/format-money.ts';
-import { Field } from '../forms/field.tsx';
+import { Fact, Facts } from '../components/values.tsx';
+import { formatMoney, formatMoneyInFull } from '../format/format.ts';
+import { SelectField } from '../forms/choices.tsx';
+import { changeOf, draftOf } from '../forms/draft.ts';
+import { type BoundField, fieldsOf } from '../forms/field.tsx';
+import { FormRow } from '../forms/form.tsx';
 import { ConfirmDialog, FormDialog } from '../forms/form-dialog.tsx';
-import { MoneyInput } from '../forms/number-inputs.tsx';
-import { TextInput } from '../forms/text-input.tsx';
+import { MoneyField, TextField } from '../forms/inputs.tsx';
+import { SettingField, type SettingFieldProps } from '../forms/setting-field.tsx';
 import { Dialog } from '../overlays/dialog.tsx';
 import {
   balanceAfter,
+  type CreditDraft,
   creditBody,
   creditButton,
-  draftOf,
+  newOrganization,
   newReference,
-  organizationChange,
+  type OrganizationDraft,
+  settingsOf,
 } from './organization-drafts.ts';
-import { LimitFields, NameField, PriceListField } from './organization-fields.tsx';
 
-export interface OrganizationDialogOfProps {
+interface OrganizationDialogOfProps {
   readonly action: OrganizationAction;
   readonly onClose: () => void;
 }
@@ -57,21 +59,22 @@ export interface OrganizationAction {
   readonly id: string;
 }
 
-export type OnOrganizationAction = (action: OrganizationAction | undefined) => void;
-
-export function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
-  const [amountNanoUsd, setAmount] = useState<string>();
-  const [note, setNote] = useState('');
-  const [reference, setReference] = useState(newReference);
+function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+  const [draft, setDraft] = useState<CreditDraft>(() => ({
+    amountNanoUsd: undefined,
+    note: '',
+    reference: newReference(),
+  }));
   const finish = useFinish(onClose);
   const credit = useSend('POST /api/organizations/:organization/credits', {
     onDone: ({ name, balanceNanoUsd }) => finish(`${name} has ${formatMoney(balanceNanoUsd)} now`),
   });
-  const problems = credit.error?.fields ?? {};
+  const field = fieldsOf(draft, setDraft, credit.error?.fields);
+  const { amountNanoUsd } = draft;
   const after = amountNanoUsd === undefined ? undefined : balanceAfter(organization.balanceNanoUsd, amountNanoUsd);
   const submit = () => {
-    if (amountNanoUsd === undefined) return;
-    credit.mutate({ params: { organization: organization.id }, body: creditBody({ amountNanoUsd, note, reference }) });
+    const body = creditBody(draft);
+    if (body) credit.mutate({ params: { organization: organization.id }, body });
   };
   return (
     <FormDialog
@@ -82,19 +85,29 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
       sending={credit}
       onSubmit={submit}
     >
-      <Field label="Amount" required error={problems.amountNanoUsd} hint="A negative amount takes credit back.">
-        <MoneyInput allowNegative value={amountNanoUsd} onChange={setAmount} placeholder="100.00" />
-      </Field>
-      <Field label="Note" error={problems.note} hint="Owners and members see it in their ledger.">
-        <TextInput value={note} onChange={setNote} maxLength={500} autoComplete="off" />
-      </Field>
-      <Field
+      <MoneyField
+        label="Amount"
+        required
+        hint="A negative amount takes credit back."
+        {...field('amountNanoUsd')}
+        allowNegative
+        placeholder="100.00"
+      />
+      <TextField
+        label="Note"
+        hint="Owners and members see it in their ledger."
+        {...field('note')}
+        maxLength={500}
+        autoComplete="off"
+      />
+      <TextField
         label="Reference"
-        error={problems.reference}
         hint="Such as the number of an invoice. It is booked once, for one organization: the same one again changes nothing."
-      >
-        <TextInput value={reference} onChange={setReference} maxLength={200} autoComplete="off" spellCheck={false} />
-      </Field>
+        {...field('reference')}
+        maxLength={200}
+        autoComplete="off"
+        spellCheck={false}
+      />
       <Facts>
         <Fact label="Balance now">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
         <Fact label="Afterwards">
@@ -108,25 +121,25 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
   );
 }
 
-export interface OrganizationDialogProps {
+interface OrganizationDialogProps {
   readonly organization: OrganizationView;
   readonly onClose: () => void;
 }
 
-export function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   // Values when the dialog was opened; the page behind it keeps refetching.
-  const [before] = useState(() => draftOf(organization));
-  const [draft, setDraft] = useState(before);
+  const [before] = useState(() => settingsOf(organization));
+  const [draft, setDraft] = useState(() => draftOf(ORGANIZATION_SETTINGS, before));
   const finish = useFinish(onClose);
   const edit = useSend('PATCH /api/organizations/:organization', {
     onDone: ({ name }) => finish(`${name} was changed`),
   });
   const submit = () => {
-    const body = organizationChange(before, draft);
+    const body = changeOf(ORGANIZATION_SETTINGS, before, draft);
     if (Object.keys(body).length === 0) onClose();
     else edit.mutate({ params: { organization: organization.id }, body });
   };
-  const fields = { draft, onChange: setDraft, problems: edit.error?.fields ?? {} };
+  const field = fieldsOf(draft, setDraft, edit.error?.fields);
   return (
     <FormDialog
       onClose={onClose}
@@ -136,15 +149,87 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
       sending={edit}
       onSubmit={submit}
     >
-      <NameField {...fields} />
-      <LimitFields {...fields} />
-      <PriceListField {...fields} />
+      <SettingField of={ORGANIZATION_SETTINGS.name} {...field('name')} />
+      <LimitFields field={field} />
+      <PriceListField {...field('priceList')} />
     </FormDialog>
   );
 }
 
+export interface CreateOrganizationDialogProps {
+  /** Kept by the page, so that an accidentally closed dialog loses nothing. */
+  readonly draft: OrganizationDraft;
+  readonly onDraft: (draft: OrganizationDraft) => void;
+  readonly onClose: () => void;
+  readonly onCreated: (organization: OrganizationView) => void;
+}
+
+export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): ReactNode {
+  const { draft, onDraft, onClose, onCreated } = props;
+  const [reference] = useState(newReference);
+  const create = useSend('POST /api/organizations', { changes: ['GET /api/organizations'], onDone: onCreated });
+  const field = fieldsOf(draft, onDraft, create.error?.fields);
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="New organization"
+      description="All of it can be changed later, and credit can be added at any time."
+      submit="Create organization"
+      sending={create}
+      onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
+    >
+      <SettingField of={ORGANIZATION_SETTINGS.name} {...field('name')} />
+      <MoneyField label="Opening credit" {...field('creditNanoUsd')} placeholder="0.00" />
+      <LimitFields field={field} />
+      <PriceListField {...field('priceList')} />
+    </FormDialog>
+  );
+}
+
+type LimitName = keyof OrganizationLimits;
+/** Limits side by side. Keys can have lower ones only. */
+const ROWS: readonly (readonly LimitName[])[] = [
+  ['requestsPerMinute', 'tokensPerMinute'],
+  ['dailyBudgetNanoUsd', 'maxTokens'],
+  ['concurrency'],
+  ['allowMultipleCompletions'],
+];
+
+function LimitFields({ field }: { readonly field: (name: LimitName) => Omit<SettingFieldProps, 'of'> }): ReactNode {
+  return ROWS.map((row) => (
+    <FormRow key={row.join()}>
+      {row.map((name) => (
+        <SettingField key={name} of={ORGANIZATION_SETTINGS[name]} {...field(name)} />
+      ))}
+    </FormRow>
+  ));
+}
+
+/** Shown where the configuration has price lists, or the organization has one. */
+function PriceListField({ value, onChange, error }: BoundField<string | undefined>): ReactNode {
+  const { data } = useAsk('GET /api/price-lists', {});
+  const [given] = useState(value);
+  const lists = [...new Set([...(data?.priceLists ?? []), ...(given === undefined ? [] : [given])])];
+  if (lists.length === 0) return null;
+  const labelOf = (list: string) =>
+    data?.priceLists.includes(list) === false ? `${list} (not in the configuration)` : list;
+  return (
+    <SelectField
+      label={ORGANIZATION_SETTINGS.priceList.label}
+      hint={ORGANIZATION_SETTINGS.priceList.hint}
+      error={error}
+      value={value ?? ''}
+      onChange={(list) => onChange(list === '' ? undefined : list)}
+      choices={[
+        { value: '', label: 'None: the prices of the models' },
+        ...lists.map((list) => ({ value: list, label: labelOf(list) })),
+      ]}
+    />
+  );
+}
+
 /** Suspends or resumes an organization. */
-export function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const { id, name, suspendedAtMs } = organization;
   const finish = useFinish(onClose);
   const suspend = useSend('POST /api/organizations/:organization/suspension', {

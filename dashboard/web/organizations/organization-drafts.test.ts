@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
+import { ORGANIZATION_SETTINGS } from '#contract/organization.ts';
+import { changeOf, type Draft, draftOf } from '../forms/draft.ts';
 import {
   balanceAfter,
   creditBody,
   creditButton,
-  draftOf,
   NEW_ORGANIZATION,
   newOrganization,
   newReference,
-  organizationChange,
+  settingsOf,
 } from './organization-drafts.ts';
 
 const LIMITS = { requestsPerMinute: 60, dailyBudgetNanoUsd: '5000', concurrency: 8, allowMultipleCompletions: false };
-const BEFORE = draftOf({ name: 'Acme', limits: LIMITS });
+const SETTINGS = settingsOf({ name: 'Acme', limits: LIMITS });
+const BEFORE = draftOf(ORGANIZATION_SETTINGS, SETTINGS);
+const organizationChange = (before: Draft<typeof SETTINGS>, after: Draft<typeof SETTINGS>) =>
+  changeOf(ORGANIZATION_SETTINGS, before as Partial<typeof SETTINGS>, after);
 
 describe('the form of an organization', () => {
   it('sends empty boxes of a new one as no limit', () => {

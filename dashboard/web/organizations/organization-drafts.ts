@@ -1,78 +1,36 @@
-import type { NewOrganizationInput, OrganizationChangeInput } from '#contract/operator.ts';
-import type { OrganizationView } from '#contract/organization.ts';
-import { formatMoneyInFull } from '../format/format-money.ts';
+import type { NewOrganizationInput } from '#contract/operator.ts';
+import { ORGANIZATION_SETTINGS, type OrganizationSettings, type OrganizationView } from '#contract/organization.ts';
+import { present } from '#core/present.ts';
+import { formatMoneyInFull } from '../format/format.ts';
+import { type Draft, draftOf, valuesOf } from '../forms/draft.ts';
 
-/** Values of the form. Absent for an empty box. */
-export interface OrganizationDraft {
-  readonly name: string;
-  readonly requestsPerMinute: number | undefined;
-  readonly tokensPerMinute: number | undefined;
-  readonly dailyBudgetNanoUsd: string | undefined;
-  readonly maxTokens: number | undefined;
-  readonly concurrency: number | undefined;
-  readonly allowMultipleCompletions: boolean;
-  readonly priceList: string | undefined;
-  /** Only for a new organization. */
-  readonly creditNanoUsd: string | undefined;
-}
+/** Values of the form. Only a new organization has an opening credit. */
+export type OrganizationDraft = Draft<OrganizationSettings> & { readonly creditNanoUsd: string | undefined };
 
 export const NEW_ORGANIZATION: OrganizationDraft = {
-  name: '',
-  requestsPerMinute: undefined,
-  tokensPerMinute: undefined,
-  dailyBudgetNanoUsd: undefined,
-  maxTokens: undefined,
-  concurrency: undefined,
-  allowMultipleCompletions: false,
-  priceList: undefined,
+  ...draftOf(ORGANIZATION_SETTINGS, { name: '', allowMultipleCompletions: false }),
   creditNanoUsd: undefined,
 };
 
-export function draftOf({
+/** `reference` is that of the opening credit. */
+export function newOrganization(draft: OrganizationDraft, reference: string): NewOrganizationInput {
+  const { creditNanoUsd } = draft;
+  const credit = creditNanoUsd === undefined ? {} : { creditNanoUsd, reference };
+  return { ...valuesOf(ORGANIZATION_SETTINGS, draft), ...credit };
+}
+
+/** The settings of an organization as it is. */
+export function settingsOf({
   name,
   limits,
   priceList,
-}: Pick<OrganizationView, 'name' | 'limits' | 'priceList'>): OrganizationDraft {
-  return { ...NEW_ORGANIZATION, name, ...limits, priceList };
+}: Pick<OrganizationView, 'name' | 'limits' | 'priceList'>): OrganizationSettings {
+  return { name, ...limits, ...present({ priceList }) };
 }
 
-/** `reference` is that of the opening credit. */
-export function newOrganization(draft: OrganizationDraft, reference: string): NewOrganizationInput {
-  const { name, allowMultipleCompletions, ...boxes } = draft;
-  const filled = Object.entries(boxes).filter(([, value]) => value !== undefined);
-  const isCredited = draft.creditNanoUsd !== undefined;
-  return {
-    name: name.trim(),
-    allowMultipleCompletions,
-    ...Object.fromEntries(filled),
-    ...(isCredited && { reference }),
-  };
-}
-
-const REMOVABLE = ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd', 'maxTokens', 'priceList'] as const;
-
-/**
- * Only the changed fields, so that concurrent changes are kept. An emptied box removes the limit.
- */
-export function organizationChange(before: OrganizationDraft, after: OrganizationDraft): OrganizationChangeInput {
-  const name = after.name.trim();
-  const limits = REMOVABLE.filter((limit) => after[limit] !== before[limit]).map((limit) => [
-    limit,
-    after[limit] ?? null,
-  ]);
-  return {
-    ...(name !== before.name && { name }),
-    ...Object.fromEntries(limits),
-    ...(after.concurrency !== undefined &&
-      after.concurrency !== before.concurrency && { concurrency: after.concurrency }),
-    ...(after.allowMultipleCompletions !== before.allowMultipleCompletions && {
-      allowMultipleCompletions: after.allowMultipleCompletions,
-    }),
-  };
-}
-
+/** Values of a credit. Absent: nothing is entered yet. */
 export interface CreditDraft {
-  readonly amountNanoUsd: string;
+  readonly amountNanoUsd: string | undefined;
   readonly note: string;
   readonly reference: string;
 }
@@ -86,13 +44,10 @@ export function newReference(): string {
   return `crd-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Leaves out empty boxes, which the server would refuse. */
+/** Leaves out empty boxes, which the server would refuse. `undefined` without an amount. */
 export function creditBody({ amountNanoUsd, note, reference }: CreditDraft) {
-  return {
-    amountNanoUsd,
-    ...(note.trim() !== '' && { note: note.trim() }),
-    ...(reference.trim() !== '' && { reference: reference.trim() }),
-  };
+  if (amountNanoUsd === undefined) return undefined;
+  return { amountNanoUsd, ...present({ note: note.trim() || undefined, reference: reference.trim() || undefined }) };
 }
 
 export function balanceAfter(balanceNanoUsd: string, amountNanoUsd: string): string {

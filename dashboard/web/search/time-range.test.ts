@@ -1,21 +1,23 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { boundsOf, localDay, objectionToDays, readTimeRange } from './time-range.ts';
+import { boundsOf, localDay, objectionToTimes, SPANS, validTimes } from './days.ts';
+import { day, defineSearch, oneOf } from './define-search.ts';
 
+const readTimes = defineSearch({ range: oneOf(SPANS), from: day, to: day }, {}, validTimes);
 const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
 
 afterEach(() => void vi.unstubAllEnvs());
 
 describe('the time in a URL', () => {
   it('is a known span or days of the calendar', () => {
-    expect(readTimeRange({ range: '7d' })).toEqual({ range: '7d' });
-    expect(readTimeRange({ range: '1y', from: '2026-02-30', to: 7 })).toEqual({});
+    expect(readTimes({ range: '7d' })).toEqual({ range: '7d' });
+    expect(readTimes({ range: '1y', from: '2026-02-30', to: 7 })).toEqual({});
   });
 
   it('takes days before a span, and one of them alone', () => {
-    expect(readTimeRange({ range: '7d', from: '2026-11-01' })).toEqual({ from: '2026-11-01' });
-    expect(readTimeRange({ range: '7d', from: '2026-11-02', to: '2026-11-01' })).toEqual({ range: '7d' });
-    expect(objectionToDays({ from: '2026-11-02', to: '2026-11-01' })).toMatch(/after/);
-    expect(objectionToDays({ from: '2026-11-01', to: '2026-11-01' })).toBeUndefined();
+    expect(readTimes({ range: '7d', from: '2026-11-01' })).toEqual({ from: '2026-11-01' });
+    expect(readTimes({ range: '7d', from: '2026-11-02', to: '2026-11-01' })).toEqual({ range: '7d' });
+    expect(objectionToTimes({ from: '2026-11-02', to: '2026-11-01' })).toMatch(/after/);
+    expect(objectionToTimes({ from: '2026-11-01', to: '2026-11-01' })).toBeUndefined();
   });
 });
 

@@ -1,10 +1,9 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
+import { ApiProblem } from '../api/api.ts';
 import { checkConnection, onReturn, useConnectionLost } from '../api/connection.ts';
-import { ApiProblem } from '../api/problem.ts';
 import { Button, LinkButton } from '../components/button.tsx';
-import { PageHeader } from '../components/page-header.tsx';
-import { EmptyState, ErrorState } from '../components/states.tsx';
+import { EmptyState, ErrorState, PageHeader } from '../components/panels.tsx';
 import styles from './shell.module.css';
 
 /** Replaces a page that threw: a bug, or a chunk that a new release removed. */

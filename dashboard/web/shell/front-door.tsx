@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { PageHeader } from '../components/page-header.tsx';
+import { PageHeader } from '../components/panels.tsx';
 import styles from './front-door.module.css';
 
 export interface FrontDoorProps {

@@ -1,8 +1,7 @@
 import { type ReactNode, useDeferredValue, useRef, useState } from 'react';
-import { useAsk } from '../api/use-ask.ts';
-import { Skeleton } from '../components/skeleton.tsx';
-import { EmptyState, Loaded } from '../components/states.tsx';
-import { TextInput } from '../forms/text-input.tsx';
+import { useAsk } from '../api/queries.ts';
+import { EmptyState, Loaded, Skeleton } from '../components/panels.tsx';
+import { TextInput } from '../forms/inputs.tsx';
 import { Dialog } from '../overlays/dialog.tsx';
 import styles from './organization-finder.module.css';
 
@@ -26,12 +25,12 @@ export function OrganizationFinder({ onClose, onFound }: OrganizationFinderProps
             organizations.length === 0 ? (
               <EmptyState icon="search" title="No organization has this name" />
             ) : (
-              <ul className={styles.list}>
+              <ul>
                 {organizations.map(({ id, name, suspendedAtMs }) => (
                   <li key={id}>
                     <button type="button" className={styles.result} onClick={() => onFound(id)}>
                       <span>{name}</span>
-                      <span className={styles.detail}>{suspendedAtMs === undefined ? id : `${id} · suspended`}</span>
+                      <span className="muted small">{suspendedAtMs === undefined ? id : `${id} · suspended`}</span>
                     </button>
                   </li>
                 ))}

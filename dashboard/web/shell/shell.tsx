@@ -2,8 +2,8 @@ import { Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
-import { Banner } from '../components/banner.tsx';
 import { IconButton, LinkButton } from '../components/button.tsx';
+import { Banner } from '../components/panels.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 

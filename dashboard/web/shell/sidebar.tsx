@@ -1,15 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, type LinkProps, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useSend } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
-import { useSend } from '../api/use-send.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { chooseTheme, useTheme } from '../components/theme.ts';
 import { useToast } from '../components/toast.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import { OrganizationSwitcher } from './organization-switcher.tsx';
 import styles from './sidebar.module.css';
-import { useShellOrganization } from './use-organization.ts';
+import { useShellOrganization } from './use-organization.tsx';
 
 interface Entry {
   readonly label: string;

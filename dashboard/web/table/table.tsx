@@ -7,15 +7,19 @@ import {
   useRef,
   useState,
 } from 'react';
+import { IconButton } from '../components/button.tsx';
 import { classNames } from '../components/class-names.ts';
 import { Icon } from '../components/icon.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Skeleton } from '../components/panels.tsx';
+import { Menu } from '../overlays/menu.tsx';
+import type { MenuAction } from '../overlays/menu-popup.tsx';
 import styles from './table.module.css';
 
 export interface Column<Row> {
-  readonly id: string;
   /** Empty for a column of menus, which has a `label` instead. */
   readonly header: string;
+  /** What the rows are sorted by. Default: the header. */
+  readonly id?: string;
   readonly label?: string;
   readonly cell: (row: Row) => ReactNode;
   /** Aligned to the end. */
@@ -36,7 +40,8 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   /** Absent while loading, which shows `skeletonRows` rows. */
   readonly rows: readonly Row[] | undefined;
-  readonly rowKey: (row: Row) => string;
+  /** Default: the `id` of the row. */
+  readonly rowKey?: (row: Row) => string;
   /** Opens a row by click or Enter. The first cell should name the row. */
   readonly onOpen?: (row: Row) => void;
   /** Marks the row in the drawer. */
@@ -79,19 +84,19 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
                 // biome-ignore lint/suspicious/noArrayIndexKey: skeletons have nothing else
                 <tr key={index}>
                   {columns.map((column) => (
-                    <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                    <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
                       <Skeleton width={column.numeric ? '48px' : '70%'} />
                     </td>
                   ))}
                 </tr>
               ))
-            : rows.map((row) => <TableRow key={props.rowKey(row)} row={row} {...props} />)}
+            : rows.map((row) => <TableRow key={(props.rowKey ?? keyOf)(row)} row={row} {...props} />)}
         </tbody>
         {columns.some(({ total }) => total !== undefined) && (
           <tfoot>
             <tr>
               {columns.map((column) => (
-                <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
                   {column.total}
                 </td>
               ))}
@@ -104,7 +109,7 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
 }
 
 function TableRow<Row>(props: TableProps<Row> & { readonly row: Row }): ReactNode {
-  const { row, columns, onOpen, openKey, rowKey, isNew } = props;
+  const { row, columns, onOpen, openKey, rowKey = keyOf, isNew } = props;
   const openBy = onOpen && {
     tabIndex: 0,
     onClick: (event: MouseEvent) => {
@@ -124,7 +129,7 @@ function TableRow<Row>(props: TableProps<Row> & { readonly row: Row }): ReactNod
       aria-current={openKey !== undefined && openKey === rowKey(row) ? 'true' : undefined}
     >
       {columns.map((column) => (
-        <td key={column.id} className={cellClass(column)} data-label={column.header}>
+        <td key={idOf(column)} className={cellClass(column)} data-label={column.header}>
           {column.cell(row)}
         </td>
       ))}
@@ -148,11 +153,19 @@ function isControl({ target, currentTarget }: MouseEvent): boolean {
   return target.closest('a, button, input, select, label') !== null;
 }
 
-export function cellClass<Row>({ numeric, hideBelow, showBelow }: Column<Row>): string {
+function idOf<Row>({ id, header }: Column<Row>): string {
+  return id ?? header;
+}
+
+function keyOf<Row>(row: Row): string {
+  return (row as { readonly id: string }).id;
+}
+
+function cellClass<Row>({ numeric, hideBelow, showBelow }: Column<Row>): string {
   return classNames(numeric && styles.numeric, hideBelow && styles[hideBelow], showBelow && styles.onPhones);
 }
 
-export interface Sorting {
+interface Sorting {
   /** Id of the column. */
   readonly by: string;
   readonly order: 'asc' | 'desc';
@@ -162,17 +175,17 @@ export interface Sorting {
 const ARIA = { asc: 'ascending', desc: 'descending' } as const;
 
 /** Column heads. Sortable ones are buttons. */
-export function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sorting'>): ReactNode {
+function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sorting'>): ReactNode {
   return (
     <thead>
       <tr>
         {columns.map((column) => (
           <th
-            key={column.id}
+            key={idOf(column)}
             scope="col"
             className={cellClass(column)}
             style={column.width ? { width: column.width } : {}}
-            aria-sort={sorting?.by === column.id ? ARIA[sorting.order] : undefined}
+            aria-sort={sorting?.by === idOf(column) ? ARIA[sorting.order] : undefined}
           >
             <HeadCell column={column} sorting={sorting} />
           </th>
@@ -190,12 +203,12 @@ interface HeadCellProps<Row> {
 function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
   if (column.header === '') return <span className="visually-hidden">{column.label}</span>;
   if (sorting === undefined) return column.header;
-  const state = sorting.by === column.id ? styles[sorting.order] : styles.unsorted;
+  const state = sorting.by === idOf(column) ? styles[sorting.order] : styles.unsorted;
   return (
-    <button type="button" className={styles.sort} onClick={() => sorting.onSort(column.id)}>
+    <button type="button" className={styles.sort} onClick={() => sorting.onSort(idOf(column))}>
       {column.header}
       <span className={state}>
-        <Icon name={sorting.by === column.id ? 'chevronDown' : 'sort'} />
+        <Icon name={sorting.by === idOf(column) ? 'chevronDown' : 'sort'} />
       </span>
     </button>
   );
@@ -205,7 +218,7 @@ function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
  * Observes whether the content is wider than the box. Only then does the box scroll and take the
  * focus.
  */
-export function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
+function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
   const box = useRef<Box>(null);
   const [overflows, setOverflows] = useState(false);
   useEffect(() => {
@@ -218,4 +231,31 @@ export function useOverflows<Box extends HTMLElement>(): readonly [box: RefObjec
     return () => watcher.disconnect();
   }, []);
   return [box, overflows];
+}
+
+interface ActionsColumnProps<Row> extends Pick<Column<Row>, 'hideBelow' | 'width'> {
+  /** Names the row for screen readers. */
+  readonly nameOf: (row: Row) => string;
+  /** Actions of the row; none: no menu. */
+  readonly actions: (row: Row) => readonly MenuAction[];
+}
+
+/** The last column of a table: a menu of actions for each row. */
+export function actionsColumn<Row>({ nameOf, actions, ...look }: ActionsColumnProps<Row>): Column<Row> {
+  return {
+    header: '',
+    label: 'Actions',
+    width: '48px',
+    ...look,
+    cell: (row) => {
+      const offered = actions(row);
+      if (offered.length === 0) return null;
+      return (
+        <Menu
+          trigger={<IconButton icon="more" label={`Actions for ${nameOf(row)}`} />}
+          groups={[{ actions: offered }]}
+        />
+      );
+    },
+  };
 }

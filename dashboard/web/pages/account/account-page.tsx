@@ -1,15 +1,21 @@
-import type { ReactNode } from 'react';
-import type { PendingInvitation } from '#contract/session.ts';
-import { useSession } from '../../api/session.ts';
-import { useSignInMethods } from '../../api/sign-in-methods.ts';
-import { Card } from '../../components/card.tsx';
-import { Instant } from '../../components/figures.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import type { DeviceView, PendingInvitation } from '#contract/session.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
+import { useSession, useSignInMethods } from '../../api/session.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
+import { useToast } from '../../components/toast.tsx';
+import { Badge, Instant } from '../../components/values.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
+import { fieldsOf } from '../../forms/field.tsx';
+import { Form, FormButtons } from '../../forms/form.tsx';
+import { HiddenEmail, NewPasswordField, PasswordField } from '../../forms/inputs.tsx';
 import { SingleSignOn } from '../../forms/single-sign-on.tsx';
-import { ChangePassword } from './change-password.tsx';
-import { Devices } from './devices.tsx';
+import { type Column, Table } from '../../table/table.tsx';
+import { deviceName } from './device-name.ts';
 
 export function AccountPage(): ReactNode {
   const { user, invitations, signedInBy } = useSession();
@@ -48,7 +54,7 @@ export function AccountPage(): ReactNode {
 }
 
 /** Pending invitations. Joining needs the link: an address alone proves nothing. */
-export function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
+function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
   return (
     <Card title="Invitations">
       <ul>
@@ -61,5 +67,97 @@ export function PendingInvitations({ invitations }: { readonly invitations: read
       </ul>
       <p>To join, open the link that you get from the person who invited you.</p>
     </Card>
+  );
+}
+
+const EMPTY = { current: '', next: '' };
+
+function ChangePassword(): ReactNode {
+  const { user } = useSession();
+  const [draft, setDraft] = useState(EMPTY);
+  const toast = useToast();
+  const change = useSend('PUT /api/password', {
+    changes: ['GET /api/devices', 'GET /api/session'],
+    onDone: () => {
+      setDraft(EMPTY);
+      toast({ tone: 'good', text: 'Password changed. Every other device was signed out.' });
+    },
+  });
+  const wrong = change.error?.problem === 'wrong_password' && { current: change.error.message };
+  const field = fieldsOf(draft, setDraft, { ...wrong, ...change.error?.fields });
+  return (
+    <Card title="Password">
+      <div className="narrow">
+        <Form onSubmit={() => change.mutate({ body: draft })} problem={wrong ? null : change.error}>
+          <HiddenEmail email={user.email} />
+          <PasswordField label="Current password" required {...field('current')} autoComplete="current-password" />
+          <NewPasswordField {...field('next')} />
+          <FormButtons>
+            <Button type="submit" busy={change.isPending}>
+              Change password
+            </Button>
+          </FormButtons>
+        </Form>
+      </div>
+    </Card>
+  );
+}
+
+/** All signed-in browsers. */
+function Devices(): ReactNode {
+  const devices = useAsk('GET /api/devices', {});
+  return (
+    <Card title="Signed-in devices">
+      <UnlessFailed query={devices}>
+        <Table
+          caption="Signed-in devices"
+          columns={COLUMNS}
+          rows={devices.data?.devices}
+          skeletonRows={2}
+          empty={<EmptyState icon="device" title="No device is signed in" />}
+        />
+      </UnlessFailed>
+    </Card>
+  );
+}
+
+const COLUMNS: readonly Column<DeviceView>[] = [
+  {
+    header: 'Device',
+    cell: ({ userAgent, current }) => (
+      <span data-hint={userAgent}>
+        {deviceName(userAgent)} {current && <Badge tone="accent">This one</Badge>}
+      </span>
+    ),
+  },
+  { header: 'Address', cell: ({ address }) => <code>{address}</code> },
+  { header: 'Signed in', cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} />, hideBelow: 'medium' },
+  { header: 'Last seen', cell: ({ lastSeenAtMs }) => <Instant atMs={lastSeenAtMs} show="relative" /> },
+  { header: '', label: 'Actions', numeric: true, cell: (device) => <EndSession device={device} /> },
+];
+
+function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
+  const toast = useToast();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const end = useSend('DELETE /api/devices/:device', {
+    changes: device.current ? [] : ['GET /api/devices'],
+    onDone: () => {
+      if (device.current) void navigate({ to: '/sign-in' }).then(() => client.clear());
+      else toast({ tone: 'good', text: 'Signed out there.' });
+    },
+  });
+  return (
+    <IconButton
+      icon="signOut"
+      disabled={end.isPending}
+      label={`Sign out ${deviceName(device.userAgent)}, ${device.address}`}
+      onClick={() =>
+        end.mutate(
+          { params: { device: device.id } },
+          { onError: ({ message }) => toast({ tone: 'bad', text: message }) },
+        )
+      }
+    />
   );
 }

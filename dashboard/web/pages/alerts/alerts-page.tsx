@@ -1,15 +1,19 @@
 import { type ReactNode, useState } from 'react';
 import type { AlertSettingsInput } from '#contract/alerts.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { Card } from '../../components/card.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import { Loaded } from '../../components/states.tsx';
-import { DeliveriesTable } from '../../organizations/deliveries-table.tsx';
-import { TestAlertsButton } from '../../organizations/test-alerts-button.tsx';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { AlertsForm } from './alerts-form.tsx';
-import { SecretDialog } from './secret-dialog.tsx';
+import { present } from '#core/present.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyBox } from '../../components/copy.tsx';
+import { Banner, Card, Loaded, PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { ChipsInput } from '../../forms/chips-input.tsx';
+import { Checkbox } from '../../forms/choices.tsx';
+import { asField, fieldsOf } from '../../forms/field.tsx';
+import { Form, FormButtons } from '../../forms/form.tsx';
+import { MoneyField, TextField } from '../../forms/inputs.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import { DeliveriesTable, TestAlertsButton } from './deliveries.tsx';
 
 const REFRESH_MS = 5_000;
 
@@ -48,4 +52,135 @@ function AlertsOf({ organization }: { readonly organization: string }): ReactNod
 
 function hasReceiver(settings: AlertSettingsInput | undefined): boolean {
   return settings !== undefined && (settings.emails.length > 0 || settings.webhookUrl !== undefined);
+}
+
+interface AlertsFormProps {
+  readonly organization: string;
+  /** Settings when the form began. */
+  readonly initial: AlertSettingsInput;
+  readonly sendsMail: boolean;
+  readonly onSecret: (secret: string) => void;
+}
+
+const MAX_EMAILS = 5;
+const EmailsField = asField(ChipsInput);
+
+function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
+  const { balanceBelowNanoUsd, webhookUrl = '' } = initial;
+  const [draft, setDraft] = useState({ ...initial, balanceBelowNanoUsd, webhookUrl });
+  const toast = useToast();
+  const save = useSend('PUT /api/organizations/:organization/alerts', {
+    onDone: ({ secret }) => {
+      if (secret === undefined) toast({ tone: 'good', text: 'Saved' });
+      else onSecret(secret);
+    },
+  });
+  const url = draft.webhookUrl.trim();
+  const body = present({ ...draft, webhookUrl: url === '' ? undefined : url });
+  const field = fieldsOf(draft, setDraft, save.error?.fields);
+  return (
+    <Card title="What to report, and where to">
+      {!sendsMail && <Banner tone="neutral">This gateway has no mail server: alerts go to the webhook only.</Banner>}
+      {draft.emails.length === 0 && url === '' && (
+        <Banner tone="warn">Nobody is told yet: add {sendsMail && 'an e-mail address or '}a webhook.</Banner>
+      )}
+      <Form onSubmit={() => save.mutate({ params: { organization }, body })} problem={save.error}>
+        <MoneyField label="Balance below" hint="Empty: no alert about the balance." {...field('balanceBelowNanoUsd')} />
+        <Checkbox label="Budget of a key at 80% and 100%" {...field('keyBudgets')} />
+        <Checkbox label="A key that expires within 7 days" {...field('keyExpiry')} />
+        <Checkbox label="A failed top-up" {...field('topUps')} />
+        <EmailsField
+          label="E-mail addresses"
+          hint={`At most ${MAX_EMAILS}.`}
+          {...field('emails')}
+          validate={(email) => (/^[^\s@]+@[^\s@]+$/.test(email) ? undefined : `${email} is not an e-mail address.`)}
+          max={MAX_EMAILS}
+        />
+        <TextField
+          label="Webhook URL"
+          hint="Begins with https://. Messages are signed (Standard Webhooks)."
+          {...field('webhookUrl')}
+        />
+        <FormButtons>
+          {initial.webhookUrl !== undefined && <NewSecretButton organization={organization} onSecret={onSecret} />}
+          <Button type="submit" tone="primary" disabled={save.isPending}>
+            Save
+          </Button>
+        </FormButtons>
+      </Form>
+    </Card>
+  );
+}
+
+function NewSecretButton({ organization, onSecret }: Pick<AlertsFormProps, 'organization' | 'onSecret'>): ReactNode {
+  const toast = useToast();
+  const renew = useSend('POST /api/organizations/:organization/alerts/secret', {
+    onDone: ({ secret }) => onSecret(secret),
+  });
+  return (
+    <Button
+      disabled={renew.isPending}
+      onClick={() =>
+        renew.mutate(
+          { params: { organization } },
+          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
+        )
+      }
+    >
+      New webhook secret
+    </Button>
+  );
+}
+
+export interface SecretDialogProps {
+  readonly secret: string;
+  readonly onClose: () => void;
+}
+
+export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactNode {
+  return (
+    <Dialog
+      open
+      mustAnswer
+      onClose={onClose}
+      title="Secret of the webhook"
+      description="Your receiver checks the signature of each message with it (Standard Webhooks)."
+      footer={
+        <Button tone="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <CopyBox text={secret} what="secret" />
+      <p className="muted">It is not shown again. A new secret replaces it at once.</p>
+    </Dialog>
+  );
+}
+
+export function OperatorAlertsPage(): ReactNode {
+  const alerts = useAsk('GET /api/alerts', {}, { refreshMs: REFRESH_MS });
+  return (
+    <>
+      <PageHeader
+        title="Alerts"
+        description="A provider out of funds, losses, dead letters, charges that wait in a spool, differences from the model catalogue, and service tiers without a price."
+      />
+      <UnlessFailed query={alerts}>
+        <Card title="Receivers">
+          <p>
+            {alerts.data === undefined || alerts.data.receivers.length > 0 ? (
+              alerts.data?.receivers.join(', ')
+            ) : (
+              <>
+                None: set <code>mail.operators</code> in the configuration.
+              </>
+            )}
+          </p>
+        </Card>
+        <Card title="Deliveries" actions={<TestAlertsButton hasReceiver={(alerts.data?.receivers ?? []).length > 0} />}>
+          <DeliveriesTable deliveries={alerts.data?.deliveries} />
+        </Card>
+      </UnlessFailed>
+    </>
+  );
 }

@@ -1,61 +1,178 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { useAskPages } from '../../api/use-ask.ts';
-import { PageHeader } from '../../components/page-header.tsx';
-import { OrganizationPicker } from '../../shell/organization-picker.tsx';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { AuditFilters, useAuditFilter } from './audit-filters.tsx';
-import { AuditPages } from './audit-pages.tsx';
-import type { AuditUrlState, OperatorAuditUrlState } from './audit-url.ts';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+import type { AuditEventView, AuditFilter } from '#contract/people.ts';
+import { present } from '#core/present.ts';
+import { useAskPages } from '../../api/queries.ts';
+import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
+import { EmptyState } from '../../components/panels.tsx';
+import { Instant } from '../../components/values.tsx';
+import { FilterSelect } from '../../forms/choices.tsx';
+import { SearchBox } from '../../forms/filter-bar.tsx';
+import { boundsOf } from '../../search/days.ts';
+import { TimeFilter } from '../../search/filters.tsx';
+import { type Url, useUrl } from '../../search/use-url.ts';
+import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import { ListPage, type ListPageProps } from '../../table/list-page.tsx';
+import type { Column } from '../../table/table.tsx';
+import { type AuditState, auditSearch, operatorAuditSearch } from '../searches.ts';
+import styles from './audit.module.css';
 
 export function AuditPage(): ReactNode {
   const { id: organization } = useOrganization();
-  const search = useSearch({ from: '/app/o/$organization/audit' });
-  const navigate = useNavigate({ from: '/o/$organization/audit' });
-  const query = useAuditFilter(search);
-  const pages = useAskPages(
-    'GET /api/organizations/:organization/audit',
-    { params: { organization }, query },
-    'before',
-    { keepPrevious: true },
-  );
-  const onSearch = (next: AuditUrlState) => void navigate({ search: next, replace: true });
+  const url = useUrl(auditSearch);
+  const query = useAuditFilter(url.search);
+  const input = { params: { organization }, query };
+  const pages = useAskPages('GET /api/organizations/:organization/audit', input, 'before', { keepPrevious: true });
   return (
-    <>
-      <PageHeader title="Audit log" description="Who changed what in this organization, when, and from where." />
-      <AuditFilters search={search} onSearch={onSearch} onClear={() => onSearch({})} />
-      <AuditPages pages={pages} isFiltered={Object.keys(query).length > 0} />
-    </>
+    <ListPage
+      {...LIST}
+      description="Who changed what in this organization, when, and from where."
+      url={url}
+      filters={<AuditFilters url={url} />}
+      query={pages}
+      columns={[ACTION, CHANGES, ...BY]}
+      rows={pages.data?.pages.flatMap(({ events }) => events)}
+    />
   );
 }
 
 export function OperatorAuditPage(): ReactNode {
-  const { organization, ...search } = useSearch({ from: '/app/operator/audit' });
-  const navigate = useNavigate({ from: '/operator/audit' });
+  const url = useUrl(operatorAuditSearch);
+  const { organization, ...search } = url.search;
   const query = { organization, ...useAuditFilter(search) };
   const pages = useAskPages('GET /api/audit', { query }, 'before', { keepPrevious: true });
-  const onSearch = (next: OperatorAuditUrlState) => void navigate({ search: next, replace: true });
+  const picker = (
+    <OrganizationPicker
+      value={organization}
+      onChange={(id) => url.change({ organization: id })}
+      placeholder="All organizations"
+    />
+  );
+  return (
+    <ListPage
+      {...LIST}
+      description="Who changed what, in every organization and of the users."
+      url={url}
+      filters={<AuditFilters url={url} more={picker} />}
+      query={pages}
+      columns={[ACTION, CHANGES, ORGANIZATION, ...BY]}
+      rows={pages.data?.pages.flatMap(({ events }) => events)}
+    />
+  );
+}
+
+const LIST = {
+  title: 'Audit log',
+  caption: 'Audit log, newest first',
+  nouns: ['event', 'events'],
+  more: 'Load older',
+  skeletonRows: 12,
+  empty: (
+    <EmptyState icon="audit" title="Nothing has been changed yet">
+      Every change of keys, limits, members and money appears here, with its author and the previous values.
+    </EmptyState>
+  ),
+} as const satisfies Partial<ListPageProps<AuditEventView>>;
+
+const CHOICES = ACTIONS.map(actionChoice);
+
+function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly more?: ReactNode }): ReactNode {
+  const { search, change } = url;
   return (
     <>
-      <PageHeader title="Audit log" description="Who changed what, in every organization and of the users." />
-      <AuditFilters
-        search={search}
-        onSearch={(next) => onSearch({ organization, ...next })}
-        onClear={() => onSearch({})}
-        isMoreActive={organization !== undefined}
-        more={
-          <OrganizationPicker
-            value={organization}
-            onChange={(id) => onSearch({ ...search, organization: id })}
-            placeholder="All organizations"
-          />
-        }
+      <SearchBox label="Search by who" value={search.actor} onSearch={(actor) => change({ actor })} />
+      <FilterSelect
+        label="Action"
+        all="All actions"
+        value={search.action}
+        onChange={(action) => change({ action })}
+        choices={CHOICES}
       />
-      <AuditPages
-        pages={pages}
-        withOrganization
-        isFiltered={Object.values(query).some((value) => value !== undefined)}
-      />
+      {more}
+      <TimeFilter value={search} onChange={change} />
     </>
   );
+}
+
+/** The filter of the request. `Last 24 hours` counts from the moment of the choice. */
+function useAuditFilter({ actor, action, range, from, to }: AuditState): AuditFilter {
+  return useMemo(
+    () => ({ ...present({ actor, action }), ...boundsOf({ range, from, to }, Date.now()) }),
+    [actor, action, range, from, to],
+  );
+}
+
+const ACTION: Column<AuditEventView> = {
+  header: 'What',
+  width: '27%',
+  cell: (event) => {
+    const { before, name, after } = actionLabel(event);
+    return (
+      <span className={styles.action}>
+        {before}
+        {name !== undefined && <strong>{name}</strong>}
+        {after}
+      </span>
+    );
+  },
+};
+
+const CHANGES: Column<AuditEventView> = {
+  header: 'Changes',
+  width: '27%',
+  cell: (event) => <Changes of={event} />,
+};
+
+const ORGANIZATION: Column<AuditEventView> = {
+  header: 'Organization',
+  hideBelow: 'wide',
+  cell: ({ organizationId, organizationName }) =>
+    organizationId === undefined ? null : (
+      <Link className={styles.organization} to="/o/$organization/overview" params={{ organization: organizationId }}>
+        {organizationName ?? organizationId}
+      </Link>
+    ),
+};
+
+const BY: readonly Column<AuditEventView>[] = [
+  {
+    header: 'Who',
+    cell: ({ actor, address }) => (
+      <div className="stack">
+        <span>{actor}</span>
+        <span className="muted small">{address === undefined ? 'command line' : `from ${address}`}</span>
+      </div>
+    ),
+  },
+  { header: 'When', cell: ({ atMs }) => <Instant atMs={atMs} show="short" /> },
+];
+
+function Changes({ of: event }: { readonly of: AuditEventView }): ReactNode {
+  const lines = changeLines(event);
+  if (lines.length === 0) return null;
+  return (
+    <ul className="stack small">
+      {lines.map(({ field, label, before, after }) => (
+        <li key={field}>
+          <span className={styles.label}>{label}</span>{' '}
+          {before && (
+            <>
+              <span className="muted">
+                <Value of={before} />
+              </span>
+              <span aria-hidden="true"> → </span>
+              <span className="visually-hidden"> now </span>
+            </>
+          )}
+          <Value of={after} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Value({ of: value }: { readonly of: ChangedValue }): ReactNode {
+  if (value.kind === 'instant') return <Instant atMs={value.atMs} show="short" />;
+  return value.kind === 'none' ? <span className="muted">{value.text}</span> : value.text;
 }

@@ -1,17 +1,15 @@
 import { type ReactNode, useState } from 'react';
 import type { AutomaticTopUpView, TopUpOffer, TopUpsView } from '#contract/top-ups.ts';
 import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
-import { useSend } from '../../api/use-send.ts';
-import { Banner } from '../../components/banner.tsx';
+import { present } from '#core/present.ts';
+import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
-import { Card } from '../../components/card.tsx';
-import { Fact, Facts, Muted } from '../../components/facts.tsx';
-import { Instant } from '../../components/figures.tsx';
-import { formatCount } from '../../format/format-number.ts';
-import { Field } from '../../forms/field.tsx';
+import { Banner, Card } from '../../components/panels.tsx';
+import { Fact, Facts, Instant, Muted } from '../../components/values.tsx';
+import { formatCount } from '../../format/format.ts';
+import { fieldsOf } from '../../forms/field.tsx';
 import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
-import { NumberInput } from '../../forms/number-inputs.tsx';
-import styles from './payments.module.css';
+import { NumberField } from '../../forms/inputs.tsx';
 
 export interface AutomaticTopUpProps {
   readonly organization: string;
@@ -37,7 +35,7 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
     <Card
       title="Automatic top-up"
       actions={
-        <div className={styles.actions}>
+        <div className="row">
           {card !== undefined && (
             <Button tone="quiet" onClick={() => setDialog('removal')}>
               Remove card
@@ -133,10 +131,11 @@ interface SettingsDialogProps {
 
 function SettingsDialog({ organization, offer, settings, onClose }: SettingsDialogProps): ReactNode {
   const { leastUsd, mostUsd, presetsUsd } = offer;
-  const [belowUsd, setBelow] = useState<number | undefined>(settings?.belowUsd ?? leastUsd);
-  const [amountUsd, setAmount] = useState<number | undefined>(settings?.amountUsd ?? presetsUsd[0]);
-  const [dailyUsd, setDaily] = useState<number | undefined>(settings?.dailyUsd ?? presetsUsd[0]);
+  const [draft, setDraft] = useState<Partial<AutomaticTopUpView>>(
+    settings ?? present({ belowUsd: leastUsd, amountUsd: presetsUsd[0], dailyUsd: presetsUsd[0] }),
+  );
   const set = useSend('PUT /api/organizations/:organization/automatic-top-up', { changes: CHANGES, onDone: onClose });
+  const field = fieldsOf(draft, setDraft, present({ amountUsd: set.error?.fields.settings }));
   return (
     <FormDialog
       onClose={onClose}
@@ -145,19 +144,29 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
       submit="Save"
       sending={set}
       onSubmit={() => {
+        const { belowUsd, amountUsd, dailyUsd } = draft;
         if (belowUsd === undefined || amountUsd === undefined || dailyUsd === undefined) return;
         set.mutate({ params: { organization }, body: { settings: { belowUsd, amountUsd, dailyUsd } } });
       }}
     >
-      <Field label="When the balance is below" required>
-        <NumberInput value={belowUsd} onChange={setBelow} min={1} max={MAX_TOP_UP_USD} suffix="USD" />
-      </Field>
-      <Field label="Charge" required error={set.error?.fields?.settings}>
-        <NumberInput value={amountUsd} onChange={setAmount} min={leastUsd} max={mostUsd} suffix="USD" />
-      </Field>
-      <Field label="At most for a day" hint="A day of UTC." required>
-        <NumberInput value={dailyUsd} onChange={setDaily} min={leastUsd} max={MAX_DAILY_TOP_UPS_USD} suffix="USD" />
-      </Field>
+      <NumberField
+        label="When the balance is below"
+        required
+        {...field('belowUsd')}
+        min={1}
+        max={MAX_TOP_UP_USD}
+        suffix="USD"
+      />
+      <NumberField label="Charge" required {...field('amountUsd')} min={leastUsd} max={mostUsd} suffix="USD" />
+      <NumberField
+        label="At most for a day"
+        hint="A day of UTC."
+        required
+        {...field('dailyUsd')}
+        min={leastUsd}
+        max={MAX_DAILY_TOP_UPS_USD}
+        suffix="USD"
+      />
     </FormDialog>
   );
 }

@@ -1,34 +1,31 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import type { LedgerEntryView, ModelView } from '#contract/money.ts';
 import type { OrganizationView } from '#contract/organization.ts';
-import { useAsk, useAskPages } from '../../api/use-ask.ts';
-import { Stat, StatRow } from '../../components/card.tsx';
-import { Money } from '../../components/figures.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { UnlessFailed } from '../../components/states.tsx';
+import { useAsk, useAskPages } from '../../api/queries.ts';
+import { Card, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
+import { Count, Instant, Money, StatusPill } from '../../components/values.tsx';
+import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
-import { TimeFilter } from '../../search/time-filter.tsx';
-import { boundsOf } from '../../search/time-range.ts';
-import { isFiltered } from '../../search/url-values.ts';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { CsvLink } from '../../table/csv-link.tsx';
-import { PagedList } from '../../table/load-more.tsx';
-import { AffordableCard } from './affordable-card.tsx';
-import { LedgerTable } from './ledger-table.tsx';
-import type { LedgerUrlState, PaymentsUrlState } from './ledger-url.ts';
+import { boundsOf } from '../../search/days.ts';
+import { TimeFilter } from '../../search/filters.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import { CsvLink, List, LoadMore } from '../../table/list-page.tsx';
+import { type Column, Table } from '../../table/table.tsx';
+import { type CreditsState, creditsSearch } from '../searches.ts';
+import { type AffordableOutput, SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
+import { entryTitle, signedAmount } from './ledger-entry.ts';
 import { Payments, type PaymentsProps } from './payments.tsx';
 
-const route = getRouteApi('/app/o/$organization/credits');
 const REFRESH_MS = 15_000;
 
 export function CreditsPage(): ReactNode {
-  const { id, role } = useOrganization();
-  const { topUp, card, dialog, ...search } = route.useSearch();
-  const navigate = route.useNavigate();
+  const { id } = useOrganization();
   return (
     <>
       <PageHeader
@@ -38,30 +35,16 @@ export function CreditsPage(): ReactNode {
       />
       {/* The key remounts for another organization, so that figures of the former one are never
           shown. */}
-      <CreditsOf
-        key={id}
-        id={id}
-        search={search}
-        payments={role === 'member' ? undefined : { topUp, card, dialog }}
-        onDialog={(open) =>
-          void navigate({ search: (now) => ({ ...now, dialog: open ? 'top-up' : undefined }), replace: !open })
-        }
-        onSearch={(next) => void navigate({ search: next, replace: true })}
-      />
+      <CreditsOf key={id} id={id} />
     </>
   );
 }
 
-interface CreditsOfProps {
-  readonly id: string;
-  readonly search: LedgerUrlState;
-  readonly onSearch: (search: LedgerUrlState) => void;
-  /** Absent for members, who pay nothing. */
-  readonly payments: PaymentsUrlState | undefined;
-  readonly onDialog: (open: boolean) => void;
-}
-
-function CreditsOf({ id, search, onSearch, payments, onDialog }: CreditsOfProps): ReactNode {
+function CreditsOf({ id }: { readonly id: string }): ReactNode {
+  const { role } = useOrganization();
+  const url = useUrl(creditsSearch);
+  const { search, change } = url;
+  const { kind } = search;
   const params = { organization: id };
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
   const balance = organization.data && BigInt(organization.data.balanceNanoUsd);
@@ -76,22 +59,52 @@ function CreditsOf({ id, search, onSearch, payments, onDialog }: CreditsOfProps)
     isLong ? {} : { refreshMs: REFRESH_MS },
   );
   const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
+  const columns = useMemo(() => ledgerColumns(id), [id]);
   return (
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
       <CreditStats organization={organization.data} />
-      {payments && <PaymentsOf organization={id} url={payments} balanceNanoUsd={balance} onDialog={onDialog} />}
+      {role !== 'member' && (
+        <PaymentsOf
+          organization={id}
+          url={search}
+          balanceNanoUsd={balance}
+          onDialog={(open) => change({ dialog: open ? 'top-up' : undefined }, open ? 'step' : undefined)}
+        />
+      )}
       {organization.data && models.data && models.data.models.length > 0 && (
         <AffordableCard organization={organization.data} models={models.data.models} />
       )}
-      <LedgerFilters
-        search={search}
-        onSearch={onSearch}
-        actions={<CsvLink organization={id} table="ledger" query={query} />}
+      <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
+        <SegmentedControl
+          label="Kind"
+          value={kind ?? 'all'}
+          onChange={(next) => change({ kind: next === 'all' ? undefined : next })}
+          choices={KIND_CHOICES}
+        />
+        <TimeFilter value={search} onChange={change} />
+      </FilterBar>
+      <List
+        query={pages}
+        nouns={['entry', 'entries']}
+        onMore={() => setLong(true)}
+        caption="Ledger"
+        columns={columns}
+        rows={organization.data && entries}
+        rowKey={({ sequence }) => String(sequence)}
+        skeletonRows={12}
+        empty={
+          url.isFiltered ? (
+            <EmptyState icon="credits" title="No matching entries">
+              Choose another time or kind.
+            </EmptyState>
+          ) : (
+            <EmptyState icon="credits" title="No entries yet">
+              Credits appear here when they are paid in, charges a moment after each request.
+            </EmptyState>
+          )
+        }
       />
-      <PagedList pages={pages} count={entries?.length} nouns={['entry', 'entries']} onLoad={() => setLong(true)}>
-        <LedgerTable organization={id} entries={organization.data && entries} filtered={isFiltered(search)} />
-      </PagedList>
     </UnlessFailed>
   );
 }
@@ -107,9 +120,9 @@ function PaymentsOf(props: Omit<PaymentsProps, 'onNews'>): ReactNode {
 }
 
 /** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
-function useLedgerQuery(search: LedgerUrlState) {
+function useLedgerQuery({ kind, range, from, to }: CreditsState) {
   const [nowMs] = useState(() => Date.now());
-  return useMemo(() => ({ kind: search.kind, ...boundsOf(search, nowMs) }), [search, nowMs]);
+  return useMemo(() => ({ kind, ...boundsOf({ range, from, to }, nowMs) }), [kind, range, from, to, nowMs]);
 }
 
 function CreditStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
@@ -140,29 +153,129 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
   );
 }
 
-export interface LedgerFiltersProps {
-  readonly search: LedgerUrlState;
-  readonly onSearch: (search: LedgerUrlState) => void;
-  readonly actions: ReactNode;
-}
-
 const KIND_CHOICES = [
   { value: 'all', label: 'All' },
   { value: 'credit', label: 'Credits' },
   { value: 'charge', label: 'Charges' },
 ] as const;
 
-export function LedgerFilters({ search, onSearch, actions }: LedgerFiltersProps): ReactNode {
-  const { kind, ...times } = search;
+const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
+
+function ledgerColumns(organization: string): readonly Column<LedgerEntryView>[] {
+  return [
+    { header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
+    {
+      header: 'Kind',
+      cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
+      width: '120px',
+    },
+    { header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },
+    { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
+    {
+      header: 'Balance after',
+      numeric: true,
+      cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd),
+    },
+  ];
+}
+
+function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
   return (
-    <FilterBar active={isFiltered(search)} onClear={() => onSearch({})} actions={actions}>
-      <SegmentedControl
-        label="Kind"
-        value={kind ?? 'all'}
-        onChange={(next) => onSearch(next === 'all' ? times : { ...times, kind: next })}
-        choices={KIND_CHOICES}
-      />
-      <TimeFilter times={times} onTimes={(next) => onSearch({ ...(kind && { kind }), ...next })} />
-    </FilterBar>
+    <span className={BigInt(entry.amountNanoUsd) > 0n ? 'good' : undefined}>{signedAmount(entry.amountNanoUsd)}</span>
   );
 }
+
+/** For a charge the request, for a credit its note and actor. */
+function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
+  const { generationId, model, keyName, note, reference, actor } = entry;
+  if (generationId !== undefined) {
+    return (
+      <span className="stack">
+        <span className="clip">{[model, keyName].filter((part) => part !== undefined).join(' · ')}</span>
+        <Link
+          to="/o/$organization/requests"
+          params={{ organization }}
+          search={{ search: generationId }}
+          className="muted small"
+        >
+          <code>{generationId}</code>
+        </Link>
+      </span>
+    );
+  }
+  return (
+    <span className="stack">
+      <span>{note ?? 'No note'}</span>
+      <span className="muted small">
+        {reference !== undefined && <>Reference {reference} · </>}
+        by {actor}
+      </span>
+    </span>
+  );
+}
+
+const FIRST_ROWS = 5;
+
+interface AffordableCardProps {
+  readonly organization: OrganizationView;
+  readonly models: readonly ModelView[];
+}
+
+/** Says before a request is refused with 402 what the available amount pays for. */
+function AffordableCard({ organization, models }: AffordableCardProps): ReactNode {
+  const [showsAll, setShowsAll] = useState(false);
+  const available = availableNanoUsd(organization);
+  const { maxTokens } = organization.limits;
+  const outputs = useMemo(() => shortenedOutputs(models, available, maxTokens), [models, available, maxTokens]);
+  const rows = showsAll ? outputs : outputs.slice(0, FIRST_ROWS);
+  return (
+    <Card title="What the balance pays for">
+      <p className="muted small prose">
+        A request is admitted if the available amount covers the most that it can cost: its input at the highest price
+        for input, and the whole output limit. A request of {formatCount(SMALL_INPUT_TOKENS)} input tokens may have{' '}
+        {outputs.length === 0 ? 'the longest output of every model.' : 'these output limits:'}
+      </p>
+      {outputs.length > 0 && (
+        <>
+          <Table
+            caption="Output limits that the balance pays for"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={({ model }) => model}
+            empty={null}
+          />
+          {rows.length < outputs.length && (
+            <LoadMore onLoad={() => setShowsAll(true)} label="Show all">
+              {formatCount(rows.length)} of {formatCount(outputs.length)} models
+            </LoadMore>
+          )}
+          <p className="muted small prose">
+            A larger limit is refused with <code>insufficient_credits</code>. Its{' '}
+            <code>metadata.affordable_output_tokens</code> is the limit for that very request. A request without a limit
+            gets one that the balance pays for, if that is long enough to be useful. Where the tokenizer of a model is
+            unknown, each byte of the input counts as a token.
+          </p>
+        </>
+      )}
+    </Card>
+  );
+}
+
+const COLUMNS: readonly Column<AffordableOutput>[] = [
+  { header: 'Model', cell: ({ model }) => <code>{model}</code> },
+  {
+    header: 'Largest output limit',
+    numeric: true,
+    cell: ({ outputTokens }) => (outputTokens === 0 ? <span className="muted">None</span> : formatCount(outputTokens)),
+  },
+  {
+    header: 'Model allows',
+    numeric: true,
+    cell: ({ mostOutputTokens }) => <Count value={mostOutputTokens} />,
+  },
+  {
+    header: 'That would need',
+    numeric: true,
+    cell: ({ neededNanoUsd }) => <Money nanoUsd={neededNanoUsd} />,
+  },
+];

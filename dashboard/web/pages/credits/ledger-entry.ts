@@ -1,5 +1,5 @@
 import type { LedgerEntryView } from '#contract/money.ts';
-import { formatMoneyInFull } from '../../format/format-money.ts';
+import { formatMoneyInFull } from '../../format/format.ts';
 
 /** The kind of a ledger entry. A negative credit is a correction. */
 export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' | 'Credit' | 'Correction' {

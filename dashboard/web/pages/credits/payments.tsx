@@ -1,15 +1,18 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { useAsk } from '../../api/use-ask.ts';
-import { useSend } from '../../api/use-send.ts';
-import { Banner } from '../../components/banner.tsx';
+import type { TopUpOffer, TopUpView } from '#contract/top-ups.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
-import { Card } from '../../components/card.tsx';
-import { Money } from '../../components/figures.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Banner, Card, EmptyState } from '../../components/panels.tsx';
+import { Instant, Money, StatusPill } from '../../components/values.tsx';
+import { formatCount, formatMoneyInFull } from '../../format/format.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
+import { NumberField } from '../../forms/inputs.tsx';
+import { type Column, Table } from '../../table/table.tsx';
+import type { CreditsState } from '../searches.ts';
 import { AutomaticTopUp } from './automatic-top-up.tsx';
-import type { PaymentsUrlState } from './ledger-url.ts';
-import { TopUpDialog } from './top-up-dialog.tsx';
-import { isMoving, paymentsMark, topUpNews } from './top-up-state.ts';
-import { TopUpsTable } from './top-ups-table.tsx';
+import { isMoving, paymentsMark, topUpNews, topUpState } from './top-up-state.ts';
 
 const REFRESH_MS = 15_000;
 /** Somebody has paid, and looks at the balance. */
@@ -19,7 +22,7 @@ const FOLLOW_FOR_MS = 10 * 60_000;
 
 export interface PaymentsProps {
   readonly organization: string;
-  readonly url: PaymentsUrlState;
+  readonly url: CreditsState;
   readonly onDialog: (open: boolean) => void;
   /** Absent while unknown. */
   readonly balanceNanoUsd: bigint | undefined;
@@ -96,7 +99,7 @@ function CheckButton({ organization, topUp }: { readonly organization: string; r
 }
 
 /** Asks again soon while a payment is in progress, so that the balance moves by itself. */
-function useTopUps(organization: string, url: PaymentsUrlState, balanceNanoUsd: bigint | undefined) {
+function useTopUps(organization: string, url: CreditsState, balanceNanoUsd: bigint | undefined) {
   const [follows, setFollows] = useState(false);
   const query = useAsk(
     'GET /api/organizations/:organization/top-ups',
@@ -112,4 +115,108 @@ function useTopUps(organization: string, url: PaymentsUrlState, balanceNanoUsd: 
     return () => clearTimeout(timer);
   }, [moving]);
   return query;
+}
+
+interface TopUpsTableProps {
+  readonly topUps: readonly TopUpView[];
+  readonly hasOlder: boolean;
+}
+
+function TopUpsTable({ topUps, hasOlder }: TopUpsTableProps): ReactNode {
+  return (
+    <>
+      <Table
+        caption="Payments"
+        columns={COLUMNS}
+        rows={topUps}
+        empty={
+          <EmptyState icon="credits" title="No payments yet">
+            Payments by card appear here, with their receipts.
+          </EmptyState>
+        }
+      />
+      {hasOlder && <p className="muted">Older payments are in the ledger below, under Credits.</p>}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<TopUpView>[] = [
+  { header: 'Time', cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} />, width: '190px' },
+  { header: 'State', cell: (topUp) => <State topUp={topUp} /> },
+  {
+    header: 'By',
+    cell: ({ automatic, createdBy }) => (automatic ? 'Automatic top-up' : createdBy),
+    hideBelow: 'medium',
+  },
+  { header: 'Receipt', cell: (topUp) => <Receipt topUp={topUp} /> },
+  { header: 'Amount', numeric: true, cell: ({ amountNanoUsd }) => formatMoneyInFull(amountNanoUsd) },
+];
+
+function State({ topUp }: { readonly topUp: TopUpView }): ReactNode {
+  const { tone, word } = topUpState(topUp);
+  const isReturned = BigInt(topUp.returnedNanoUsd) > 0n;
+  return (
+    <div className="stack">
+      <StatusPill tone={tone}>{word}</StatusPill>
+      {isReturned && <span className="muted">{formatMoneyInFull(topUp.returnedNanoUsd)} returned</span>}
+      {topUp.failure !== undefined && <span className="muted">{topUp.failure}</span>}
+    </div>
+  );
+}
+
+function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): ReactNode {
+  if (receiptUrl === undefined) return <span className="muted">None</span>;
+  return (
+    <a href={receiptUrl} target="_blank" rel="noreferrer">
+      Receipt <Icon name="external" />
+      <span className="visually-hidden">(opens in a new tab)</span>
+    </a>
+  );
+}
+
+interface TopUpDialogProps {
+  readonly organization: string;
+  readonly offer: TopUpOffer;
+  readonly onClose: () => void;
+}
+
+/** Chooses an amount and goes to Stripe, which takes the payment. */
+function TopUpDialog({ organization, offer, onClose }: TopUpDialogProps): ReactNode {
+  const { presetsUsd, leastUsd, mostUsd } = offer;
+  const [amountUsd, setAmount] = useState(presetsUsd[0]);
+  const begin = useSend('POST /api/organizations/:organization/top-ups', {
+    changes: ['GET /api/organizations/:organization/top-ups'],
+    onDone: ({ url }) => window.location.assign(url),
+  });
+  const choices = presetsUsd.map((preset) => ({ value: String(preset), label: `$${formatCount(preset)}` }));
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="Add credit"
+      description="You pay at Stripe and come back here. The balance follows within seconds."
+      submit="Continue to payment"
+      sending={begin}
+      onSubmit={() => {
+        if (amountUsd !== undefined) begin.mutate({ params: { organization }, body: { amountUsd } });
+      }}
+    >
+      <SegmentedControl
+        label="Amount"
+        value={String(amountUsd)}
+        onChange={(value) => setAmount(Number(value))}
+        choices={choices}
+      />
+      <NumberField
+        label="Amount in USD"
+        hint={`From $${formatCount(leastUsd)} to $${formatCount(mostUsd)}, without cents.`}
+        error={begin.error?.fields?.amountUsd}
+        required
+        value={amountUsd}
+        onChange={setAmount}
+        min={leastUsd}
+        max={mostUsd}
+        suffix="USD"
+      />
+    </FormDialog>
+  );
 }

@@ -1,23 +1,20 @@
-import { getRouteApi, useLocation } from '@tanstack/react-router';
+import { useLocation } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
-import { present } from '#core/present.ts';
-import { Badge } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
-import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState } from '../../components/states.tsx';
+import { EmptyState, PageHeader } from '../../components/panels.tsx';
+import { Badge } from '../../components/values.tsx';
 import { type ErrorAdvice, findErrors, readableMessage } from '../../errors/error-advice.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { errorsSearch } from '../searches.ts';
 import styles from './errors.module.css';
-
-const route = getRouteApi('/app/errors');
 
 /** All errors of the API. `/errors#key_revoked` leads to one. */
 export function ErrorsPage(): ReactNode {
-  const { search } = route.useSearch();
-  const navigate = route.useNavigate();
+  const url = useUrl(errorsSearch);
+  const { search } = url.search;
   const hash = useLocation({ select: (location) => location.hash });
   const groups = findErrors(search ?? '');
-  const find = (text?: string) => void navigate({ search: present({ search: text }), replace: true });
   useEffect(() => {
     if (hash !== '') document.getElementById(hash)?.scrollIntoView({ block: 'start' });
   }, [hash]);
@@ -27,8 +24,8 @@ export function ErrorsPage(): ReactNode {
         title="Error codes"
         description="Every failure of the API has one envelope: error.message, type, code, param and metadata. Branch on code or type."
       />
-      <FilterBar active={search !== undefined} onClear={() => find()}>
-        <SearchBox label="Code, status or words" value={search} onSearch={find} />
+      <FilterBar url={url}>
+        <SearchBox label="Code, status or words" value={search} onSearch={(text) => url.change({ search: text })} />
       </FilterBar>
       {groups.length === 0 && (
         <EmptyState icon="search" title="No matching error">
@@ -36,9 +33,9 @@ export function ErrorsPage(): ReactNode {
         </EmptyState>
       )}
       {groups.map(({ status, title, errors }) => (
-        <section key={status} className={styles.group} aria-labelledby={`status-${status}`}>
+        <section key={status} className="section" aria-labelledby={`status-${status}`}>
           <h2 id={`status-${status}`}>
-            {status} <span className={styles.title}>{title}</span>
+            {status} <span className="muted">{title}</span>
           </h2>
           <div className={styles.errors}>
             {errors.map((error) => (
@@ -55,7 +52,7 @@ function ErrorEntry({ error, chosen }: { readonly error: ErrorAdvice; readonly c
   const { code, entry, retry, billed } = error;
   return (
     <article id={code} className={classNames(styles.error, chosen && styles.chosen)}>
-      <header className={styles.head}>
+      <header className="row">
         <h3>
           <a className={styles.code} href={`#${code}`}>
             <code>{code}</code>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyView } from '#contract/keys.ts';
-import { filterKeys } from './filter-keys.ts';
-import { readKeysUrl } from './keys-url.ts';
+import { keysSearch } from '../searches.ts';
+import { filterKeys } from './key-status.ts';
 
 const key = (more: Partial<KeyView>): KeyView => ({
   id: 'key-01',
@@ -64,13 +64,13 @@ describe('filterKeys', () => {
   });
 });
 
-describe('readKeysUrl', () => {
+describe('keysSearch', () => {
   it('keeps what it knows', () => {
     const values = { show: 'ended', search: 'a b', key: 'key-A', dialog: 'create' };
-    expect(readKeysUrl(values)).toEqual(values);
+    expect(keysSearch(values)).toEqual(values);
   });
 
   it('drops what it does not know', () => {
-    expect(readKeysUrl({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
+    expect(keysSearch({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expiryChoiceOf, expiryOf, replacementExpiry } from './key-choices.ts';
+import { expiryOf, replacementExpiry } from './key-choices.ts';
 
 const NOW = new Date(2026, 10, 21, 14, 30, 25, 400).getTime();
 
@@ -15,13 +15,6 @@ describe('expiryOf', () => {
 
   it('never ends', () => {
     expect(expiryOf('never', NOW)).toBeUndefined();
-  });
-});
-
-describe('expiryChoiceOf', () => {
-  it('shows what a key has as chosen freely', () => {
-    expect(expiryChoiceOf(undefined)).toBe('never');
-    expect(expiryChoiceOf(NOW)).toBe('custom');
   });
 });
 

@@ -23,11 +23,6 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
   return at.getTime();
 }
 
-/** The choice for an existing key. */
-export function expiryChoiceOf(expiresAtMs: number | undefined): ExpiryChoice {
-  return expiresAtMs === undefined ? 'never' : 'custom';
-}
-
 /** The end of a key that replaces one with an expiry. `same`: when the old one would expire. */
 export const REPLACEMENT_ENDS = ['same', '30d', '90d', '1y', 'never'] as const;
 export type ReplacementEnd = (typeof REPLACEMENT_ENDS)[number];

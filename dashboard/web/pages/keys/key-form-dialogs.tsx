@@ -1,13 +1,26 @@
 import { type ReactNode, useState } from 'react';
-import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
-import { useSend } from '../../api/use-send.ts';
+import { type CreatedKeyView, KEY_SETTINGS, type KeyView, type ScopeName } from '#contract/keys.ts';
+import { MAX_LIST_LENGTH } from '#core/field-bounds.ts';
+import { isIpRange } from '#core/net/ip-ranges.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
+import { briefSettings, formatCount, formatInstant, shortMoney } from '../../format/format.ts';
+import { ChipsInput } from '../../forms/chips-input.tsx';
+import { Checkbox, SegmentedControl } from '../../forms/choices.tsx';
+import { DateTimeField } from '../../forms/date-inputs.tsx';
+import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
+import { asField, type BoundField, fieldsOf } from '../../forms/field.tsx';
+import { FormRow, FormSection } from '../../forms/form.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
-import { changeOf, draftOf, draftProblems, isEmptyChange, type KeyDraft, restrictionsOf } from './key-draft.ts';
-import { KeyFields } from './key-fields.tsx';
-import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
+import { MultiCombobox } from '../../forms/multi-combobox.tsx';
+import { SettingField } from '../../forms/setting-field.tsx';
+import { countLabel, SCOPE_LABELS } from '../../keys/key-labels.ts';
+import { modelChoice } from '../../models/model-labels.ts';
+import { EXPIRY_CHOICES, EXPIRY_LABELS, type ExpiryChoice, expiryOf } from './key-choices.ts';
+import { draftProblems, type KeyDraft, type KeyProblems } from './key-draft.ts';
+import styles from './keys.module.css';
 
-export interface CreateKeyDialogProps {
+interface CreateKeyDialogProps {
   readonly organization: string;
   readonly open: boolean;
   /** Kept by the page, so that an accidentally closed dialog loses nothing. */
@@ -20,23 +33,22 @@ export interface CreateKeyDialogProps {
 
 export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   const { organization, draft, onDraft, onCreated } = props;
-  const facts = useKeyFormFacts(organization);
-  const fields = useFieldProblems();
+  const [problems, setProblems] = useState<KeyProblems>({});
   const create = useSend('POST /api/organizations/:organization/keys', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: onCreated,
   });
   const close = (then: () => void) => {
     create.reset();
-    fields.found({});
+    setProblems({});
     then();
   };
   const submit = () => {
-    const problems = draftProblems(draft, Date.now());
-    fields.found(problems);
-    if (Object.keys(problems).length > 0) return;
-    const input = { params: { organization }, body: restrictionsOf(draft) };
-    create.mutate(input, { onError: (problem) => fields.found(problem.fields) });
+    const found = draftProblems(draft, Date.now());
+    setProblems(found);
+    if (Object.keys(found).length > 0) return;
+    const input = { params: { organization }, body: valuesOf(KEY_SETTINGS, draft) };
+    create.mutate(input, { onError: ({ fields }) => setProblems(fields) });
   };
   return (
     <FormDialog
@@ -49,15 +61,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
       onCancel={() => close(props.onCancel)}
       onSubmit={submit}
     >
-      <KeyFields
-        {...facts}
-        draft={draft}
-        problems={fields.problems}
-        onChange={(next) => {
-          fields.changed(draft, next);
-          onDraft(next);
-        }}
-      />
+      <KeyFields {...{ organization, draft, onDraft, problems, setProblems }} />
     </FormDialog>
   );
 }
@@ -71,23 +75,20 @@ export interface KeyDialogProps {
 
 export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
   const finish = useFinish(onClose);
-  const facts = useKeyFormFacts(organization);
-  const fields = useFieldProblems();
-  const [draft, setDraft] = useState(() => draftOf(key));
+  const [problems, setProblems] = useState<KeyProblems>({});
+  const [draft, onDraft] = useState(() => draftOf(KEY_SETTINGS, key));
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => finish(`Key “${name}” changed. The change applies to the next request.`),
   });
   const submit = () => {
-    const problems = draftProblems(draft, Date.now(), key);
-    fields.found(problems);
-    if (Object.keys(problems).length > 0) return;
-    const body = changeOf(key, draft);
-    if (isEmptyChange(body)) return onClose();
-    edit.mutate(
-      { params: { organization, key: key.id }, body },
-      { onError: (problem) => fields.found(problem.fields) },
-    );
+    const found = draftProblems(draft, Date.now(), key);
+    setProblems(found);
+    if (Object.keys(found).length > 0) return;
+    // An unchanged limit above that of the organization is not refused.
+    const body = changeOf(KEY_SETTINGS, key, draft);
+    if (Object.keys(body).length === 0) return onClose();
+    edit.mutate({ params: { organization, key: key.id }, body }, { onError: ({ fields }) => setProblems(fields) });
   };
   return (
     <FormDialog
@@ -98,16 +99,181 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
       sending={edit}
       onSubmit={submit}
     >
-      <KeyFields
-        {...facts}
-        before={key}
-        draft={draft}
-        problems={fields.problems}
+      <KeyFields {...{ organization, draft, onDraft, problems, setProblems }} />
+    </FormDialog>
+  );
+}
+
+const SCOPES = Object.keys(SCOPE_LABELS) as ScopeName[];
+const ModelsField = asField(MultiCombobox);
+const AddressesField = asField(ChipsInput);
+
+interface KeyFieldsProps {
+  readonly organization: string;
+  readonly draft: KeyDraft;
+  readonly onDraft: (draft: KeyDraft) => void;
+  readonly problems: KeyProblems;
+  readonly setProblems: (problems: KeyProblems) => void;
+}
+
+/** All settings of a key: common ones first, restrictions in sections below. */
+function KeyFields({ organization, draft, onDraft, problems, setProblems }: KeyFieldsProps): ReactNode {
+  /** A problem goes when its field changes. */
+  const change = (next: KeyDraft) => {
+    const isOld = ([field]: [string, string]) => draft[field as keyof KeyDraft] === next[field as keyof KeyDraft];
+    setProblems(Object.fromEntries(Object.entries(problems).filter(isOld)));
+    onDraft(next);
+  };
+  const field = fieldsOf(draft, change, problems);
+  const { scopes = [] } = draft;
+  const shared = { organization, draft, field, problems };
+  return (
+    <>
+      <SettingField of={KEY_SETTINGS.name} {...field('name')} />
+      <SettingField of={KEY_SETTINGS.note} {...field('note')} />
+      <fieldset className={styles.scopes}>
+        <legend>Scopes</legend>
+        {SCOPES.map((scope) => (
+          <Checkbox
+            key={scope}
+            label={SCOPE_LABELS[scope].title}
+            hint={SCOPE_LABELS[scope].means}
+            value={scopes.includes(scope)}
+            onChange={(checked) =>
+              field('scopes').onChange(SCOPES.filter((one) => (one === scope ? checked : scopes.includes(one))))
+            }
+          />
+        ))}
+        {problems.scopes && (
+          <div role="alert" className="bad small">
+            {problems.scopes}
+          </div>
+        )}
+      </fieldset>
+      <div>
+        <h3 className={styles.heading}>Restrictions</h3>
+        <div className={styles.restrictions}>
+          <AccessSections {...shared} />
+          <LimitSection {...shared} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface SectionProps extends Pick<KeyFieldsProps, 'organization' | 'draft' | 'problems'> {
+  readonly field: ReturnType<typeof fieldsOf<KeyDraft>>;
+}
+
+/** What the key may use, from where, and until when. */
+function AccessSections({ organization, draft, field, problems }: SectionProps): ReactNode {
+  const { data: available } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+  const { models = [], ipRanges = [], expiresAtMs } = draft;
+  return (
+    <>
+      <FormSection
+        title="Models"
+        summary={countLabel(models, 'models') ?? 'All models'}
+        hasProblem={problems.models !== undefined}
+      >
+        <ModelsField
+          {...field('models')}
+          label="Allowed models"
+          hint={KEY_SETTINGS.models.hint}
+          choices={available?.models.map(modelChoice) ?? []}
+          placeholder="Search models"
+        />
+      </FormSection>
+      <FormSection
+        title="Addresses"
+        summary={countLabel(ipRanges, 'addresses') ?? 'Any address'}
+        hasProblem={problems.ipRanges !== undefined}
+      >
+        <AddressesField
+          {...field('ipRanges')}
+          label="Allowed addresses"
+          hint={KEY_SETTINGS.ipRanges.hint}
+          validate={(text) =>
+            isIpRange(text) ? undefined : `${text} is neither an address nor a range like 10.0.0.0/8.`
+          }
+          max={MAX_LIST_LENGTH}
+          placeholder="203.0.113.7 or 10.0.0.0/8"
+        />
+      </FormSection>
+      <FormSection
+        title="Expiry"
+        summary={expiresAtMs === undefined ? 'Never' : formatInstant(expiresAtMs)}
+        hasProblem={problems.expiresAtMs !== undefined}
+      >
+        <ExpiryFields {...field('expiresAtMs')} initial={expiresAtMs === undefined ? 'never' : 'custom'} />
+      </FormSection>
+    </>
+  );
+}
+
+/** Limits within those of the organization, unless these are still loading. */
+function LimitSection({ organization, draft, field, problems }: SectionProps): ReactNode {
+  const { data } = useAsk('GET /api/organizations/:organization', { params: { organization } });
+  const limited = (
+    name: 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd',
+    format: (limit: never) => string,
+  ) => {
+    const limit = data?.limits[name];
+    const hint = `Organization: ${limit === undefined ? 'no limit' : format(limit as never)}`;
+    return <SettingField of={KEY_SETTINGS[name]} {...field(name)} max={limit ?? KEY_SETTINGS[name].max} hint={hint} />;
+  };
+  return (
+    <FormSection
+      title="Limits"
+      summary={briefSettings(KEY_SETTINGS, draft).join(' · ') || 'Those of the organization'}
+      hasProblem={Object.keys(problems).some((name) => KEY_SETTINGS[name as keyof KeyDraft]?.brief !== undefined)}
+    >
+      <FormRow>
+        {limited('requestsPerMinute', formatCount)}
+        {limited('tokensPerMinute', formatCount)}
+      </FormRow>
+      <FormRow>
+        {limited('dailyBudgetNanoUsd', (budget) => `${shortMoney(budget)} a day`)}
+        <SettingField of={KEY_SETTINGS.monthlyBudgetNanoUsd} {...field('monthlyBudgetNanoUsd')} />
+        <SettingField of={KEY_SETTINGS.lifetimeBudgetNanoUsd} {...field('lifetimeBudgetNanoUsd')} />
+      </FormRow>
+      <p className="muted">
+        Daily budgets reset at 00:00 UTC, monthly ones on the first of the month, lifetime budgets never. If empty, only
+        the organization's limits apply.
+      </p>
+    </FormSection>
+  );
+}
+
+interface ExpiryFieldsProps extends BoundField<number | undefined> {
+  /** Chosen when the fields appear. */
+  readonly initial: ExpiryChoice;
+}
+
+/** The end of a key: never, in some days, or a chosen moment. */
+export function ExpiryFields({ initial, value: expiresAtMs, onChange, error }: ExpiryFieldsProps): ReactNode {
+  const [choice, setChoice] = useState(initial);
+  return (
+    <>
+      <SegmentedControl
+        label="Expires"
+        value={choice}
+        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_LABELS[value] }))}
         onChange={(next) => {
-          fields.changed(draft, next);
-          setDraft(next);
+          setChoice(next);
+          // A custom expiry starts at the moment that was chosen before.
+          if (next !== 'custom' || expiresAtMs === undefined) onChange(expiryOf(next, Date.now()));
         }}
       />
-    </FormDialog>
+      {choice === 'custom' ? (
+        <DateTimeField label="Expires at" required value={expiresAtMs} onChange={onChange} error={error} />
+      ) : (
+        <p className="muted">
+          {expiresAtMs === undefined
+            ? 'The key works until it is revoked.'
+            : `From ${formatInstant(expiresAtMs)} on, requests get key_expired.`}
+        </p>
+      )}
+    </>
   );
 }

@@ -1,20 +1,26 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
-import { ExtendKeyDialog } from './extend-key-dialog.tsx';
+import { type CreatedKeyView, KEY_SETTINGS, type KeyView } from '#contract/keys.ts';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { EmptyState, Skeleton } from '../../components/panels.tsx';
+import { Badge, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
+import { briefSettings } from '../../format/format.ts';
+import { maskedKey, SCOPE_LABELS } from '../../keys/key-labels.ts';
+import { Drawer } from '../../overlays/dialog.tsx';
+import type { Url } from '../../search/use-url.ts';
+import type { KeysState } from '../searches.ts';
+import { ExtendKeyDialog, ReplaceKeyDialog, RevokeKeyDialog } from './key-dialogs.tsx';
 import { NEW_KEY } from './key-draft.ts';
-import { KeyDrawer } from './key-drawer.tsx';
 import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
-import type { KeyAction, OnKeyAction } from './key-status.ts';
-import type { KeysUrlState } from './keys-url.ts';
-import { ReplaceKeyDialog } from './replace-key-dialog.tsx';
-import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
+import { type KeyAction, mayExtend, mayReplace, type OnKeyAction, whyFixed } from './key-status.ts';
+import styles from './keys.module.css';
+import { KeySpend, KeyState } from './keys-columns.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 
-export interface KeyOverlaysProps {
+interface KeyOverlaysProps {
   readonly organization: string;
   readonly keys: readonly KeyView[] | undefined;
-  readonly search: KeysUrlState;
-  readonly onChange: (next: Partial<KeysUrlState>) => void;
+  readonly url: Url<KeysState>;
   readonly action: KeyAction | undefined;
   readonly onAct: OnKeyAction;
   /** Gets the focus when the focused element is gone. */
@@ -23,7 +29,8 @@ export interface KeyOverlaysProps {
 
 /** Drawer and dialogs of the list. The URL has the open drawer, but not what is typed. */
 export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
-  const { organization, keys, search, onChange, action, onAct } = props;
+  const { organization, keys, url, action, onAct } = props;
+  const { search, change } = url;
   const [draft, setDraft] = useState(NEW_KEY);
   const details = useRef<HTMLDivElement>(null);
   // The element that opened a dialog may be gone afterwards.
@@ -33,7 +40,7 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
     setCreated(next);
     setDraft(NEW_KEY);
     onAct(undefined);
-    onChange({ dialog: undefined });
+    change({ dialog: undefined });
   };
   const over = (
     <>
@@ -55,10 +62,10 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
         open={search.dialog === 'create'}
         draft={draft}
         onDraft={setDraft}
-        onClose={() => onChange({ dialog: undefined })}
+        onClose={() => change({ dialog: undefined })}
         onCancel={() => {
           setDraft(NEW_KEY);
-          onChange({ dialog: undefined });
+          change({ dialog: undefined });
         }}
         onCreated={onCreated}
       />
@@ -66,7 +73,7 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
         organization={organization}
         id={search.key}
         keys={keys}
-        onClose={() => onChange({ key: undefined })}
+        onClose={() => change({ key: undefined })}
         onAct={onAct}
         details={details}
       >
@@ -98,4 +105,176 @@ function ActionDialog({ organization, action, onAct, onCreated, afterwards }: Ac
     case 'revoke':
       return <RevokeKeyDialog {...shared} afterwards={afterwards} />;
   }
+}
+
+interface KeyDrawerProps {
+  readonly organization: string;
+  /** From the URL. */
+  readonly id: string | undefined;
+  /** Absent while loading. */
+  readonly keys: readonly KeyView[] | undefined;
+  readonly onClose: () => void;
+  readonly onAct: OnKeyAction;
+  readonly details: RefObject<HTMLDivElement | null>;
+  /** Overlays above the drawer. */
+  readonly children: ReactNode;
+}
+
+/** All about one key, beside the list. */
+function KeyDrawer({ organization, id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
+  const key = keys?.find((one) => one.id === id);
+  return (
+    <Drawer
+      open={id !== undefined}
+      onClose={onClose}
+      title={key?.name ?? 'API key'}
+      description={key && <KeyLine of={key} />}
+      footer={key && whyFixed(key) === undefined && <KeyButtons of={key} onAct={onAct} />}
+    >
+      <div ref={details} tabIndex={-1} className={styles.details}>
+        {key ? <KeyDetails organization={organization} of={key} /> : <NoKey coming={keys === undefined} />}
+      </div>
+      {children}
+    </Drawer>
+  );
+}
+
+function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
+  return (
+    <span className="badges">
+      <code>{maskedKey(key)}</code>
+      <KeyState of={key} />
+      {key.scopes.map((scope) => (
+        <Badge key={scope}>{scope}</Badge>
+      ))}
+    </span>
+  );
+}
+
+function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'onAct'>): ReactNode {
+  return (
+    <>
+      <Button onClick={() => onAct({ what: 'revoke', of: key })}>Revoke</Button>
+      {mayReplace(key) && <Button onClick={() => onAct({ what: 'replace', of: key })}>Replace</Button>}
+      {mayExtend(key, Date.now()) && <Button onClick={() => onAct({ what: 'extend', of: key })}>Extend</Button>}
+      <Button onClick={() => onAct({ what: 'edit', of: key })}>Edit</Button>
+    </>
+  );
+}
+
+function KeyDetails({ organization, of: key }: { readonly organization: string; readonly of: KeyView }): ReactNode {
+  const reason = whyFixed(key);
+  return (
+    <>
+      <KeyFacts of={key} />
+      <div className="row">
+        <LinkButton to="/o/$organization/requests" params={{ organization }} search={{ key: key.id }} icon="requests">
+          Requests
+        </LinkButton>
+        <LinkButton to="/o/$organization/usage" params={{ organization }} search={{ key: key.id }} icon="usage">
+          Usage
+        </LinkButton>
+        <CopyButton text={key.id} what="key id" wide />
+      </div>
+      {reason && <p className="muted">{reason}</p>}
+    </>
+  );
+}
+
+function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
+  if (coming) return <Skeleton height="320px" />;
+  return (
+    <EmptyState icon="key" title="This key is not in the list">
+      Keys of the playground are not listed, nor revoked keys beyond the newest thousand. Or the link is of another
+      organization.
+    </EmptyState>
+  );
+}
+
+/** Settings and use of a key. */
+function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
+  return (
+    <Facts>
+      <Fact label="Spent today">
+        <KeySpend of={key} period="day" />
+      </Fact>
+      {key.spentThisMonthNanoUsd !== undefined && (
+        <Fact label="Spent this month">
+          <KeySpend of={key} period="month" />
+        </Fact>
+      )}
+      {key.spentInLifetimeNanoUsd !== undefined && (
+        <Fact label="Spent in all">
+          <KeySpend of={key} period="lifetime" />
+        </Fact>
+      )}
+      {key.note !== undefined && (
+        <Fact label="Note">
+          <span className="stack">{key.note}</span>
+        </Fact>
+      )}
+      <Fact label="Last used">
+        <LastTime atMs={key.lastUsedAtMs} />
+        {key.lastAddress !== undefined && <div className="muted">from {key.lastAddress}</div>}
+      </Fact>
+      <Fact label="Scopes">{key.scopes.map((scope) => SCOPE_LABELS[scope].title).join(', ')}</Fact>
+      <Fact label="Models">{key.models === undefined ? <Muted>All models</Muted> : <Lines of={key.models} />}</Fact>
+      <Fact label="Addresses">
+        {key.ipRanges === undefined ? <Muted>Any address</Muted> : <Lines of={key.ipRanges} />}
+      </Fact>
+      <Fact label="Expires">
+        {key.expiresAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={key.expiresAtMs} show="full" />}
+      </Fact>
+      <Fact label="Limits">
+        <Limits of={key} />
+      </Fact>
+      {key.revokedAtMs !== undefined && (
+        <Fact label={key.state === 'revoked' ? 'Revoked' : 'To be revoked'}>
+          <Instant atMs={key.revokedAtMs} show="full" />
+        </Fact>
+      )}
+      <Fact label="Belongs to">{key.createdBy ?? 'the organization (made on the command line)'}</Fact>
+      <Fact label="Created">
+        <Instant atMs={key.createdAtMs} />
+      </Fact>
+      <Fact label="Id">
+        <code>{key.id}</code>
+      </Fact>
+    </Facts>
+  );
+}
+
+function Limits({ of: key }: { readonly of: KeyView }): ReactNode {
+  const { requestsPerMinute, tokensPerMinute } = key;
+  if (requestsPerMinute === undefined && tokensPerMinute === undefined) {
+    return (
+      <Muted>{briefSettings(KEY_SETTINGS, key).length === 0 ? 'Those of the organization' : 'Budgets only'}</Muted>
+    );
+  }
+  return (
+    <ul className="stack">
+      {requestsPerMinute !== undefined && (
+        <li>
+          <Count value={requestsPerMinute} /> requests per minute
+        </li>
+      )}
+      {tokensPerMinute !== undefined && (
+        <li>
+          <Count value={tokensPerMinute} /> tokens per minute
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function Lines({ of: items }: { readonly of: readonly string[] }): ReactNode {
+  return (
+    <ul className="stack">
+      {items.map((item) => (
+        <li key={item}>
+          <code>{item}</code>
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -1,12 +1,35 @@
-import { type ReactNode, type RefObject, useState } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { countOf } from '#core/count-of.ts';
+import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
+import { useFinish } from '../../components/toast.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
+import { maskedKey } from '../../keys/key-labels.ts';
 import { Menu } from '../../overlays/menu.tsx';
-import { isSelectable, type KeyChoice, keyChoices } from './key-selection.ts';
+import { isSelectable, type KeyChoice, keyChoices } from './key-status.ts';
 import styles from './keys.module.css';
-import { RevokeKeysDialog } from './revoke-keys-dialog.tsx';
-import type { Selection } from './use-key-selection.ts';
+
+export interface Selection {
+  /** Ids of the selected keys. Absent: the page selects none. */
+  readonly ids: ReadonlySet<string> | undefined;
+  /** Selects these keys instead of those before. */
+  readonly select: (ids: readonly string[]) => void;
+  readonly toggle: (id: string, selected: boolean) => void;
+  readonly end: () => void;
+}
+
+/** Selected keys. They stay selected when the filter of the list changes. */
+export function useKeySelection(): Selection {
+  const [ids, setIds] = useState<ReadonlySet<string>>();
+  return {
+    ids,
+    select: (chosen) => setIds(new Set(chosen)),
+    toggle: (id, selected) =>
+      setIds((before = new Set()) => new Set(selected ? [...before, id] : [...before].filter((one) => one !== id))),
+    end: () => setIds(undefined),
+  };
+}
 
 export interface KeySelectionBarProps {
   readonly organization: string;
@@ -64,5 +87,56 @@ export function KeySelectionBar(props: KeySelectionBarProps): ReactNode {
         />
       )}
     </fieldset>
+  );
+}
+
+/** Names that the dialog shows before it counts the others. */
+const MOST_NAMES = 12;
+const DAY_MS = 86_400_000;
+
+interface RevokeKeysDialogProps extends Pick<KeySelectionBarProps, 'organization' | 'afterwards'> {
+  /** As they were when the dialog opened. */
+  readonly keys: readonly KeyView[];
+  readonly onClose: () => void;
+  readonly onRevoked: () => void;
+}
+
+/** Asks once for all of the selected keys. */
+function RevokeKeysDialog(props: RevokeKeysDialogProps): ReactNode {
+  const { organization, keys, onClose, onRevoked, afterwards } = props;
+  const finalFocus = useRef<HTMLElement>(null);
+  const finish = useFinish(onClose);
+  const revoke = useSend('POST /api/organizations/:organization/keys/revocation', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: ({ revoked }) => {
+      finalFocus.current = afterwards.current;
+      finish(`${countOf(revoked, 'key')} revoked.`);
+      onRevoked();
+    },
+  });
+  const count = countOf(keys.length, 'key');
+  const used = keys.filter(({ lastUsedAtMs = 0 }) => Date.now() - lastUsedAtMs < DAY_MS).length;
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={`Revoke ${count} now?`}
+      finalFocus={finalFocus}
+      submit={`Revoke ${count}`}
+      sending={revoke}
+      onSubmit={() => revoke.mutate({ params: { organization }, body: { keys: keys.map(({ id }) => id) } })}
+    >
+      <ul className="stack">
+        {keys.slice(0, MOST_NAMES).map((key) => (
+          <li key={key.id} className="row">
+            <span>{key.name}</span> <code className="muted">{maskedKey(key)}</code>
+          </li>
+        ))}
+        {keys.length > MOST_NAMES && <li className="muted">and {countOf(keys.length - MOST_NAMES, 'other key')}</li>}
+      </ul>
+      {used > 0 && <p>{used === 1 ? '1 was' : `${used} were`} used within the last 24 hours.</p>}
+      <p>
+        They stop working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.
+      </p>
+    </ConfirmDialog>
   );
 }

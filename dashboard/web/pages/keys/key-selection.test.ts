@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyView } from '#contract/keys.ts';
-import { isSelectable, keyChoices } from './key-selection.ts';
+import { isSelectable, keyChoices } from './key-status.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const DAYS_90_MS = 90 * 86_400_000;

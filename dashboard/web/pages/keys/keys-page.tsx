@@ -1,138 +1,222 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
+import { type ReactNode, useRef, useState } from 'react';
+import type { KeyView } from '#contract/keys.ts';
+import { countOf } from '#core/count-of.ts';
+import { isExpiring, KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
+import { useAsk } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { UnlessFailed } from '../../components/states.tsx';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
-import { ExpiryBanner } from './expiry-banner.tsx';
-import { filterKeys } from './filter-keys.ts';
+import { Banner, EmptyState } from '../../components/panels.tsx';
+import { Instant } from '../../components/values.tsx';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { SearchFilter } from '../../search/filters.tsx';
+import { type Url, useUrl } from '../../search/use-url.ts';
+import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
+import { CsvLink, ListPage } from '../../table/list-page.tsx';
+import { type KeysState, keysSearch } from '../searches.ts';
 import { KeyOverlays } from './key-overlays.tsx';
-import { isSelectable } from './key-selection.ts';
-import { KeySelectionBar } from './key-selection-bar.tsx';
-import type { KeyAction } from './key-status.ts';
-import { KeysFilter, NoKeys } from './keys-filter.tsx';
-import { KeysTable } from './keys-table.tsx';
-import type { KeysUrlState } from './keys-url.ts';
-import { useKeySelection } from './use-key-selection.ts';
+import { KeySelectionBar, useKeySelection } from './key-selection-bar.tsx';
+import type { KeyAction, OnKeyAction } from './key-status.ts';
+import { type FilteredKeys, filterKeys, isSelectable } from './key-status.ts';
+import { keyColumns } from './keys-columns.tsx';
 
 const REFRESH_MS = 15_000;
 
+const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = {
+  usable: 'Usable',
+  expiring: 'Expiring',
+  ended: 'Ended',
+  all: 'All',
+};
+
 export function KeysPage(): ReactNode {
-  const { id: organization, suspended } = useOrganization();
-  const { search, go, onChange, onCreate } = useKeysUrl();
+  const { id: organization } = useOrganization();
+  const url = useUrl(keysSearch);
+  const { search, change } = url;
+  const { show = 'usable' } = search;
   const [action, setAction] = useState<KeyAction>();
   const createButton = useRef<HTMLButtonElement>(null);
   const selection = useKeySelection();
-  const asked = { params: { organization } };
-  const query = useAsk('GET /api/organizations/:organization/keys', asked, { refreshMs: REFRESH_MS });
+  const params = { organization };
+  const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const filtered = keys && filterKeys(keys, search, Date.now());
-  const { first, hasMore, showMore } = useFirstRows(filtered?.shown);
+  const onCreate = () => change({ dialog: 'create' }, 'step');
   return (
-    <>
-      <KeysHeader
-        canSelect={keys?.some(isSelectable) === true && selection.ids === undefined}
-        onSelect={() => selection.select([])}
-        createButton={createButton}
-        onCreate={onCreate}
-        suspended={suspended}
-      />
-      <ExpiryBanner
-        keys={keys ?? []}
-        onAct={setAction}
-        onShow={search.show === 'expiring' ? undefined : () => onChange({ show: 'expiring', search: undefined })}
-      />
-      <KeysFilter organization={organization} search={search} counts={filtered?.counts} onChange={onChange} />
-      {keys && filtered && (
-        <KeySelectionBar
-          organization={organization}
-          keys={keys}
-          shown={filtered.shown}
-          selection={selection}
-          afterwards={createButton}
-        />
-      )}
-      <UnlessFailed query={query}>
-        <KeysTable
-          keys={first}
-          openKey={search.key}
-          onOpen={({ id }) => go({ key: id }, false)}
-          onAct={setAction}
-          selection={selection}
-          empty={
-            filtered && (
-              <NoKeys
-                search={search}
-                counts={filtered.counts}
-                total={keys.length}
-                onChange={onChange}
-                onCreate={onCreate}
-              />
-            )
-          }
-        />
-      </UnlessFailed>
-      {hasMore && (
-        <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${filtered?.shown.length} keys`} />
-      )}
+    <ListPage
+      title="API keys"
+      description="Every request of your applications carries one of these."
+      actions={
+        <>
+          {keys?.some(isSelectable) && selection.ids === undefined && (
+            <Button icon="check" onClick={() => selection.select([])}>
+              Select
+            </Button>
+          )}
+          <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
+            Create key
+          </Button>
+        </>
+      }
+      banners={<Banners keys={keys ?? []} url={url} onAct={setAction} />}
+      url={url}
+      filters={<KeysFilters url={url} />}
+      besideFilters={<CsvLink organization={organization} table="keys" query={{ show, search: search.search }} />}
+      note={
+        filtered && (
+          <KeySelectionBar
+            organization={organization}
+            keys={keys}
+            shown={filtered.shown}
+            selection={selection}
+            afterwards={createButton}
+          />
+        )
+      }
+      query={query}
+      nouns={['key', 'keys']}
+      caption="API keys"
+      columns={keyColumns(selection, setAction)}
+      rows={filtered?.shown}
+      onOpen={({ id }) => change({ key: id }, 'step')}
+      openKey={search.key}
+      noMatch={false}
+      empty={filtered && <NoKeys url={url} counts={filtered.counts} total={keys.length} onCreate={onCreate} />}
+    >
       <KeyOverlays
         organization={organization}
         keys={keys}
-        search={search}
-        onChange={onChange}
+        url={url}
         action={action}
         onAct={setAction}
         createButton={createButton}
+      />
+    </ListPage>
+  );
+}
+
+interface BannersProps extends Pick<ExpiryBannerProps, 'keys' | 'onAct'> {
+  readonly url: Url<KeysState>;
+}
+
+function Banners({ url: { search, change }, ...shared }: BannersProps): ReactNode {
+  const onShow = () => change({ show: 'expiring', search: undefined });
+  return (
+    <>
+      <SuspendedBanner />
+      <ExpiryBanner {...shared} onShow={search.show === 'expiring' ? undefined : onShow} />
+    </>
+  );
+}
+
+function KeysFilters({ url }: { readonly url: Url<KeysState> }): ReactNode {
+  return (
+    <>
+      <SearchFilter label="Search names and notes" url={url} />
+      <SegmentedControl
+        label="State"
+        value={url.search.show ?? 'usable'}
+        choices={KEY_GROUPS.map((value) => ({ value, label: GROUP_LABELS[value] }))}
+        onChange={(show) => url.change({ show })}
       />
     </>
   );
 }
 
-/** State of the page in its address, and how to change it. */
-function useKeysUrl() {
-  const search = useSearch({ from: '/app/o/$organization/keys' });
-  const navigate = useNavigate({ from: '/o/$organization/keys' });
-  const go = (next: Partial<KeysUrlState>, replace: boolean) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const onChange = (next: Partial<KeysUrlState>) => go(next, true);
-  return { search, go, onChange, onCreate: () => go({ dialog: 'create' }, false) };
+const MOST_NAMES = 3;
+
+interface ExpiryBannerProps {
+  readonly keys: readonly KeyView[];
+  readonly onAct: OnKeyAction;
+  /** Absent while the list shows them. */
+  readonly onShow: (() => void) | undefined;
 }
 
-interface KeysHeaderProps {
-  readonly canSelect: boolean;
-  readonly onSelect: () => void;
-  readonly createButton: RefObject<HTMLButtonElement | null>;
-  readonly onCreate: () => void;
-  readonly suspended: boolean;
-}
-
-function KeysHeader({ canSelect, onSelect, createButton, onCreate, suspended }: KeysHeaderProps): ReactNode {
+/** Notice of keys that expire within a week, while there is time to extend or replace them. */
+function ExpiryBanner({ keys, onAct, onShow }: ExpiryBannerProps): ReactNode {
+  const nowMs = Date.now();
+  const expiring = keys
+    .filter((key) => isExpiring(key, nowMs))
+    .toSorted((a, b) => (a.expiresAtMs ?? 0) - (b.expiresAtMs ?? 0));
+  const [first, ...others] = expiring;
+  if (first === undefined) return null;
+  const extend = others.length === 0 && first.mine && (
+    <Button onClick={() => onAct({ what: 'extend', of: first })}>Extend</Button>
+  );
+  const show = others.length > 0 && onShow && <Button onClick={onShow}>Show them</Button>;
   return (
-    <>
-      <PageHeader
-        title="API keys"
-        description="Every request of your applications carries one of these."
-        actions={
-          <>
-            {canSelect && (
-              <Button icon="check" onClick={onSelect}>
-                Select
-              </Button>
-            )}
-            <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
-              Create key
-            </Button>
-          </>
+    <Banner
+      tone="warn"
+      title={`${countOf(expiring.length, 'key')} ${others.length === 0 ? 'expires' : 'expire'} within 7 days`}
+      action={extend || show}
+    >
+      {expiring.slice(0, MOST_NAMES).map((key, index) => (
+        <span key={key.id}>
+          {index > 0 && ', '}“{key.name}” <Instant atMs={key.expiresAtMs ?? 0} show="relative" />
+        </span>
+      ))}
+      {expiring.length > MOST_NAMES && ` and ${countOf(expiring.length - MOST_NAMES, 'other')}`}. Then requests get 401
+      key_expired, unless you extend or replace {others.length === 0 ? 'it' : 'them'} before.
+    </Banner>
+  );
+}
+
+interface NoKeysProps {
+  readonly url: Url<KeysState>;
+  readonly counts: FilteredKeys['counts'];
+  /** All keys of the organization. */
+  readonly total: number;
+  readonly onCreate: () => void;
+}
+
+/** Replaces an empty list: the reason and what to do. */
+function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProps): ReactNode {
+  const matching = search.search === undefined ? '' : 'matching ';
+  if (total === 0) {
+    return (
+      <EmptyState
+        icon="key"
+        title="No API keys yet"
+        action={
+          <Button tone="primary" icon="plus" onClick={onCreate}>
+            Create key
+          </Button>
         }
-      />
-      {suspended && (
-        <Banner tone="bad" title="This organization is suspended">
-          Every request with one of its keys is refused with 403 org_suspended.
-        </Banner>
-      )}
-    </>
+      >
+        An application sends its key with every request: it says who pays, what may be used and from where.
+      </EmptyState>
+    );
+  }
+  if (counts.all === 0) {
+    return (
+      <EmptyState
+        icon="search"
+        title="No matching key"
+        action={<Button onClick={() => change({ search: undefined })}>Clear the search</Button>}
+      >
+        Keys are found by name, note, id, last four characters and who created them.
+      </EmptyState>
+    );
+  }
+  if (search.show === 'expiring') {
+    return (
+      <EmptyState
+        icon="check"
+        title={`No ${matching}key expires soon`}
+        action={<Button onClick={() => change({ show: undefined })}>Show usable keys</Button>}
+      >
+        Keys that expire within 7 days are shown here, so that you can extend or replace them.
+      </EmptyState>
+    );
+  }
+  const [here, there] = search.show === 'ended' ? ['revoked or expired', 'usable'] : ['usable', 'revoked or expired'];
+  const isOne = counts.all === 1;
+  return (
+    <EmptyState
+      icon="key"
+      title={`No ${matching}${here} key`}
+      action={<Button onClick={() => change({ show: 'all' })}>{isOne ? 'Show it' : 'Show them'}</Button>}
+    >
+      There {isOne ? `is 1 ${there} key` : `are ${counts.all} ${there} keys`}
+      {search.search !== undefined && ` for “${search.search}”`}.
+    </EmptyState>
   );
 }

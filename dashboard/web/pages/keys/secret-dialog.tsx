@@ -1,17 +1,15 @@
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
+import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
-import { CodeSnippet } from '../../components/code-snippet.tsx';
-import { CopyBox } from '../../components/copy-button.tsx';
+import { CodeSnippet, CopyBox } from '../../components/copy.tsx';
+import { Banner } from '../../components/panels.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { snippets } from '../../keys/snippets.ts';
-import { modelToTry } from '../../models/filter-models.ts';
+import { modelToTry } from '../../models/model-labels.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
-import styles from './keys.module.css';
 
 export interface SecretDialogProps {
   readonly organization: string;
@@ -80,7 +78,7 @@ function SecretAndSnippets({
   const model = modelToTry(available?.models ?? [], key);
   return (
     // Copying by hand counts too.
-    <div className={styles.created} onCopy={onCopied}>
+    <div className="parts" onCopy={onCopied}>
       <CopyBox text={secret} what="key" onCopied={onCopied} />
       {key.scopes.includes('chat') && model === undefined && (
         <Banner tone="neutral">No model is known yet. Put one in place of MODEL below.</Banner>

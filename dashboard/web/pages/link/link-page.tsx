@@ -2,20 +2,18 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { PasswordLinkView, SessionView } from '#contract/session.ts';
-import { send } from '../../api/api.ts';
-import type { ApiProblem } from '../../api/problem.ts';
-import { startSession } from '../../api/session.ts';
-import { useSignInMethods } from '../../api/sign-in-methods.ts';
-import { useSend } from '../../api/use-send.ts';
+import type { ApiProblem } from '../../api/api.ts';
+import { ask, send } from '../../api/api.ts';
+import { useSend } from '../../api/queries.ts';
+import { startSession, useSignInMethods } from '../../api/session.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import { EmptyState, Loaded } from '../../components/states.tsx';
-import { formatInstant } from '../../format/format-instant.ts';
+import { EmptyState, Loaded, Skeleton } from '../../components/panels.tsx';
+import { formatInstant } from '../../format/format.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { Form } from '../../forms/form.tsx';
-import { HiddenEmail, NewPasswordField } from '../../forms/password-input.tsx';
+import { CurrentPasswordField, HiddenEmail, NewPasswordField } from '../../forms/inputs.tsx';
 import { SingleSignOn } from '../../forms/single-sign-on.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
-import { AcceptInvitation } from './accept-invitation.tsx';
 
 let taken: string | undefined;
 
@@ -131,8 +129,96 @@ function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode 
  * removed from the address at once, so that neither history nor screen shows it; a reload then
  * needs the link again.
  */
-export function takeLinkToken(): string {
+function takeLinkToken(): string {
   const token = decodeURIComponent(location.hash.slice(1));
   if (token !== '') history.replaceState(history.state, '', location.pathname);
   return token;
+}
+
+interface AcceptInvitationProps {
+  readonly token: string;
+  readonly link: PasswordLinkView;
+  readonly onJoined: (session: SessionView) => void;
+}
+
+const ACCOUNTS = [
+  { value: 'new', label: 'I am new here' },
+  { value: 'known', label: 'I have an account' },
+] as const;
+type Account = (typeof ACCOUNTS)[number]['value'];
+
+/**
+ * Joins an organization: with a new account, with the password of an existing one, or as the
+ * signed-in user.
+ */
+function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
+  const session = useQuery({
+    queryKey: ['session behind link'],
+    queryFn: () => ask('GET /api/session', {}),
+    retry: false,
+  });
+  const { password: hasPasswords, issuer } = useSignInMethods();
+  if (session.isPending) return null;
+  const isSignedIn = session.data?.user.email === link.email;
+  return (
+    <>
+      <p>
+        For <strong>{link.email}</strong>, to join <strong>{link.organization}</strong> as{' '}
+        {link.role === 'owner' ? 'an owner' : 'a member'}. The link works once, until {formatInstant(link.expiresAtMs)}.
+      </p>
+      {isSignedIn ? (
+        <AcceptSignedIn token={token} onJoined={onJoined} />
+      ) : (
+        <>
+          {issuer !== undefined && (
+            <SingleSignOn issuer={issuer} linkToken={token} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
+          )}
+          {hasPasswords && <AcceptWithPassword token={token} link={link} onJoined={onJoined} />}
+        </>
+      )}
+    </>
+  );
+}
+
+function AcceptSignedIn({ token, onJoined }: Omit<AcceptInvitationProps, 'link'>): ReactNode {
+  const accept = useSend('POST /api/invitations/acceptance', { changes: [], onDone: onJoined });
+  return (
+    <Form onSubmit={() => accept.mutate({ body: { token } })} problem={accept.error}>
+      <Button type="submit" tone="primary" busy={accept.isPending}>
+        Join
+      </Button>
+    </Form>
+  );
+}
+
+function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
+  const [account, setAccount] = useState<Account>('new');
+  const [password, setPassword] = useState('');
+  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onJoined });
+  const choose = (next: Account) => {
+    setAccount(next);
+    setPassword('');
+    use.reset();
+  };
+  const submit = () =>
+    use.mutate(
+      { body: { token, password } },
+      // The address turned out to have an account with another password.
+      { onError: ({ problem }) => problem === 'wrong_password' && setAccount('known') },
+    );
+  const error = use.error?.fields.password;
+  return (
+    <Form onSubmit={submit} problem={use.error}>
+      <SegmentedControl label="Account" value={account} onChange={choose} choices={ACCOUNTS} />
+      <HiddenEmail email={link.email} />
+      {account === 'new' ? (
+        <NewPasswordField value={password} onChange={setPassword} error={error} />
+      ) : (
+        <CurrentPasswordField error={error} value={password} onChange={setPassword} />
+      )}
+      <Button type="submit" tone="primary" busy={use.isPending}>
+        {account === 'new' ? 'Set password and sign in' : 'Sign in and join'}
+      </Button>
+    </Form>
+  );
 }

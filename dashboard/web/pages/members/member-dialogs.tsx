@@ -1,14 +1,25 @@
-import { type ReactNode, type RefObject, useState } from 'react';
-import type { LinkView } from '#contract/people.ts';
-import { useSend } from '../../api/use-send.ts';
+import { useNavigate } from '@tanstack/react-router';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import type { LinkView, MemberView } from '#contract/people.ts';
+import { countOf } from '#core/count-of.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
 import { useFinish, useToast } from '../../components/toast.tsx';
-import { ConfirmDialog } from '../../forms/form-dialog.tsx';
-import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
-import { InviteDialog } from './invite-dialog.tsx';
-import type { MemberAction, MemberDialogProps, OnMemberAction } from './member-status.ts';
-import { RemoveDialog } from './remove-dialog.tsx';
+import { RadioGroup, SelectField } from '../../forms/choices.tsx';
+import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { EmailField } from '../../forms/inputs.tsx';
+import { InvitationDialog } from '../../overlays/dialog.tsx';
+import type { MemberAction } from './member-status.ts';
 
-export function RoleDialog({ organization, of: member, isSelf, onClose }: MemberDialogProps): ReactNode {
+interface MemberDialogProps {
+  readonly organization: string;
+  readonly of: MemberView;
+  /** The signed-in user, who may be the same. */
+  readonly userId: string;
+  readonly onClose: () => void;
+}
+
+function RoleDialog({ organization, of: member, userId, onClose }: MemberDialogProps): ReactNode {
+  const isSelf = member.userId === userId;
   const finish = useFinish(onClose);
   const role = member.role === 'owner' ? 'member' : 'owner';
   const change = useSend('PATCH /api/organizations/:organization/members/:user', {
@@ -30,11 +41,8 @@ export function RoleDialog({ organization, of: member, isSelf, onClose }: Member
   );
 }
 
-export interface NewLinkDialogProps extends Omit<MemberDialogProps, 'isSelf'> {
-  readonly onLink: (link: LinkView) => void;
-}
-
-export function NewLinkDialog({ organization, of: member, onClose, onLink }: NewLinkDialogProps): ReactNode {
+function NewLinkDialog(props: MemberDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
+  const { organization, of: member, onClose, onLink } = props;
   const renew = useSend('POST /api/organizations/:organization/members/:user/invitation', {
     changes: [],
     onDone: onLink,
@@ -53,14 +61,11 @@ export function NewLinkDialog({ organization, of: member, onClose, onLink }: New
   );
 }
 
-export interface MemberDialogsProps {
-  readonly organization: string;
-  /** The signed-in user. */
-  readonly userId: string;
+interface MemberDialogsProps extends Pick<MemberDialogProps, 'organization' | 'userId'> {
   readonly inviting: boolean;
   readonly onInvitingEnds: () => void;
   readonly action: MemberAction | undefined;
-  readonly onAct: OnMemberAction;
+  readonly onAct: (action: MemberAction | undefined) => void;
   readonly inviteButton: RefObject<HTMLElement | null>;
 }
 
@@ -68,12 +73,7 @@ export function MemberDialogs(props: MemberDialogsProps): ReactNode {
   const { organization, userId, action, onAct } = props;
   const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
   const toast = useToast();
-  const shared = action && {
-    organization,
-    of: action.of,
-    isSelf: action.of.userId === userId,
-    onClose: () => onAct(undefined),
-  };
+  const shared = action && { organization, userId, of: action.of, onClose: () => onAct(undefined) };
   return (
     <>
       {props.inviting && (
@@ -88,9 +88,7 @@ export function MemberDialogs(props: MemberDialogsProps): ReactNode {
         />
       )}
       {shared && action.what === 'role' && <RoleDialog {...shared} />}
-      {shared && action.what === 'remove' && (
-        <RemoveDialog {...shared} userId={userId} inviteButton={props.inviteButton} />
-      )}
+      {shared && action.what === 'remove' && <RemoveDialog {...shared} inviteButton={props.inviteButton} />}
       {shared && action.what === 'link' && (
         <NewLinkDialog
           {...shared}
@@ -103,4 +101,142 @@ export function MemberDialogs(props: MemberDialogsProps): ReactNode {
       {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
     </>
   );
+}
+
+interface InviteDialogProps {
+  readonly organization: string;
+  readonly onClose: () => void;
+  /** Without a link for a user who can sign in already. */
+  readonly onInvited: (member: MemberView, link: LinkView | undefined) => void;
+}
+
+const ROLES = [
+  {
+    value: 'member',
+    label: 'Member',
+    hint: 'Sees everything but members, payments, alerts and audit log, and makes and manages keys of their own.',
+  },
+  { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts, and sees the audit log.' },
+] as const;
+
+function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<MemberView['role']>('member');
+  const invite = useSend('POST /api/organizations/:organization/members', {
+    changes: ['GET /api/organizations/:organization/members'],
+    onDone: ({ member, link }) => onInvited(member, link),
+  });
+  // Operators are warned once about an existing account; a second submit confirms. It has no effect
+  // for others.
+  const warned = invite.error?.fields.email !== undefined;
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="Invite somebody"
+      description="They get a link by mail. Without a mail server you get it, to hand it over."
+      submit="Invite"
+      sending={invite}
+      onSubmit={() =>
+        invite.mutate({
+          params: { organization },
+          body: { email: email.trim(), role, ...(warned ? { known: true } : {}) },
+        })
+      }
+    >
+      <EmailField
+        value={email}
+        onChange={(next) => {
+          setEmail(next);
+          if (invite.error) invite.reset();
+        }}
+        error={invite.error?.fields.email}
+      />
+      <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
+    </FormDialog>
+  );
+}
+
+type Keys = 'revoke' | 'hand_over';
+
+/** `inviteButton` gets the focus of the removed row. */
+function RemoveDialog(props: MemberDialogProps & Pick<MemberDialogsProps, 'inviteButton'>): ReactNode {
+  const { organization, of: member, userId, onClose, inviteButton } = props;
+  const isSelf = member.userId === userId;
+  const finalFocus = useRef<HTMLElement>(null);
+  const [keys, setKeys] = useState<Keys>('revoke');
+  const owners = useOwners(props);
+  const [chosen, setChosen] = useState<string>();
+  const heir = owners.find(({ userId }) => userId === chosen) ?? owners[0];
+  const toast = useToast();
+  const navigate = useNavigate();
+  const remove = useSend('DELETE /api/organizations/:organization/members/:user', {
+    onDone: () => {
+      const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
+      toast({ tone: 'good', text: gone + keysGone(member, keys === 'revoke' ? undefined : heir) });
+      finalFocus.current = inviteButton.current;
+      onClose();
+      if (isSelf) void navigate({ to: '/' });
+    },
+  });
+  const body = keys === 'hand_over' && heir ? { keysTo: heir.userId } : { revokeKeys: true };
+  const count = countOf(member.activeKeys, 'active key');
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
+      finalFocus={finalFocus}
+      submit={isSelf ? 'Leave' : 'Remove'}
+      sending={remove}
+      onSubmit={() => remove.mutate({ params: { organization, user: member.userId }, body })}
+    >
+      <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>
+      {member.activeKeys > 0 && (
+        <RadioGroup<Keys>
+          label={`${isSelf ? 'Your' : 'Their'} ${count}`}
+          value={keys}
+          onChange={setKeys}
+          choices={[
+            {
+              value: 'revoke',
+              label: member.activeKeys === 1 ? 'Revoke it' : 'Revoke them',
+              hint: 'Every program with a copy stops working. This cannot be undone.',
+            },
+            {
+              value: 'hand_over',
+              label: member.activeKeys === 1 ? 'Hand it to an owner' : 'Hand them to an owner',
+              hint:
+                owners.length === 0
+                  ? 'There is no other owner who can sign in.'
+                  : 'Every program with a copy keeps working. Make a replacement soon.',
+              disabled: owners.length === 0,
+            },
+          ]}
+        />
+      )}
+      {keys === 'hand_over' && heir && (
+        <SelectField
+          label={member.activeKeys === 1 ? 'New owner of the key' : 'New owner of the keys'}
+          required
+          value={heir.userId}
+          onChange={setChosen}
+          choices={owners.map(({ userId, email }) => ({ value: userId, label: email }))}
+        />
+      )}
+    </ConfirmDialog>
+  );
+}
+
+/** Owners who may take the keys, the user first. */
+function useOwners({ organization, of: { userId: leaver }, userId: self }: MemberDialogProps): readonly MemberView[] {
+  const members = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
+  const owners = members.data?.members.filter(
+    ({ role, userId, invited, disabled }) => role === 'owner' && userId !== leaver && !invited && !disabled,
+  );
+  return (owners ?? []).toSorted((a, b) => Number(b.userId === self) - Number(a.userId === self));
+}
+
+function keysGone({ activeKeys }: MemberView, heir: MemberView | undefined): string {
+  if (activeKeys === 0) return '';
+  const [one, several] = heir ? ['key belongs', 'keys belong'] : ['key was', 'keys were'];
+  return ` ${countOf(activeKeys, one, several)} ${heir ? `to ${heir.email} now` : 'revoked'}.`;
 }

@@ -34,13 +34,3 @@ export interface MemberAction {
   readonly what: 'role' | 'remove' | 'link';
   readonly of: MemberView;
 }
-
-export type OnMemberAction = (action: MemberAction | undefined) => void;
-
-export interface MemberDialogProps {
-  readonly organization: string;
-  readonly of: MemberView;
-  /** True if users act on themselves. */
-  readonly isSelf: boolean;
-  readonly onClose: () => void;
-}

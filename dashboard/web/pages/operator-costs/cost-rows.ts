@@ -1,7 +1,8 @@
 import type { CostRowView } from '#contract/costs.ts';
 import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
-import { dollars } from '../../format/format-money.ts';
-import type { Column, Measure, Order } from './costs-url.ts';
+import { dollars } from '../../format/format.ts';
+import type { Order } from '../../reports/sorting.ts';
+import type { CostMeasure, CostsState } from '../searches.ts';
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
 
@@ -11,23 +12,16 @@ export function subjectOf({ model, provider, organizationName, organizationId }:
 }
 
 /** `undefined`: unknown, because a target has no cost. */
-export function amountOf(row: CostRowView, measure: Measure): string | undefined {
-  switch (measure) {
-    case 'list':
-      return row.listNanoUsd;
-    case 'revenue':
-      return row.revenueNanoUsd;
-    case 'cost':
-      return row.costNanoUsd;
-    case 'margin':
-      return row.marginNanoUsd;
-    case 'losses':
-      return row.lossesNanoUsd;
-  }
+export function amountOf(row: CostRowView, measure: CostMeasure): string | undefined {
+  return row[`${measure}NanoUsd`];
 }
 
 /** Unknown amounts come last, whatever the order. Equal rows keep the order of the server. */
-export function sortCosts(rows: readonly CostRowView[], sort: Column, order: Order): readonly CostRowView[] {
+export function sortCosts(
+  rows: readonly CostRowView[],
+  sort: NonNullable<CostsState['sort']>,
+  order: Order,
+): readonly CostRowView[] {
   const direction = order === 'asc' ? 1 : -1;
   return rows.toSorted((a, b) => {
     if (sort === 'day') return direction * compareText(a.day ?? '', b.day ?? '');
@@ -46,7 +40,7 @@ export function sortCosts(rows: readonly CostRowView[], sort: Column, order: Ord
 export function costSeries(
   rows: readonly CostRowView[],
   days: readonly string[],
-  measure: Measure,
+  measure: CostMeasure,
 ): readonly DailySeries[] {
   const values = rows.map((row) => {
     const amount = amountOf(row, measure);

@@ -1,32 +1,44 @@
-import { getRouteApi } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { UnlessFailed } from '../../components/states.tsx';
-import { utcDay } from '../../format/format-instant.ts';
+import type { CostRowView } from '#contract/costs.ts';
+import { useAsk } from '../../api/queries.ts';
+import { EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
+import { Count, Money } from '../../components/values.tsx';
+import { formatDollars, formatPercent, formatUtcDay } from '../../format/format.ts';
 import { SegmentedControl, ToggleGroup } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import { type Days, type DaysUrl, daysOf } from '../../search/days.ts';
-import { DaysFilter } from '../../search/days-filter.tsx';
-import { CsvLink } from '../../table/csv-link.tsx';
-import { CostsChart } from './costs-chart.tsx';
-import { CostsTable } from './costs-table.tsx';
-import { type CostsUrlState, chosenSorting, groupsOf, sortBy } from './costs-url.ts';
+import { CutBanner, DailyChart, useReportDays } from '../../reports/daily-chart.tsx';
+import { chosenSorting, sortedBy } from '../../reports/sorting.ts';
+import { DaysFilter } from '../../search/filters.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { CsvLink, List } from '../../table/list-page.tsx';
+import type { Column } from '../../table/table.tsx';
+import { COST_SUBJECTS, type CostMeasure, type CostSubject, type CostsState, costsSearch } from '../searches.ts';
+import { amountOf, costSeries, sortCosts, subjectOf } from './cost-rows.ts';
 
-const route = getRouteApi('/app/operator/costs');
+const MEASURES: Readonly<Record<CostMeasure, string>> = {
+  list: 'List price',
+  revenue: 'Revenue',
+  cost: 'Cost',
+  margin: 'Margin',
+  losses: 'Losses',
+};
+const SUBJECTS: Readonly<Record<CostSubject, string>> = {
+  model: 'Model',
+  provider: 'Provider',
+  organization: 'Organization',
+};
+const OPTIONS = { keepPrevious: true };
 
 /** Not refreshed by itself: a reading may take seconds. */
 export function CostsPage(): ReactNode {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const onSearch = (next: CostsUrlState) => void navigate({ search: next, replace: true, resetScroll: false });
-  // Days change at midnight only.
-  const today = utcDay(Date.now());
-  const days = useMemo(() => daysOf(search, Date.parse(`${today}T00:00:00Z`)), [search, today]);
-  const query = { ...days, by: groupsOf(search) };
-  const costs = useAsk('GET /api/costs', { query }, { keepPrevious: true });
-  const { by = 'model', daily } = search;
+  const url = useUrl(costsSearch);
+  const { search, change } = url;
+  const { by = 'model', show = 'revenue', daily } = search;
+  const isDaily = daily !== undefined;
+  const { today, days } = useReportDays(search);
+  const query = { ...days, by: isDaily ? `day,${by}` : by };
+  const costs = useAsk('GET /api/costs', { query }, OPTIONS);
   return (
     <>
       <PageHeader
@@ -34,57 +46,169 @@ export function CostsPage(): ReactNode {
         description="What customers paid, what providers are paid for it, and what was lost. Days are days of UTC."
         actions={<CsvLink table="costs" query={query} />}
       />
-      <CostsFilters search={search} days={days} today={today} onSearch={onSearch} />
-      <UnlessFailed query={costs}>
-        <CostsChart search={search} days={days} onSearch={onSearch} />
-        {costs.data?.cut && (
-          <Banner tone="neutral" title="The table is cut">
-            There are more rows than fit here: the newest, or those of the largest revenue, are shown and sorted. The
-            total counts all of them, and the CSV has them.
-          </Banner>
-        )}
-        <CostsTable
-          rows={costs.data?.rows}
-          total={costs.data?.total}
-          subject={by}
-          isDaily={daily !== undefined}
-          sorting={{ ...chosenSorting(search), onSort: (column) => onSearch(sortBy(search, column)) }}
+      <FilterBar url={url}>
+        <DaysFilter value={search} days={days} today={today} onChange={change} />
+        <SegmentedControl
+          label="By"
+          value={by}
+          onChange={(next) => change({ by: next })}
+          choices={COST_SUBJECTS.map((value) => ({ value, label: `By ${value}` }))}
         />
+        <ToggleGroup
+          label="Days"
+          values={isDaily ? ['day'] : []}
+          onToggle={() => change({ daily: isDaily ? undefined : 'yes' })}
+          choices={[{ value: 'day', label: 'By day' }]}
+        />
+      </FilterBar>
+      <UnlessFailed query={costs}>
+        <CostsChart days={days} by={by} show={show} onShow={(next) => change({ show: next })} />
+        <CostsTable query={costs} by={by} isDaily={isDaily} search={search} onSort={change} />
       </UnlessFailed>
     </>
   );
 }
 
-interface CostsFiltersProps {
-  readonly search: CostsUrlState;
-  readonly days: Days;
-  readonly today: string;
-  readonly onSearch: (search: CostsUrlState) => void;
+interface CostsChartProps {
+  readonly days: ReturnType<typeof useReportDays>['days'];
+  readonly by: CostSubject;
+  readonly show: CostMeasure;
+  readonly onShow: (measure: CostMeasure) => void;
 }
 
-function CostsFilters({ search, days, today, onSearch }: CostsFiltersProps): ReactNode {
-  const { from, to, range, ...rest } = search;
-  const { by, daily, ...others } = search;
-  const isDaily = daily !== undefined;
+/** One measure by day. A margin may be negative, so it has lines; others are stacked. */
+function CostsChart({ days, by, show, onShow }: CostsChartProps): ReactNode {
+  const detailed = useAsk('GET /api/costs', { query: { ...days, by: `day,${by}` } }, OPTIONS);
+  const isCut = detailed.data?.cut === true;
+  const daily = useAsk('GET /api/costs', { query: { ...days, by: 'day' } }, { ...OPTIONS, enabled: isCut });
+  const rows = (isCut ? daily : detailed).data?.rows ?? [];
+  const hasUnknown = rows.some((row) => amountOf(row, show) === undefined);
   return (
-    <FilterBar active={from !== undefined || range !== undefined} onClear={() => onSearch(rest)}>
-      <DaysFilter url={search} days={days} today={today} onDays={(next: DaysUrl) => onSearch({ ...rest, ...next })} />
-      <SegmentedControl
-        label="By"
-        value={by ?? 'model'}
-        onChange={(next) => onSearch({ ...others, ...(isDaily && { daily }), ...(next !== 'model' && { by: next }) })}
-        choices={[
-          { value: 'model', label: 'By model' },
-          { value: 'provider', label: 'By provider' },
-          { value: 'organization', label: 'By organization' },
-        ]}
-      />
-      <ToggleGroup
-        label="Days"
-        values={isDaily ? ['day'] : []}
-        onToggle={() => onSearch({ ...others, ...(by && { by }), ...(!isDaily && { daily: 'yes' }) })}
-        choices={[{ value: 'day', label: 'By day' }]}
-      />
-    </FilterBar>
+    <DailyChart
+      days={days}
+      measures={MEASURES}
+      show={show}
+      onShow={onShow}
+      detailed={detailed}
+      daily={daily}
+      groups={[by]}
+      seriesOf={costSeries}
+      kind={show === 'margin' ? 'lines' : 'stacked-bars'}
+      format={formatDollars}
+      empty={hasUnknown && 'No cost is known in these days'}
+    >
+      {hasUnknown && (
+        <p className="muted small">
+          A gap is a day whose cost is not known, not zero: a target that served requests then has no{' '}
+          <code>cost_usd_per_million_tokens</code>. The chart leaves out what has no day with a known cost.
+        </p>
+      )}
+    </DailyChart>
+  );
+}
+
+interface CostsTableProps {
+  readonly query: ReturnType<typeof useAsk<'GET /api/costs'>>;
+  readonly by: CostSubject;
+  readonly isDaily: boolean;
+  readonly search: CostsState;
+  readonly onSort: (sorting: Pick<CostsState, 'sort' | 'order'>) => void;
+}
+
+function CostsTable({ query, by, isDaily, search, onSort }: CostsTableProps): ReactNode {
+  const { data } = query;
+  // Newest first if grouped by day, else by revenue.
+  const sortable = { usual: isDaily ? 'day' : 'revenue', names: ['subject'] } as const;
+  const isGone = search.sort === 'day' && !isDaily;
+  const sorting = chosenSorting(isGone ? {} : search, sortable);
+  const rows = useMemo(
+    () => data && sortCosts(data.rows, sorting.by, sorting.order),
+    [data, sorting.by, sorting.order],
+  );
+  const columns = useMemo(() => columnsFor(by, isDaily, data?.total), [by, isDaily, data]);
+  return (
+    <List
+      query={query}
+      note={data?.cut && <CutBanner order="the largest revenue" />}
+      nouns={['row', 'rows']}
+      caption="Costs"
+      columns={columns}
+      rows={rows}
+      rowKey={(row) => [row.day, row.organizationId ?? subjectOf(row)].join(' ')}
+      narrow="scroll"
+      sorting={{
+        ...sorting,
+        onSort: (column) => onSort(sortedBy(sorting, column as NonNullable<CostsState['sort']>, sortable)),
+      }}
+      empty={
+        <EmptyState icon="usage" title="Nothing was charged or lost in these days">
+          Choose other days.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function columnsFor(by: CostSubject, isDaily: boolean, total: CostRowView | undefined): readonly Column<CostRowView>[] {
+  const day: Column<CostRowView> = {
+    id: 'day',
+    header: 'Day (UTC)',
+    cell: (row) => <span className="nowrap">{row.day && formatUtcDay(row.day)}</span>,
+    total: 'Total',
+  };
+  return [
+    ...(isDaily ? [day] : []),
+    { id: 'subject', header: SUBJECTS[by], cell: (row) => <Subject row={row} />, total: isDaily ? '' : 'Total' },
+    ...(Object.keys(MEASURES) as CostMeasure[]).map((measure) => ({
+      id: measure,
+      header: MEASURES[measure],
+      numeric: true,
+      cell: (row: CostRowView) => <Amount row={row} measure={measure} />,
+      total: total && <Amount row={total} measure={measure} />,
+    })),
+    {
+      id: 'requests',
+      header: 'Requests',
+      numeric: true,
+      cell: (row) => <Count value={row.requests} />,
+      total: total && <Count value={total.requests} />,
+    },
+  ];
+}
+
+function Subject({ row }: { readonly row: CostRowView }): ReactNode {
+  const { organizationId } = row;
+  if (organizationId === undefined) return <span className="nowrap">{subjectOf(row)}</span>;
+  return (
+    <Link
+      className="clip"
+      to="/o/$organization/usage"
+      params={{ organization: organizationId }}
+      data-hint={organizationId}
+    >
+      {subjectOf(row)}
+    </Link>
+  );
+}
+
+const UNKNOWN = 'Not known: a target that served these requests has no cost_usd_per_million_tokens';
+
+function Amount({ row, measure }: { readonly row: CostRowView; readonly measure: CostMeasure }): ReactNode {
+  const amount = amountOf(row, measure);
+  if (amount === undefined) {
+    return (
+      <span className="muted" data-hint={UNKNOWN}>
+        <span aria-hidden="true">–</span>
+        <span className="visually-hidden">Not known</span>
+      </span>
+    );
+  }
+  const { revenueNanoUsd } = row;
+  const share = measure === 'margin' && revenueNanoUsd !== '0' ? Number(amount) / Number(revenueNanoUsd) : undefined;
+  return (
+    <>
+      <Money nanoUsd={amount} />
+      {share !== undefined && <span className="muted small"> {formatPercent(share)}</span>}
+    </>
   );
 }

@@ -1,8 +1,6 @@
 import type { CatalogueDifference } from '#contract/operator.ts';
-import { formatUtcDay } from '../../format/format-instant.ts';
-import { formatPricePerMillion } from '../../format/format-money.ts';
-import { formatCount } from '../../format/format-number.ts';
-import { priceEntryLabel } from '../../models/price-labels.ts';
+import { formatCount, formatPricePerMillion, formatUtcDay } from '../../format/format.ts';
+import { priceEntryLabel } from '../../models/model-labels.ts';
 
 const TABLES: Readonly<Record<string, (kind: string) => string>> = {
   usd_per_million_tokens: (kind) => `Price of ${kind} is lower`,

@@ -1,16 +1,19 @@
 import type { ReactNode } from 'react';
-import type { CatalogueDifference, MappedModelView } from '#contract/operator.ts';
-import { Badge, StatusPill } from '../../components/badge.tsx';
-import { Count } from '../../components/figures.tsx';
-import { EmptyState } from '../../components/states.tsx';
-import { formatUtcDay, utcDay } from '../../format/format-instant.ts';
+import type {
+  CatalogueComparison,
+  CatalogueDifference,
+  CatalogueDispute,
+  MappedModelView,
+} from '#contract/operator.ts';
+import { EmptyState } from '../../components/panels.tsx';
+import { Badge, Count, StatusPill } from '../../components/values.tsx';
+import { formatUtcDay, utcDay } from '../../format/format.ts';
 import { capabilityLabel } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import { SHUTDOWN } from './difference-label.ts';
-import styles from './mapping.module.css';
+import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './difference-label.ts';
 
-export interface MappingModelsProps {
+interface MappingModelsProps {
   /** Absent while loading. */
   readonly models: readonly MappedModelView[] | undefined;
   readonly differences: readonly CatalogueDifference[];
@@ -30,7 +33,6 @@ export function MappingModels({ models, differences }: MappingModelsProps): Reac
       caption="Models and their targets"
       columns={COLUMNS}
       rows={rows}
-      rowKey={({ id }) => id}
       skeletonRows={5}
       empty={
         <EmptyState icon="models" title="The configuration has no models">
@@ -43,26 +45,24 @@ export function MappingModels({ models, differences }: MappingModelsProps): Reac
 
 const COLUMNS: readonly Column<ModelRow>[] = [
   {
-    id: 'model',
     header: 'Model',
     width: '22%',
     cell: (model) => (
-      <div className={styles.stack}>
+      <div className="stack">
         <code>{model.id}</code>
         <State of={model} />
         <Drift of={model} />
-        {model.problem && <span className={styles.problem}>{model.problem}</span>}
+        {model.problem && <span className="bad small prose">{model.problem}</span>}
       </div>
     ),
   },
   {
-    id: 'targets',
     header: 'Targets, in order',
     cell: ({ targets }) =>
       targets.length === 0 ? (
         <span className="muted">None</span>
       ) : (
-        <ol className={styles.targets}>
+        <ol>
           {targets.map(({ provider, model }) => (
             <li key={`${provider} ${model}`}>
               {provider} <span className="muted">{model}</span>
@@ -72,14 +72,13 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       ),
   },
   {
-    id: 'capabilities',
     header: 'Capabilities',
     hideBelow: 'wide',
     cell: ({ capabilities }) =>
       capabilities.length === 0 ? (
         <span className="muted">Text only</span>
       ) : (
-        <span className={styles.badges}>
+        <span className="badges">
           {capabilities.map((capability) => (
             <Badge key={capability}>{capabilityLabel(capability)}</Badge>
           ))}
@@ -87,7 +86,6 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       ),
   },
   {
-    id: 'window',
     header: 'Context / output',
     numeric: true,
     cell: ({ contextWindow, maxOutputTokens }) => (
@@ -96,7 +94,7 @@ const COLUMNS: readonly Column<ModelRow>[] = [
       </span>
     ),
   },
-  { id: 'prices', header: 'Prices per 1M', width: '38%', cell: (model) => <ModelPrices of={model} /> },
+  { header: 'Prices per 1M', width: '38%', cell: (model) => <ModelPrices of={model} /> },
 ];
 
 function State({ of: { disabled, problem } }: { readonly of: MappedModelView }): ReactNode {
@@ -122,3 +120,81 @@ function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
   }
   return differences.length > 0 && <StatusPill tone="warn">Differs from catalogue</StatusPill>;
 }
+
+/** Absent while loading. */
+export function CatalogueDifferences({ of: catalogue }: { readonly of: CatalogueComparison | undefined }): ReactNode {
+  const asOf = catalogue && formatUtcDay(catalogue.asOf);
+  return (
+    <>
+      <p className="muted">
+        Prices below the provider's, costs that differ, service tiers and hours without a price, changes of prices
+        within 30 days, limits that are not its own, and shutdowns within 60 days
+        {asOf === undefined ? '.' : `, as of ${asOf}.`} Prices are for 1M tokens. No price changes by itself.
+      </p>
+      <Table
+        caption="Differences from the model catalogue"
+        columns={DIFFERENCES}
+        rows={catalogue?.differences}
+        rowKey={(row) => JSON.stringify(row)}
+        skeletonRows={2}
+        empty={
+          <EmptyState icon="check" title="No differences">
+            Models that the catalogue does not have are not compared.
+          </EmptyState>
+        }
+      />
+      {catalogue !== undefined && catalogue.disputed.length > 0 && (
+        <>
+          <p className="muted">
+            The catalogue has two sources, which disagree about these prices. Compare them with the provider's page.
+          </p>
+          <Table
+            caption="Disputed prices"
+            columns={DISPUTES}
+            rows={catalogue.disputed}
+            rowKey={(row) => JSON.stringify(row)}
+            skeletonRows={2}
+            empty={null}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+const DIFFERENCES: readonly Column<CatalogueDifference>[] = [
+  { header: 'Model', cell: ({ model }) => <code>{model}</code> },
+  {
+    header: 'Difference',
+    cell: (row) => {
+      const { what, entry } = differenceLabel(row);
+      return (
+        <div className="stack">
+          <span>{what}</span>
+          {entry && <span className="muted small">{entry}</span>}
+        </div>
+      );
+    },
+  },
+  {
+    header: 'Configured',
+    numeric: true,
+    cell: ({ field, configured }) => differenceValue(field, configured),
+  },
+  {
+    header: 'Catalogue',
+    numeric: true,
+    cell: ({ field, catalogue }) => differenceValue(field, catalogue),
+  },
+];
+
+const DISPUTES: readonly Column<CatalogueDispute>[] = [
+  { header: 'Model', cell: ({ model }) => <code>{model}</code> },
+  { header: 'Price', cell: ({ field }) => disputeLabel(field) },
+  {
+    header: 'Catalogue',
+    numeric: true,
+    cell: ({ field, catalogue }) => differenceValue(field, catalogue),
+  },
+  { header: 'Other source', numeric: true, cell: ({ field, other }) => differenceValue(field, other) },
+];

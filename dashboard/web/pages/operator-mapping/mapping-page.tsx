@@ -1,14 +1,11 @@
 import type { ReactNode } from 'react';
-import type { MappingView } from '#contract/operator.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
-import { Instant } from '../../components/figures.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState, UnlessFailed } from '../../components/states.tsx';
-import { CatalogueDifferences } from './catalogue-differences.tsx';
-import styles from './mapping.module.css';
-import { MappingModels } from './mapping-models.tsx';
-import { MappingProviders } from './mapping-providers.tsx';
+import type { MappingView, ProviderView } from '#contract/operator.ts';
+import { useAsk } from '../../api/queries.ts';
+import { Banner, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
+import { Instant, StatusPill } from '../../components/values.tsx';
+import { type Column, Table } from '../../table/table.tsx';
+import { CatalogueDifferences, MappingModels } from './mapping-models.tsx';
+import { failureLabel, healthOf } from './provider-health.ts';
 
 const REFRESH_MS = 5_000;
 
@@ -37,15 +34,15 @@ export function MappingPage(): ReactNode {
         ) : (
           <>
             {data && <MappingBanners mapping={data} />}
-            <section className={styles.section} aria-labelledby="models">
+            <section className="section" aria-labelledby="models">
               <h2 id="models">Models</h2>
               <MappingModels models={data?.models} differences={data?.catalogue.differences ?? []} />
             </section>
-            <section className={styles.section} aria-labelledby="catalogue">
+            <section className="section" aria-labelledby="catalogue">
               <h2 id="catalogue">Model catalogue</h2>
               <CatalogueDifferences of={data?.catalogue} />
             </section>
-            <section className={styles.section} aria-labelledby="providers">
+            <section className="section" aria-labelledby="providers">
               <h2 id="providers">Providers</h2>
               <MappingProviders providers={data?.providers} />
             </section>
@@ -57,7 +54,7 @@ export function MappingPage(): ReactNode {
 }
 
 /** Problems of the configuration file and the mapping. */
-export function MappingBanners({
+function MappingBanners({
   mapping: { problems, warnings, restartNeeded, processesBehind },
 }: {
   readonly mapping: MappingView;
@@ -99,7 +96,7 @@ export function MappingBanners({
 
 function Lines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
   return (
-    <ul className={styles.lines}>
+    <ul className="stack">
       {lines.map((line) => (
         <li key={line}>
           <code>{line}</code>
@@ -108,3 +105,70 @@ function Lines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
     </ul>
   );
 }
+
+/** Absent while loading. */
+function MappingProviders({ providers }: { readonly providers: readonly ProviderView[] | undefined }): ReactNode {
+  return (
+    <Table
+      caption="Providers"
+      columns={COLUMNS}
+      rows={providers}
+      rowKey={({ name }) => name}
+      skeletonRows={2}
+      empty={
+        <EmptyState icon="mapping" title="The configuration has no providers">
+          Declare them under providers in the file.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+const COLUMNS: readonly Column<ProviderView>[] = [
+  {
+    header: 'Provider',
+    cell: ({ name, host }) => (
+      <div className="stack">
+        <strong>{name}</strong>
+        <span className="muted">{host}</span>
+      </div>
+    ),
+  },
+  {
+    header: 'API key',
+    // Also `Sent` if the named key is missing: a banner reports that.
+    cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className="muted">Not sent</span>),
+  },
+  {
+    header: 'Last 5 minutes',
+    cell: (provider) => {
+      const { tone, state, detail } = healthOf(provider);
+      return (
+        <div className="stack">
+          <StatusPill tone={tone}>{state}</StatusPill>
+          <span className="muted small">{detail}</span>
+        </div>
+      );
+    },
+  },
+  {
+    header: 'Last failure',
+    cell: ({ lastFailure }) =>
+      lastFailure === undefined ? (
+        <span className="muted">None</span>
+      ) : (
+        <div className="stack">
+          <span>{failureLabel(lastFailure.result)}</span>
+          <span className="muted small">
+            <Instant atMs={lastFailure.atMs} show="relative" />
+          </span>
+        </div>
+      ),
+  },
+  {
+    header: 'When a client leaves',
+    hideBelow: 'medium',
+    cell: ({ onDisconnect }) =>
+      onDisconnect === 'drain' ? 'Reads to the end' : onDisconnect === 'abort' ? 'Stops' : 'As the model has it',
+  },
+];

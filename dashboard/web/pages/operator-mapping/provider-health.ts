@@ -1,6 +1,6 @@
 import type { ProviderView } from '#contract/operator.ts';
 import { countOf } from '#core/count-of.ts';
-import { formatCount, formatPercent } from '../../format/format-number.ts';
+import { formatCount, formatPercent } from '../../format/format.ts';
 
 export interface HealthLabel {
   readonly tone: 'neutral' | 'good' | 'warn' | 'bad';

@@ -1,64 +1,67 @@
-import { getRouteApi } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { useAskPages } from '../../api/use-ask.ts';
+import type { OrganizationRow } from '#contract/operator.ts';
+import { useAskPages } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState } from '../../components/states.tsx';
+import { EmptyState } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import type { OrganizationAction } from '../../organizations/organization-dialogs.tsx';
-import { OrganizationDialog } from '../../organizations/organization-dialogs.tsx';
+import { Count, Instant, Money, StatusPill } from '../../components/values.tsx';
+import {
+  CreateOrganizationDialog,
+  type OrganizationAction,
+  OrganizationDialog,
+} from '../../organizations/organization-dialogs.tsx';
 import { NEW_ORGANIZATION } from '../../organizations/organization-drafts.ts';
-import { PagedList } from '../../table/load-more.tsx';
-import { CreateOrganizationDialog } from './create-organization-dialog.tsx';
-import { OrganizationsTable } from './organizations-table.tsx';
+import { SearchFilter } from '../../search/filters.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { ListPage } from '../../table/list-page.tsx';
+import type { Column } from '../../table/table.tsx';
+import { actionsColumn } from '../../table/table.tsx';
+import { organizationsSearch } from '../searches.ts';
 
-const route = getRouteApi('/app/operator/organizations');
 const REFRESH_MS = 30_000;
 
 export function OrganizationsPage(): ReactNode {
-  const { search, dialog } = route.useSearch();
-  const navigate = route.useNavigate();
+  const url = useUrl(organizationsSearch);
+  const { search, change } = url;
+  const navigate = useNavigate();
   const [draft, setDraft] = useState(NEW_ORGANIZATION);
   const [action, setAction] = useState<OrganizationAction>();
   const toast = useToast();
-  const pages = useAskPages('GET /api/organizations', { query: { search } }, 'after', {
+  const pages = useAskPages('GET /api/organizations', { query: { search: search.search } }, 'after', {
     refreshMs: REFRESH_MS,
     keepPrevious: true,
   });
-  const rows = pages.data?.pages.flatMap(({ organizations }) => organizations);
-  const go = (next: ReturnType<typeof route.useSearch>, replace: boolean) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const open = (organization: string) => void navigate({ to: '/o/$organization/overview', params: { organization } });
   const create = (
-    <Button tone="primary" icon="plus" onClick={() => go({ dialog: 'create' }, false)}>
+    <Button tone="primary" icon="plus" onClick={() => change({ dialog: 'create' }, 'step')}>
       New organization
     </Button>
   );
   return (
-    <>
-      <PageHeader title="Organizations" description="Every customer of this gateway, newest first." actions={create} />
-      <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
-        <SearchBox
-          label="Search by name or id"
-          value={search}
-          live
-          onSearch={(text) => go({ search: text?.trim() ? text : undefined }, true)}
-        />
-      </FilterBar>
-      <PagedList pages={pages} count={rows?.length} nouns={['organization', 'organizations']}>
-        <OrganizationsTable
-          rows={rows}
-          onOpen={({ id }) => open(id)}
-          onAct={setAction}
-          empty={<NoOrganizations searched={search !== undefined} create={create} />}
-        />
-      </PagedList>
-      {dialog === 'create' && (
+    <ListPage
+      title="Organizations"
+      description="Every customer of this gateway, newest first."
+      actions={create}
+      url={url}
+      filters={<SearchFilter label="Search by name or id" url={url} />}
+      noMatch="Search for a part of its name, or for its whole id."
+      query={pages}
+      nouns={['organization', 'organizations']}
+      caption="Organizations"
+      columns={[...COLUMNS, actionsOf(setAction)]}
+      rows={pages.data?.pages.flatMap(({ organizations }) => organizations)}
+      onOpen={({ id }) => void navigate({ to: '/o/$organization/overview', params: { organization: id } })}
+      empty={
+        <EmptyState icon="organizations" title="No organizations yet" action={create}>
+          An organization has keys, a balance and limits. Create one for each customer or team.
+        </EmptyState>
+      }
+    >
+      {search.dialog === 'create' && (
         <CreateOrganizationDialog
           draft={draft}
           onDraft={setDraft}
-          onClose={() => go({ dialog: undefined }, true)}
+          onClose={() => change({ dialog: undefined })}
           onCreated={({ id, name }) => {
             setDraft(NEW_ORGANIZATION);
             toast({ tone: 'good', text: `${name} was created. Invite its owner next.` });
@@ -67,18 +70,60 @@ export function OrganizationsPage(): ReactNode {
         />
       )}
       {action && <OrganizationDialog action={action} onClose={() => setAction(undefined)} />}
-    </>
+    </ListPage>
   );
 }
 
-function NoOrganizations({ searched, create }: { readonly searched: boolean; readonly create: ReactNode }): ReactNode {
-  return searched ? (
-    <EmptyState icon="search" title="No matching organization">
-      Search for a part of its name, or for its whole id.
-    </EmptyState>
-  ) : (
-    <EmptyState icon="organizations" title="No organizations yet" action={create}>
-      An organization has keys, a balance and limits. Create one for each customer or team.
-    </EmptyState>
-  );
+const COLUMNS: readonly Column<OrganizationRow>[] = [
+  {
+    header: 'Organization',
+    cell: ({ id, name }) => (
+      <div className="stack">
+        <strong>{name}</strong>
+        <code className="muted small">{id}</code>
+      </div>
+    ),
+  },
+  {
+    header: 'State',
+    cell: ({ suspendedAtMs }) =>
+      suspendedAtMs === undefined ? (
+        <StatusPill tone="good">Active</StatusPill>
+      ) : (
+        <StatusPill tone="bad">Suspended</StatusPill>
+      ),
+  },
+  {
+    header: 'Balance',
+    numeric: true,
+    cell: ({ balanceNanoUsd }) => (
+      <span className={balanceNanoUsd.startsWith('-') ? 'bad' : undefined}>
+        <Money nanoUsd={balanceNanoUsd} />
+      </span>
+    ),
+  },
+  {
+    header: 'Spent today',
+    numeric: true,
+    cell: ({ spentTodayNanoUsd }) => <Money nanoUsd={spentTodayNanoUsd} />,
+  },
+  { header: 'Usable keys', numeric: true, cell: ({ usableKeys }) => <Count value={usableKeys} /> },
+  {
+    header: 'Created',
+    hideBelow: 'wide',
+    cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
+  },
+];
+
+function actionsOf(onAct: (action: OrganizationAction) => void): Column<OrganizationRow> {
+  return actionsColumn({
+    nameOf: ({ name }) => name,
+    actions: ({ id, suspendedAtMs }) => [
+      { label: 'Add credit', icon: 'credits', onSelect: () => onAct({ what: 'credit', id }) },
+      { label: 'Edit limits', icon: 'edit', onSelect: () => onAct({ what: 'edit', id }) },
+      suspendedAtMs === undefined
+        ? { label: 'Suspend', icon: 'pause', tone: 'bad', onSelect: () => onAct({ what: 'suspension', id }) }
+        : { label: 'Resume', icon: 'play', onSelect: () => onAct({ what: 'suspension', id }) },
+    ],
+  });
 }

@@ -1,15 +1,11 @@
 import type { ReactNode } from 'react';
 import type { ProcessView, SystemView } from '#contract/operator.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
-import { Stat, StatRow } from '../../components/card.tsx';
-import { Money } from '../../components/figures.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { ProgressBar } from '../../components/progress-bar.tsx';
-import { UnlessFailed } from '../../components/states.tsx';
-import { formatBytes, formatCount } from '../../format/format-number.ts';
-import { ProcessesTable } from './processes-table.tsx';
-import styles from './system.module.css';
+import { countOf } from '#core/count-of.ts';
+import { useAsk } from '../../api/queries.ts';
+import { Banner, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
+import { Instant, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
+import { formatBytes, formatCount, formatDuration, formatInstant, formatPercent } from '../../format/format.ts';
+import { type Column, Table } from '../../table/table.tsx';
 import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 
 /** The interval of the process reports. */
@@ -29,11 +25,11 @@ export function SystemPage(): ReactNode {
             </Banner>
           ))}
         <SystemStats processes={data?.processes} />
-        <section className={styles.section} aria-labelledby="processes">
+        <section className="section" aria-labelledby="processes">
           <h2 id="processes">Processes</h2>
           <ProcessesTable processes={data && inOrder(data.processes)} nowMs={data?.nowMs ?? 0} />
         </section>
-        <section className={styles.section} aria-labelledby="database">
+        <section className="section" aria-labelledby="database">
           <h2 id="database">Database</h2>
           <DatabaseStats database={data?.database} />
         </section>
@@ -48,7 +44,7 @@ function withCode(text: string): ReactNode {
 }
 
 /** Absent while loading. */
-export function SystemStats({ processes }: { readonly processes: readonly ProcessView[] | undefined }): ReactNode {
+function SystemStats({ processes }: { readonly processes: readonly ProcessView[] | undefined }): ReactNode {
   const totals = processes && totalsOf(processes);
   return (
     <StatRow>
@@ -66,7 +62,7 @@ export function SystemStats({ processes }: { readonly processes: readonly Proces
 }
 
 /** Absent while loading. */
-export function DatabaseStats({ database }: { readonly database: SystemView['database'] | undefined }): ReactNode {
+function DatabaseStats({ database }: { readonly database: SystemView['database'] | undefined }): ReactNode {
   const connections = database && `${database.connections} of ${database.maxConnections}`;
   return (
     <StatRow>
@@ -86,5 +82,102 @@ export function DatabaseStats({ database }: { readonly database: SystemView['dat
         }
       />
     </StatRow>
+  );
+}
+
+interface ProcessesTableProps {
+  /** Absent while loading. */
+  readonly processes: readonly ProcessView[] | undefined;
+  /** The server's clock. */
+  readonly nowMs: number;
+}
+
+function ProcessesTable({ processes, nowMs }: ProcessesTableProps): ReactNode {
+  return (
+    <Table
+      caption="Gateway processes"
+      columns={[...COLUMNS, uptime(nowMs)]}
+      rows={processes}
+      dense
+      skeletonRows={1}
+      empty={
+        <EmptyState icon="system" title="No process has reported">
+          Start the gateway with this database: its processes appear here within seconds.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+const COLUMNS: readonly Column<ProcessView>[] = [
+  {
+    header: 'Process',
+    cell: ({ host, worker, pid, version }) => <Two first={`${host} #${worker}`} second={`pid ${pid}, ${version}`} />,
+  },
+  { header: 'State', cell: (process) => <State of={process} /> },
+  figure('Requests', ({ requestsPerSecond, failuresPerSecond }) => (
+    <Two first={`${formatRate(requestsPerSecond)}/s`} second={`${formatRate(failuresPerSecond)}/s failed`} />
+  )),
+  figure('In flight', ({ requestsInFlight }) => formatCount(requestsInFlight)),
+  figure('Held', ({ heldNanoUsd, holds }) => (
+    <Two first={<Money nanoUsd={heldNanoUsd} />} second={countOf(holds, 'hold')} />
+  )),
+  figure('Spool', ({ spoolCharges, spoolBytes }) => (
+    <Two first={formatCount(spoolCharges)} second={formatBytes(spoolBytes)} />
+  )),
+  figure('Log lines', ({ logRowsWaiting, logRowsDropped }) => (
+    <Two first={`${formatCount(logRowsWaiting)} waiting`} second={`${formatCount(logRowsDropped)} dropped`} />
+  )),
+  figure('Lag p99', ({ eventLoopLagP99Ms }) => (
+    <span data-hint="Of the event loop">{formatDuration(eventLoopLagP99Ms)}</span>
+  )),
+  figure('CPU, memory', ({ cpuFraction, rssBytes }) => (
+    <Two first={formatPercent(cpuFraction)} second={formatBytes(rssBytes)} />
+  )),
+];
+
+/** A figure of a process. Empty for a process that is gone. */
+function figure(header: string, cell: (process: ProcessView) => ReactNode): Column<ProcessView> {
+  return { header, numeric: true, cell: (process) => (process.state === 'gone' ? '–' : cell(process)) };
+}
+
+function uptime(nowMs: number): Column<ProcessView> {
+  return figure('Up', ({ startedAtMs }) => (
+    <span data-hint={`Since ${formatInstant(startedAtMs)}`}>{formatDuration(Math.max(0, nowMs - startedAtMs))}</span>
+  ));
+}
+
+const STATES = {
+  ready: { tone: 'good', words: 'Ready' },
+  not_ready: { tone: 'warn', words: 'Not ready' },
+  gone: { tone: 'neutral', words: 'Gone' },
+} as const;
+
+function State({ of: process }: { readonly of: ProcessView }): ReactNode {
+  const { tone, words } = STATES[process.state];
+  const more = moreOf(process);
+  return (
+    <div className="stack">
+      <StatusPill tone={tone}>{words}</StatusPill>
+      {more && <span className="muted small">{more}</span>}
+    </div>
+  );
+}
+
+function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): ReactNode {
+  if (state === 'gone') return <Instant atMs={reportedAtMs} show="relative" />;
+  return notReadyReason ?? (envoy && envoyLabel(envoy));
+}
+
+function envoyLabel(envoy: NonNullable<ProcessView['envoy']>): string {
+  return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not answer';
+}
+
+function Two({ first, second }: { readonly first: ReactNode; readonly second: ReactNode }): ReactNode {
+  return (
+    <div className="stack">
+      <span>{first}</span>
+      <span className="muted small">{second}</span>
+    </div>
   );
 }

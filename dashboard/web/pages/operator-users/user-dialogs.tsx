@@ -1,89 +1,15 @@
 import { type ReactNode, useState } from 'react';
 import type { UserRow } from '#contract/operator.ts';
 import type { LinkView } from '#contract/people.ts';
-import { useSend } from '../../api/use-send.ts';
+import { useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
-import { Checkbox } from '../../forms/choices.tsx';
-import { ConfirmDialog } from '../../forms/form-dialog.tsx';
-import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
-import { InviteUserDialog } from './invite-user-dialog.tsx';
-import styles from './users.module.css';
-
-export interface UserDialogProps {
-  readonly of: UserRow;
-  readonly onClose: () => void;
-}
-
-export interface PasswordLinkDialogProps extends UserDialogProps {
-  readonly onLink: (link: LinkView) => void;
-}
-
-export function PasswordLinkDialog({
-  of: { id, email, invited },
-  onClose,
-  onLink,
-}: PasswordLinkDialogProps): ReactNode {
-  const make = useSend('POST /api/users/:user/reset', { changes: [], onDone: onLink });
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
-      submit="Make link"
-      tone="primary"
-      sending={make}
-      onSubmit={() => make.mutate({ params: { user: id } })}
-    >
-      {invited
-        ? 'Earlier links for this person stop working.'
-        : 'It goes by mail, or you hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
-    </ConfirmDialog>
-  );
-}
-
-export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
-  const finish = useFinish(onClose);
-  const [revokesKeys, setRevokesKeys] = useState(true);
-  const disable = useSend('POST /api/users/:user/disablement', {
-    onDone: () => finish(`${email} is signed out and disabled`),
-  });
-  const enable = useSend('DELETE /api/users/:user/disablement', {
-    onDone: () => finish(`${email} can sign in again`),
-  });
-  const params = { user: id };
-  if (disabledAtMs !== undefined) {
-    return (
-      <ConfirmDialog
-        onClose={onClose}
-        title={`Enable ${email}?`}
-        submit="Enable"
-        tone="primary"
-        sending={enable}
-        onSubmit={() => enable.mutate({ params })}
-      >
-        They can sign in again with their password, and belong to the same organizations as before.
-      </ConfirmDialog>
-    );
-  }
-  return (
-    <ConfirmDialog
-      onClose={onClose}
-      title={`Disable ${email}?`}
-      submit="Disable"
-      sending={disable}
-      onSubmit={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
-    >
-      <div className={styles.disablement}>
-        <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
-        <Checkbox
-          label="Revoke the API keys that belong to them"
-          hint="In every organization. Otherwise every program with a copy keeps working. Revoking cannot be undone."
-          checked={revokesKeys}
-          onChange={setRevokesKeys}
-        />
-      </div>
-    </ConfirmDialog>
-  );
-}
+import { Checkbox, RadioGroup } from '../../forms/choices.tsx';
+import { asField } from '../../forms/field.tsx';
+import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { EmailField } from '../../forms/inputs.tsx';
+import { InvitationDialog } from '../../overlays/dialog.tsx';
+import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
+import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
 /** An action on a user that needs a dialog. */
 export interface UserAction {
@@ -91,13 +17,11 @@ export interface UserAction {
   readonly of: UserRow;
 }
 
-export type OnUserAction = (action: UserAction | undefined) => void;
-
 export interface UserDialogsProps {
   readonly inviting: boolean;
   readonly onInvitingEnds: () => void;
   readonly action: UserAction | undefined;
-  readonly onAct: OnUserAction;
+  readonly onAct: (action: UserAction | undefined) => void;
 }
 
 export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDialogsProps): ReactNode {
@@ -127,5 +51,128 @@ export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDia
       {action?.what === 'disablement' && <DisablementDialog of={action.of} onClose={onClose} />}
       {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
     </>
+  );
+}
+
+const ROLES = [
+  { value: 'owner', label: 'Owner of an organization', hint: 'Manages its keys and members, and sees its audit log.' },
+  {
+    value: 'member',
+    label: 'Member of an organization',
+    hint: 'Sees its usage and requests, and makes keys of their own.',
+  },
+  { value: 'operator', label: 'Operator', hint: 'Everything, in every organization. For people who run this gateway.' },
+] as const;
+const OrganizationField = asField(OrganizationPicker);
+
+interface InviteUserDialogProps {
+  readonly onClose: () => void;
+  readonly onInvited: (user: UserRow, link: LinkView) => void;
+}
+
+function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactNode {
+  const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
+  const [lacking, setLacking] = useState(false);
+  const invite = useSend('POST /api/users', {
+    changes: ['GET /api/users'],
+    onDone: ({ user, link }) => onInvited(user, link),
+  });
+  const submit = () => {
+    setLacking(lacksOrganization(draft));
+    if (!lacksOrganization(draft)) invite.mutate({ body: inviteBody(draft) });
+  };
+  const set = (next: Partial<InviteDraft>) => {
+    setDraft({ ...draft, ...next });
+    setLacking(false);
+    if (invite.error) invite.reset();
+  };
+  const problems = invite.error?.fields ?? {};
+  return (
+    <FormDialog
+      onClose={onClose}
+      title="Invite somebody"
+      description="They get a link by mail. Without a mail server you get it, to hand it over."
+      submit="Invite"
+      sending={invite}
+      onSubmit={submit}
+    >
+      <EmailField value={draft.email} onChange={(email) => set({ email })} error={problems.email} />
+      <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
+      {draft.as !== 'operator' && (
+        <OrganizationField
+          label="Organization"
+          required
+          placeholder="Choose an organization…"
+          value={draft.organizationId}
+          onChange={(organizationId) => set({ organizationId })}
+          error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
+        />
+      )}
+    </FormDialog>
+  );
+}
+
+interface UserDialogProps {
+  readonly of: UserRow;
+  readonly onClose: () => void;
+}
+
+function PasswordLinkDialog(props: UserDialogProps & { readonly onLink: (link: LinkView) => void }): ReactNode {
+  const { id, email, invited } = props.of;
+  const make = useSend('POST /api/users/:user/reset', { changes: [], onDone: props.onLink });
+  return (
+    <ConfirmDialog
+      onClose={props.onClose}
+      title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
+      submit="Make link"
+      tone="primary"
+      sending={make}
+      onSubmit={() => make.mutate({ params: { user: id } })}
+    >
+      {invited
+        ? 'Earlier links for this person stop working.'
+        : 'It goes by mail, or you hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
+    </ConfirmDialog>
+  );
+}
+
+function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
+  const finish = useFinish(onClose);
+  const [revokesKeys, setRevokesKeys] = useState(true);
+  const disable = useSend('POST /api/users/:user/disablement', {
+    onDone: () => finish(`${email} is signed out and disabled`),
+  });
+  const enable = useSend('DELETE /api/users/:user/disablement', { onDone: () => finish(`${email} can sign in again`) });
+  const params = { user: id };
+  if (disabledAtMs !== undefined) {
+    return (
+      <ConfirmDialog
+        onClose={onClose}
+        title={`Enable ${email}?`}
+        submit="Enable"
+        tone="primary"
+        sending={enable}
+        onSubmit={() => enable.mutate({ params })}
+      >
+        They can sign in again with their password, and belong to the same organizations as before.
+      </ConfirmDialog>
+    );
+  }
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={`Disable ${email}?`}
+      submit="Disable"
+      sending={disable}
+      onSubmit={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
+    >
+      <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
+      <Checkbox
+        label="Revoke the API keys that belong to them"
+        hint="In every organization. Otherwise every program with a copy keeps working. Revoking cannot be undone."
+        value={revokesKeys}
+        onChange={setRevokesKeys}
+      />
+    </ConfirmDialog>
   );
 }

@@ -1,64 +1,117 @@
-import { getRouteApi } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import type { UserRow } from '#contract/operator.ts';
+import { useAskPages } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
-import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState } from '../../components/states.tsx';
-import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { PagedList } from '../../table/load-more.tsx';
-import type { UserAction } from './user-dialogs.tsx';
-import { UserDialogs } from './user-dialogs.tsx';
-import { UsersTable } from './users-table.tsx';
-
-const route = getRouteApi('/app/operator/users');
+import { EmptyState } from '../../components/panels.tsx';
+import { Badge, Instant, LastTime, StatusPill } from '../../components/values.tsx';
+import { SearchFilter } from '../../search/filters.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { ListPage } from '../../table/list-page.tsx';
+import type { Column } from '../../table/table.tsx';
+import { actionsColumn } from '../../table/table.tsx';
+import { usersSearch } from '../searches.ts';
+import { type UserAction, UserDialogs } from './user-dialogs.tsx';
 
 export function UsersPage(): ReactNode {
-  const { user } = useSession();
-  const { search, dialog } = route.useSearch();
-  const navigate = route.useNavigate();
+  const { user: self } = useSession();
+  const url = useUrl(usersSearch);
+  const { search, change } = url;
   const [action, setAction] = useState<UserAction>();
-  const pages = useAskPages('GET /api/users', { query: { search } }, 'after', { keepPrevious: true });
-  const rows = pages.data?.pages.flatMap(({ users }) => users);
-  const go = (next: ReturnType<typeof route.useSearch>, replace: boolean) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  const query = { search: search.search };
+  const pages = useAskPages('GET /api/users', { query }, 'after', { keepPrevious: true });
   return (
-    <>
-      <PageHeader
-        title="Users"
-        description="Everybody who may sign in to this dashboard."
-        actions={
-          <Button tone="primary" icon="plus" onClick={() => go({ dialog: 'invite' }, false)}>
-            Invite
-          </Button>
-        }
-      />
-      <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
-        <SearchBox
-          label="Search by email"
-          value={search}
-          live
-          onSearch={(text) => go({ search: text?.trim() ? text : undefined }, true)}
-        />
-      </FilterBar>
-      <PagedList pages={pages} count={rows?.length} nouns={['user', 'users']}>
-        <UsersTable
-          rows={rows}
-          selfId={user.id}
-          onAct={setAction}
-          empty={
-            <EmptyState icon="search" title="No match">
-              Search for a part of the email address.
-            </EmptyState>
-          }
-        />
-      </PagedList>
+    <ListPage
+      title="Users"
+      description="Everybody who may sign in to this dashboard."
+      actions={
+        <Button tone="primary" icon="plus" onClick={() => change({ dialog: 'invite' }, 'step')}>
+          Invite
+        </Button>
+      }
+      url={url}
+      filters={<SearchFilter label="Search by email" url={url} />}
+      noMatch="Search for a part of the email address."
+      query={pages}
+      nouns={['user', 'users']}
+      caption="Users"
+      columns={[personColumn(self.id), ...COLUMNS, actionsOf(self.id, setAction)]}
+      rows={pages.data?.pages.flatMap(({ users }) => users)}
+      empty={<EmptyState icon="members" title="No users yet" />}
+    >
       <UserDialogs
-        inviting={dialog === 'invite'}
-        onInvitingEnds={() => go({ dialog: undefined }, true)}
+        inviting={search.dialog === 'invite'}
+        onInvitingEnds={() => change({ dialog: undefined })}
         action={action}
         onAct={setAction}
       />
-    </>
+    </ListPage>
   );
+}
+
+function personColumn(selfId: string): Column<UserRow> {
+  return {
+    header: 'User',
+    cell: ({ id, email, isOperator }) => (
+      <span className="row">
+        {email}
+        {id === selfId && <span className="muted">you</span>}
+        {isOperator && <Badge tone="accent">Operator</Badge>}
+      </span>
+    ),
+  };
+}
+
+const COLUMNS: readonly Column<UserRow>[] = [
+  { header: 'State', cell: (user) => <State of={user} /> },
+  {
+    header: 'Organizations',
+    cell: ({ memberships }) =>
+      memberships.length === 0 ? (
+        <span className="muted">None</span>
+      ) : (
+        <ul className="stack">
+          {memberships.map(({ organizationId, name, role }) => (
+            <li key={organizationId}>
+              <Link to="/o/$organization/members" params={{ organization: organizationId }}>
+                {name}
+              </Link>{' '}
+              <span className="muted">{role}</span>
+            </li>
+          ))}
+        </ul>
+      ),
+  },
+  { header: 'Last signed in', cell: ({ lastSignedInAtMs }) => <LastTime atMs={lastSignedInAtMs} /> },
+  {
+    header: 'Created',
+    hideBelow: 'wide',
+    cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
+  },
+];
+
+function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): ReactNode {
+  if (disabledAtMs !== undefined) return <StatusPill tone="bad">Disabled</StatusPill>;
+  return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
+}
+
+/** None on oneself: the account page has the password, and nobody locks themselves out. */
+function actionsOf(selfId: string, onAct: (action: UserAction) => void): Column<UserRow> {
+  return actionsColumn({
+    nameOf: ({ email }) => email,
+    actions(user) {
+      const disablement = () => onAct({ what: 'disablement', of: user });
+      if (user.id === selfId) return [];
+      if (user.disabledAtMs !== undefined) return [{ label: 'Enable', icon: 'play', onSelect: disablement }];
+      return [
+        {
+          label: user.invited ? 'New invitation link' : 'Link to reset the password',
+          icon: 'lock',
+          onSelect: () => onAct({ what: 'link', of: user }),
+        },
+        { label: 'Disable', icon: 'pause', tone: 'bad', onSelect: disablement },
+      ];
+    },
+  });
 }

@@ -1,3 +1,5 @@
+import type { OverviewRange } from '#contract/organization.ts';
+
 /** The change of a figure against the preceding range. */
 export interface Change {
   readonly direction: 'up' | 'down' | 'same';
@@ -6,6 +8,13 @@ export interface Change {
   /** Large enough not to be noise. */
   readonly isNotable: boolean;
 }
+
+/** For comparisons: `12% less than in the 24 hours before`. */
+export const RANGE_LABELS: Readonly<Record<OverviewRange, string>> = {
+  '24h': '24 hours',
+  '7d': '7 days',
+  '30d': '30 days',
+};
 
 /** Larger changes are shown as a factor. */
 const FACTOR_FROM = 10;

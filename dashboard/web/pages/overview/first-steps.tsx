@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
+import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
-import { useAsk } from '../../api/use-ask.ts';
 import { LinkButton } from '../../components/button.tsx';
-import { Card } from '../../components/card.tsx';
 import { classNames } from '../../components/class-names.ts';
-import { CodeSnippet } from '../../components/code-snippet.tsx';
+import { CodeSnippet } from '../../components/copy.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Card } from '../../components/panels.tsx';
 import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
 import styles from './overview.module.css';
 

@@ -1,19 +1,18 @@
-import { getRouteApi } from '@tanstack/react-router';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import type { OrganizationView, Overview, OverviewGroup, OverviewRange } from '#contract/organization.ts';
+import type { ApiProblem } from '../../api/api.ts';
+import { useAsk } from '../../api/queries.ts';
+import { ErrorState, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { BalanceBanner } from '../../organizations/balance-banner.tsx';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { FailureCodes } from './failure-codes.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import { overviewSearch } from '../searches.ts';
 import { FirstSteps } from './first-steps.tsx';
-import { OverviewCharts } from './overview-charts.tsx';
+import { FailureCodes, OverviewCharts } from './overview-charts.tsx';
 import { OverviewStats } from './overview-stats.tsx';
-import { DEFAULT_GROUP, DEFAULT_RANGE, RANGES, withGroup, withRange } from './overview-url.ts';
-import { type OverviewQuestion, useOverviewData } from './use-overview-data.ts';
 
-const route = getRouteApi('/app/o/$organization/overview');
 /** Loaded for operators only. */
 const OperatorPanel = lazy(() =>
   import('../../organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
@@ -22,8 +21,8 @@ const PANEL_HEIGHT = '60px';
 
 export function OverviewPage(): ReactNode {
   const { id } = useOrganization();
-  const { range = DEFAULT_RANGE, by = DEFAULT_GROUP } = route.useSearch();
-  const navigate = route.useNavigate();
+  const { search, change } = useUrl(overviewSearch);
+  const { range = '7d', by = 'model' } = search;
   return (
     <>
       <PageHeader
@@ -33,7 +32,7 @@ export function OverviewPage(): ReactNode {
             <SegmentedControl
               label="Group by"
               value={by}
-              onChange={(next) => void navigate({ search: (now) => withGroup(now, next), replace: true })}
+              onChange={(next) => change({ by: next })}
               choices={[
                 { value: 'model', label: 'By model' },
                 { value: 'key', label: 'By key' },
@@ -42,8 +41,12 @@ export function OverviewPage(): ReactNode {
             <SegmentedControl
               label="Range"
               value={range}
-              onChange={(next) => void navigate({ search: (now) => withRange(now, next), replace: true })}
-              choices={RANGES}
+              onChange={(next) => change({ range: next })}
+              choices={[
+                { value: '24h', label: '24 h' },
+                { value: '7d', label: '7 d' },
+                { value: '30d', label: '30 d' },
+              ]}
             />
           </>
         }
@@ -78,4 +81,58 @@ function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
       )}
     </>
   );
+}
+
+interface OverviewQuestion {
+  readonly id: string;
+  readonly range: OverviewRange;
+  readonly by: OverviewGroup;
+}
+
+interface OverviewData {
+  /**
+   * Both absent while loading. They arrive together with the banner and first steps, so that
+   * nothing moves.
+   */
+  readonly organization: OrganizationView | undefined;
+  readonly overview: Overview | undefined;
+  /** Spend of the last seven days. Absent if it cannot be loaded. */
+  readonly spentNanoUsd: string | undefined;
+  /** Present before the first request. */
+  readonly firstSteps: { readonly hasKey: boolean } | undefined;
+  /** The failed query without which the page cannot be shown. */
+  readonly failed: Pick<UseQueryResult<unknown, ApiProblem>, 'error' | 'refetch'> | undefined;
+}
+
+const REFRESH_MS = 15_000;
+/** Daily averages change slowly. */
+const AVERAGE_REFRESH_MS = 5 * 60_000;
+
+function useOverviewData({ id, range, by }: OverviewQuestion): OverviewData {
+  const params = { organization: id };
+  const endpoint = 'GET /api/organizations/:organization/overview';
+  const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+  const overview = useAsk(endpoint, { params, query: { range, by } }, { refreshMs: REFRESH_MS, keepPrevious: true });
+  const week = useAsk(endpoint, { params, query: { range: '7d', by: 'model' } }, { refreshMs: AVERAGE_REFRESH_MS });
+  const isNew = organization.data?.totalUsageNanoUsd === '0' && overview.data !== undefined && isSilent(overview.data);
+  const keys = useAsk(
+    'GET /api/organizations/:organization/keys',
+    { params },
+    { enabled: isNew, refreshMs: REFRESH_MS },
+  );
+  const known = organization.data !== undefined && overview.data !== undefined;
+  const isSettled = known && !week.isPending && !(isNew && keys.isPending);
+  const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);
+  return {
+    organization: isSettled ? organization.data : undefined,
+    overview: isSettled ? overview.data : undefined,
+    spentNanoUsd: week.data?.totals.costNanoUsd,
+    firstSteps: unused ? { hasKey: keys.data?.keys.some(({ state }) => state === 'usable') ?? false } : undefined,
+    failed: [organization, overview].find(({ data, error }) => data === undefined && error !== null),
+  };
+}
+
+/** True without requests in this and the preceding range. */
+function isSilent({ totals, before }: Overview): boolean {
+  return totals.requests + before.requests === 0;
 }

@@ -1,5 +1,5 @@
 import type { OverviewSeries } from '#contract/organization.ts';
-import { dollars } from '../../format/format-money.ts';
+import { dollars } from '../../format/format.ts';
 
 export type OverviewMeasure = 'cost' | 'requests' | 'tokens';
 

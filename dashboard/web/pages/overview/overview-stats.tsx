@@ -1,18 +1,14 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OrganizationView, Overview } from '#contract/organization.ts';
-import { Stat, StatRow } from '../../components/card.tsx';
-import { Count, Duration, Money } from '../../components/figures.tsx';
-import { ProgressBar } from '../../components/progress-bar.tsx';
-import { formatMoney } from '../../format/format-money.ts';
-import { formatCount, formatDuration, formatPercent } from '../../format/format-number.ts';
+import { Stat, StatRow } from '../../components/panels.tsx';
+import { Count, Duration, Money, ProgressBar } from '../../components/values.tsx';
+import { formatCount, formatDuration, formatMoney, formatPercent } from '../../format/format.ts';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
-import { errorRate, pointChange, relativeChange } from './change.ts';
-import { ChangeNote } from './change-note.tsx';
+import { type Change, errorRate, pointChange, RANGE_LABELS, relativeChange } from './change.ts';
 import { dayBudget, nextResetMs } from './day-budget.ts';
 import styles from './overview.module.css';
-import { RANGE_LABELS } from './overview-url.ts';
 
-export interface OverviewStatsProps {
+interface OverviewStatsProps {
   readonly organization: OrganizationView | undefined;
   readonly overview: Overview | undefined;
 }
@@ -109,7 +105,7 @@ function WaitingNote({ totals, before, range }: Overview): ReactNode {
 const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
-export function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
+function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
   return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
 }
 
@@ -143,4 +139,43 @@ function useNextReset(): number {
     return () => clearTimeout(timer);
   }, [resetMs]);
   return resetMs;
+}
+
+interface ChangeNoteProps {
+  readonly change: Change | undefined;
+  /** `24 hours` */
+  readonly before: string;
+  /** The previous figure, for the tooltip. */
+  readonly was?: string;
+  /** True if an increase is bad: errors, latency. */
+  readonly upIsBad?: boolean;
+}
+
+const ARROWS = { up: '↑', down: '↓', same: '' } as const;
+const WORDS = { up: 'more', down: 'less', same: '' } as const;
+
+/** `↑ 12%`, with words for screen readers. */
+export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteProps): ReactNode {
+  const hint = was === undefined ? undefined : `${was} in the ${before} before`;
+  if (change === undefined) return <span className="muted">No earlier data</span>;
+  if (change.direction === 'same') {
+    return (
+      <span className="muted" data-hint={hint}>
+        <span aria-hidden="true">±</span>
+        {change.amount}
+        <span className="visually-hidden"> change against the {before} before</span>
+      </span>
+    );
+  }
+  const tone = upIsBad && change.isNotable && (change.direction === 'up' ? 'bad' : 'good');
+  return (
+    <span className={tone || 'muted'} data-hint={hint}>
+      <span aria-hidden="true">{ARROWS[change.direction]} </span>
+      {change.amount}
+      <span className="visually-hidden">
+        {' '}
+        {WORDS[change.direction]} than in the {before} before
+      </span>
+    </span>
+  );
 }

@@ -1,13 +1,21 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import type { RequestView } from '#contract/request-log.ts';
+import { useAsk } from '../../api/queries.ts';
+import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
-import { Failure } from './failure.tsx';
-import { LogLine } from './log-line.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { Banner } from '../../components/panels.tsx';
+import { Duration, Money, StatusPill } from '../../components/values.tsx';
+import { AboutError } from '../../errors/about-error.tsx';
+import { formatCount, formatDollars, formatMoney } from '../../format/format.ts';
+import { PayButton, useMayPay } from '../../organizations/balance-banner.tsx';
+import { statusLabel, statusTone } from '../requests/request-labels.ts';
+import type { PlayFailure, PlayIds, PlayUsage } from './play.ts';
 import { isOpen, type Play, type PlayResponse } from './play-response.ts';
 import styles from './playground.module.css';
 
-export interface ConversationProps {
+interface ConversationProps {
   readonly organization: string;
   readonly plays: readonly Play[];
   /** Absent while a request is in progress. */
@@ -24,7 +32,7 @@ export function Conversation({ organization, plays, onAgain }: ConversationProps
   return (
     <ol ref={list} className={styles.conversation} aria-label="Conversation">
       {plays.map((play) => (
-        <li key={play.id} className={styles.play}>
+        <li key={play.id} className="section">
           <PlayView organization={organization} play={play} onAgain={onAgain} />
         </li>
       ))}
@@ -105,5 +113,135 @@ function Stopped({
       </Link>
       .
     </p>
+  );
+}
+
+/** Why a response is not complete, and what to do. */
+function Failure({ response }: { readonly response: PlayResponse }): ReactNode {
+  const { state, failure, problem } = response;
+  if (problem !== undefined) return <Banner tone="bad">{problem.message}</Banner>;
+  if (state === 'cut') {
+    return (
+      <Banner tone="bad" title="The stream was cut off">
+        The playground passes on at most 5 minutes and 8 MiB. Otherwise the connection broke. What had been delivered is
+        charged.
+      </Banner>
+    );
+  }
+  return failure === undefined ? null : <GatewayFailure failure={failure} />;
+}
+
+function GatewayFailure({ failure }: { readonly failure: PlayFailure }): ReactNode {
+  const { status, code, message } = failure;
+  return (
+    <div className="section">
+      <Banner
+        tone="bad"
+        title={[status, code].filter(Boolean).join(' ')}
+        action={code === SHORT && <PayButton beside />}
+      >
+        {message}
+      </Banner>
+      <KeyNote failure={failure} />
+      {code !== undefined && <AboutError code={code} />}
+    </div>
+  );
+}
+
+const SHORT = 'insufficient_credits';
+
+/** Facts that hold for the playground only. */
+function KeyNote({ failure: { code, metadata } }: { readonly failure: PlayFailure }): ReactNode {
+  const { playground, takesPayments = false } = useSession();
+  const mayPay = useMayPay();
+  const { affordable_output_tokens: affordable } = metadata;
+  if (code === SHORT) {
+    return (
+      <>
+        {takesPayments && !mayPay && <p>An owner of the organization can add credit.</p>}
+        {typeof affordable === 'number' && affordable > 0 && (
+          <p>With an output limit of {formatCount(affordable)} tokens this request would be admitted now.</p>
+        )}
+      </>
+    );
+  }
+  if (code !== 'daily_budget_exceeded' || playground === undefined) return null;
+  return (
+    <p>
+      The playground’s key may spend {formatMoney(playground.budgetNanoUsd)} within its {playground.keyMinutes} minutes,
+      or the daily budget of the chosen key. A smaller output limit needs less.
+    </p>
+  );
+}
+
+/** The log has a request within a second after its end, and a cancelled one after its charge. */
+const LOOK_EVERY_MS = 700;
+const LOOK_FOR_MS = 30_000;
+
+interface LogLineProps {
+  readonly organization: string;
+  readonly ids: PlayIds;
+  /** Usage in the stream, shown until the log has the request. Absent: the stream had none. */
+  readonly usage: PlayUsage | undefined;
+}
+
+/** The request as the log has it: what it cost, and a link to everything else. */
+export function LogLine({ organization, ids, usage }: LogLineProps): ReactNode {
+  const search = ids.generationId ?? ids.requestId ?? '';
+  const [looking, setLooking] = useState(search !== '');
+  const query = useAsk(
+    'GET /api/organizations/:organization/requests',
+    { params: { organization }, query: { search } },
+    { refreshMs: LOOK_EVERY_MS, enabled: looking },
+  );
+  const request = query.data?.requests[0];
+  useEffect(() => {
+    if (request !== undefined) setLooking(false);
+  }, [request]);
+  useEffect(() => {
+    const timer = setTimeout(() => setLooking(false), LOOK_FOR_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (request !== undefined) return <Line organization={organization} request={request} />;
+  return (
+    <p className={styles.figures}>
+      {usage && (
+        <>
+          <Tokens prompt={usage.promptTokens} completion={usage.completionTokens} />
+          <span>{formatDollars(usage.costUsd)}</span>
+        </>
+      )}
+      <span>{looking ? 'Waiting for the request log…' : 'Not in the request log.'}</span>
+    </p>
+  );
+}
+
+function Line({ organization, request }: { readonly organization: string; readonly request: RequestView }): ReactNode {
+  const { promptTokens, completionTokens = 0, costNanoUsd, firstEventMs, durationMs } = request;
+  return (
+    <p className={styles.figures}>
+      <StatusPill tone={statusTone(request)}>{statusLabel(request)}</StatusPill>
+      {promptTokens !== undefined && <Tokens prompt={promptTokens} completion={completionTokens} />}
+      <span>{costNanoUsd === undefined ? 'Not charged' : <Money nanoUsd={costNanoUsd} />}</span>
+      {firstEventMs !== undefined && (
+        <span>
+          first token <Duration milliseconds={firstEventMs} />
+        </span>
+      )}
+      <span>
+        total <Duration milliseconds={durationMs} />
+      </span>
+      <Link to="/o/$organization/requests" params={{ organization }} search={{ open: request.id }}>
+        Show in the log
+      </Link>
+    </p>
+  );
+}
+
+function Tokens({ prompt, completion }: { readonly prompt: number; readonly completion: number }): ReactNode {
+  return (
+    <span>
+      {formatCount(prompt)} in, {formatCount(completion)} out
+    </span>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ApiProblem } from '../../api/problem.ts';
+import { ApiProblem } from '../../api/api.ts';
 import { eventsIn } from './play.ts';
 import {
   messagesOf,

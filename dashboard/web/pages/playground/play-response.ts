@@ -1,5 +1,5 @@
 import type { PlayMessage } from '#contract/playground.ts';
-import type { ApiProblem } from '../../api/problem.ts';
+import type { ApiProblem } from '../../api/api.ts';
 import type { PlayEvent, PlayFailure, PlayIds, PlayUsage } from './play.ts';
 
 /**

@@ -2,11 +2,10 @@ import type { ReactNode } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import type { ModelView } from '#contract/money.ts';
 import { MAX_PLAY_TOKENS } from '#contract/playground.ts';
-import { Field } from '../../forms/field.tsx';
+import { SelectField } from '../../forms/choices.tsx';
+import { asField, fieldsOf } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
-import { NumberInput, ParsedInput } from '../../forms/number-inputs.tsx';
-import { Select } from '../../forms/select.tsx';
-import { TextArea } from '../../forms/text-input.tsx';
+import { NumberField, ParsedInput, TextAreaField } from '../../forms/inputs.tsx';
 import { hasEnded, maskedKey, restrictionLabels } from '../../keys/key-labels.ts';
 import { MODEL_STATES } from '../../models/model-labels.ts';
 
@@ -30,36 +29,34 @@ export interface PlaySettingsProps {
   readonly onDraft: (draft: PlayDraft) => void;
 }
 
+const TemperatureField = asField(ParsedInput<number>);
+
 export function PlaySettings(props: PlaySettingsProps): ReactNode {
   const { models, model, draft, onModel, onDraft } = props;
+  const field = fieldsOf(draft, onDraft);
   return (
     <>
-      <Field label="Model" required>
-        <Select value={model} onChange={onModel} choices={models.map(choiceOf)} />
-      </Field>
+      <SelectField label="Model" required value={model} onChange={onModel} choices={models.map(choiceOf)} />
       <KeyField {...props} />
-      <Field label="System message" hint="Sent before the conversation.">
-        <TextArea value={draft.system} onChange={(system) => onDraft({ ...draft, system })} />
-      </Field>
+      <TextAreaField label="System message" hint="Sent before the conversation." {...field('system')} />
       <FormRow>
-        <Field label="Output limit" required hint="max_tokens. The money for it is held while the request runs.">
-          <NumberInput
-            value={draft.maxTokens}
-            onChange={(maxTokens) => onDraft({ ...draft, maxTokens })}
-            min={1}
-            max={MAX_PLAY_TOKENS}
-          />
-        </Field>
-        <Field label="Temperature" hint="From 0 to 2.">
-          <ParsedInput
-            value={draft.temperature}
-            onChange={(temperature) => onDraft({ ...draft, temperature })}
-            parse={parseTemperature}
-            format={String}
-            inputMode="decimal"
-            placeholder="Of the model"
-          />
-        </Field>
+        <NumberField
+          label="Output limit"
+          required
+          hint="max_tokens. The money for it is held while the request runs."
+          {...field('maxTokens')}
+          min={1}
+          max={MAX_PLAY_TOKENS}
+        />
+        <TemperatureField
+          label="Temperature"
+          hint="From 0 to 2."
+          {...field('temperature')}
+          parse={parseTemperature}
+          format={String}
+          inputMode="decimal"
+          placeholder="Of the model"
+        />
       </FormRow>
     </>
   );
@@ -80,25 +77,22 @@ function KeyField({ keys, likeKey, onLikeKey }: PlaySettingsProps): ReactNode {
   const key = keys.find(({ id }) => id === likeKey);
   const words = key && holdingRestrictions(key).join(' · ');
   return (
-    <Field
+    <SelectField
       label="Restrictions of a key"
       hint={
         key === undefined
           ? 'The request has a key of its own in any case.'
           : `${words || 'This key has none'}. Its addresses, expiry, longer budgets and spend do not count here.`
       }
-    >
-      <Select
-        value={likeKey ?? ''}
-        onChange={(value) => onLikeKey(value === '' ? undefined : value)}
-        choices={[
-          { value: '', label: 'None' },
-          ...keys
-            .filter((one) => !hasEnded(one))
-            .map((one) => ({ value: one.id, label: `As ${one.name} (${maskedKey(one)})` })),
-        ]}
-      />
-    </Field>
+      value={likeKey ?? ''}
+      onChange={(value) => onLikeKey(value === '' ? undefined : value)}
+      choices={[
+        { value: '', label: 'None' },
+        ...keys
+          .filter((one) => !hasEnded(one))
+          .map((one) => ({ value: one.id, label: `As ${one.name} (${maskedKey(one)})` })),
+      ]}
+    />
   );
 }
 

@@ -1,7 +1,6 @@
 import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
-import { ApiProblem, problemFrom } from '../../api/problem.ts';
-import { eventsOf } from './stream-events.ts';
+import { ApiProblem, problemFrom } from '../../api/api.ts';
 
 /** Ids under which the request is in the log. A refused request has no generation. */
 export interface PlayIds {
@@ -101,4 +100,29 @@ function failureOf(error: unknown): PlayFailure {
     message: typeof message === 'string' ? message : 'The gateway sent a response that cannot be read.',
     metadata: isObject(metadata) ? metadata : {},
   };
+}
+
+/** Data of each event of a stream. Comments, such as heartbeats, are skipped. */
+export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const events = `${rest}${value}`.split('\n\n');
+      rest = events.pop() ?? '';
+      for (const event of events) {
+        const data = dataOf(event);
+        if (data !== undefined) yield data;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function dataOf(event: string): string | undefined {
+  const lines = event.split('\n').filter((line) => line.startsWith('data:'));
+  return lines.length === 0 ? undefined : lines.map((line) => line.slice(5).trimStart()).join('\n');
 }

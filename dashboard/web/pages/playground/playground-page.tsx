@@ -1,34 +1,30 @@
-import { getRouteApi } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import type { ModelView } from '#contract/money.ts';
 import { present } from '#core/present.ts';
+import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
-import { Card } from '../../components/card.tsx';
-import { CodeSnippet } from '../../components/code-snippet.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
-import { EmptyState, Loaded } from '../../components/states.tsx';
-import { formatMoney } from '../../format/format-money.ts';
+import { CodeSnippet } from '../../components/copy.tsx';
+import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
+import { formatMoney } from '../../format/format.ts';
 import { Form } from '../../forms/form.tsx';
+import { TextAreaField } from '../../forms/inputs.tsx';
 import { hasEnded } from '../../keys/key-labels.ts';
-import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
-import { filterModels } from '../../models/filter-models.ts';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { Composer } from './composer.tsx';
+import { type ChatExample, KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
+import { filterModels } from '../../models/model-labels.ts';
+import { useUrl } from '../../search/use-url.ts';
+import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
+import { playgroundSearch } from '../searches.ts';
 import { Conversation } from './conversation.tsx';
 import { messagesOf } from './play-response.ts';
-import { NEW_PLAY, PlaySettings } from './play-settings.tsx';
+import { NEW_PLAY, type PlayDraft, PlaySettings } from './play-settings.tsx';
 import styles from './playground.module.css';
 import { usePlay } from './use-play.ts';
 
 const REFRESH_MS = 15_000;
-const route = getRouteApi('/app/o/$organization/playground');
 
 export function PlaygroundPage(): ReactNode {
-  const { id, name, suspended } = useOrganization();
+  const { id, name } = useOrganization();
   const { playground } = useSession();
   const params = { organization: id };
   const balance = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS }).data
@@ -48,11 +44,7 @@ export function PlaygroundPage(): ReactNode {
           </>
         }
       />
-      {suspended && (
-        <Banner tone="bad" title="This organization is suspended">
-          Every request is refused with 403 org_suspended.
-        </Banner>
-      )}
+      <SuspendedBanner />
       <Loaded query={models} skeleton={<Skeleton height="420px" />}>
         {(data) => <Playing key={id} organization={id} models={filterModels(data.models, {}, undefined)} />}
       </Loaded>
@@ -77,8 +69,7 @@ interface PlayingProps {
 }
 
 function Playing({ organization, models }: PlayingProps): ReactNode {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
+  const { search, change } = useUrl(playgroundSearch);
   const [draft, setDraft] = useState(NEW_PLAY);
   const [text, setText] = useState('');
   const { plays, busy, send, sendAgain, stop, clear } = usePlay(organization);
@@ -86,9 +77,13 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
   // A key of the address may have ended.
   const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
   const model = models.some(({ id }) => id === search.model) ? search.model : models[0]?.id;
-  const onSearch = (next: typeof search) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
-  if (model === undefined) return <NoModels />;
+  if (model === undefined) {
+    return (
+      <EmptyState icon="models" title="No models yet">
+        The gateway has not reported its models yet. It does so within seconds of its start.
+      </EmptyState>
+    );
+  }
   const { system, maxTokens = 1, temperature } = draft;
   const settings = { model, system, maxTokens, ...present({ temperature, likeKey }) };
   const onSubmit = () => {
@@ -97,6 +92,7 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
     send(said, settings);
     setText('');
   };
+  const messages = messagesOf(system, plays, text.trim());
   return (
     <Form onSubmit={onSubmit}>
       <div className={styles.page}>
@@ -130,41 +126,73 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
               model={model}
               likeKey={likeKey}
               draft={draft}
-              onModel={(next) => onSearch({ model: next })}
-              onLikeKey={(key) => onSearch({ key })}
+              onModel={(next) => change({ model: next })}
+              onLikeKey={(key) => change({ key })}
               onDraft={setDraft}
             />
           </Card>
-          <AsCode {...settings} messages={messagesOf(system, plays, text.trim())} />
+          <AsCode {...{ model, messages, maxTokens, temperature }} />
         </div>
       </div>
     </Form>
   );
 }
 
-function NoModels(): ReactNode {
+type AsCodeProps = Omit<ChatExample, 'temperature'> & Pick<PlayDraft, 'temperature'> & { readonly model: string };
+
+/** The next request in several languages. */
+function AsCode({ model, messages, maxTokens, temperature }: AsCodeProps): ReactNode {
+  const { apiUrl } = useSession();
+  const chat = messages.length === 0 ? {} : { chat: { messages, ...present({ maxTokens, temperature }) } };
   return (
-    <EmptyState icon="models" title="No models yet">
-      The gateway has not reported its models yet. It does so within seconds of its start.
-    </EmptyState>
+    <Card title="As code">
+      <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...chat })} />
+    </Card>
   );
 }
 
-interface AsCodeProps {
-  readonly model: string;
-  readonly messages: ReturnType<typeof messagesOf>;
-  readonly maxTokens: number;
-  readonly temperature?: number;
+interface ComposerProps {
+  readonly busy: boolean;
+  readonly onStop: () => void;
+  readonly text: string;
+  readonly onText: (text: string) => void;
 }
 
-function AsCode({ model, messages, maxTokens, temperature }: AsCodeProps): ReactNode {
-  const { apiUrl } = useSession();
-  const chat = messages.length === 0 ? undefined : { messages, maxTokens, ...present({ temperature }) };
+/** Enter sends and Escape stops, so that nobody needs the mouse. */
+function Composer({ busy, onStop, text, onText }: ComposerProps): ReactNode {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && busy) onStop();
+    // A word that an input method composes is not finished with it.
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!busy) box.current?.form?.requestSubmit();
+  };
+  const stop = () => {
+    onStop();
+    // The focused button is about to go.
+    box.current?.focus();
+  };
   return (
-    <Card title="As code">
-      <CodeSnippet
-        snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...present({ chat }) })}
+    <div className={styles.composer}>
+      <TextAreaField
+        label="Message"
+        required
+        hint="Enter sends, Shift and Enter begin a new line, Escape stops."
+        ref={box}
+        value={text}
+        onChange={onText}
+        onKeyDown={onKeyDown}
       />
-    </Card>
+      {busy ? (
+        <Button icon="pause" onClick={stop}>
+          Stop
+        </Button>
+      ) : (
+        <Button type="submit" tone="primary" icon="play">
+          Send
+        </Button>
+      )}
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { eventsOf } from './stream-events.ts';
+import { eventsOf } from './play.ts';
 
 const BYTES = new TextEncoder().encode(
   ': heartbeat\n\ndata: {"a":"ä€😀"}\n\nevent: x\ndata: one\ndata:two\n\ndata: [DONE]\n\n',

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { PlayInput } from '#contract/playground.ts';
-import { ApiProblem } from '../../api/problem.ts';
+import { ApiProblem } from '../../api/api.ts';
 import { play } from './play.ts';
 import {
   isOpen,

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ChargeView } from '#contract/request-log.ts';
-import { formatMoneyExactly, formatPricePerMillion } from '../../format/format-money.ts';
-import { formatCount } from '../../format/format-number.ts';
-import { priceEntryLabel } from '../../models/price-labels.ts';
+import { formatCount, formatMoneyExactly, formatPricePerMillion } from '../../format/format.ts';
+import { priceEntryLabel } from '../../models/model-labels.ts';
 import styles from './charge-details.module.css';
 import { chargeLines, chargeSum } from './charge-lines.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { resultChoice, resultChoices, resultFilter } from './request-filter.ts';
 import { statusLabel, statusTone } from './request-labels.ts';
-import { resultChoice, resultChoices, resultFilter } from './result-choices.ts';
 
 describe('the result of a request', () => {
   it('is told by its tone: a broken stream has status 200 and failed all the same', () => {

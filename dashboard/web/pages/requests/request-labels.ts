@@ -1,6 +1,6 @@
 import type { RequestView } from '#contract/request-log.ts';
 import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
-import { formatCount } from '../../format/format-number.ts';
+import { formatCount } from '../../format/format.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {
   chat: 'POST /v1/chat/completions',

@@ -1,19 +1,17 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import { countOf } from '#core/count-of.ts';
-import { Banner } from '../../components/banner.tsx';
-import { PageHeader } from '../../components/page-header.tsx';
-import { useOrganization } from '../../shell/use-organization.ts';
-import { CsvLink } from '../../table/csv-link.tsx';
-import { PagedList, SearchFurther } from '../../table/load-more.tsx';
-import { FollowSwitch, NewRequests } from './follow-requests.tsx';
-import { RequestDrawer } from './request-drawer.tsx';
-import { CodeNote } from './request-error.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Banner, EmptyState } from '../../components/panels.tsx';
+import { StatusPill } from '../../components/values.tsx';
+import { formatCount } from '../../format/format.ts';
+import { useUrl } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import { CsvLink, ListPage } from '../../table/list-page.tsx';
+import { type RequestsState, requestsSearch } from '../searches.ts';
+import { REQUEST_COLUMNS } from './request-columns.tsx';
+import { CodeNote, RequestDrawer } from './request-drawer.tsx';
+import { canFollow, requestFilter } from './request-filter.ts';
+import styles from './requests.module.css';
 import { RequestsFilters } from './requests-filters.tsx';
-import { NoRequests, OmittedNote } from './requests-notes.tsx';
-import { RequestsTable } from './requests-table.tsx';
-import type { RequestsUrlState } from './requests-url.ts';
-import { canFollow, hasRequestFilter, requestFilter } from './requests-url.ts';
 import { useRequestLog, useScrolledDown } from './use-request-log.ts';
 
 const TOP_PX = 240;
@@ -25,67 +23,151 @@ export function RequestsPage(): ReactNode {
 }
 
 function RequestsOf({ organization }: { readonly organization: string }): ReactNode {
-  const search = useSearch({ from: '/app/o/$organization/requests' });
-  const navigate = useNavigate({ from: '/o/$organization/requests' });
+  const { search, change, isFiltered } = useUrl(requestsSearch);
   const [paused, setPaused] = useState(false);
   const { open, ...filters } = search;
   const filterText = JSON.stringify(filters);
   // Without the drawer, so that opening it keeps the list.
-  const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsUrlState, Date.now()), [filterText]);
+  const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsState, Date.now()), [filterText]);
   const scrolledDown = useScrolledDown(TOP_PX);
   const log = useRequestLog(organization, filter, { following: canFollow(search) && !paused, holding: scrolledDown });
-  const go = (next: RequestsUrlState, replace: boolean) =>
-    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const onFilter = (next: RequestsUrlState) => go({ ...next, open: undefined }, true);
+  const onFilter = (next: RequestsState) => change({ ...next, open: undefined });
   const { pages, rows } = log;
   return (
-    <>
-      <PageHeader
-        title="Requests"
-        description="Requests with the organization’s keys, refused ones included."
-        actions={
-          <>
-            {canFollow(search) && <FollowSwitch paused={paused} onChange={setPaused} />}
-            <CsvLink organization={organization} table="requests" query={{ ...filter }} />
-          </>
-        }
-      />
-      <RequestsFilters organization={organization} search={search} onChange={onFilter} />
-      <span className="visually-hidden" role="status">
-        {foundLabel(log.pages)}
-      </span>
-      {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
-      <PagedList pages={pages} count={rows?.length} nouns={['request', 'requests']} label="Load older">
-        <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
-        <RequestsTable
-          rows={rows}
-          isNew={log.isNew}
-          openId={open}
-          stale={pages.isPlaceholderData}
-          onOpen={({ id }) => go({ open: id }, open !== undefined)}
-          empty={
-            <SearchFurther pages={pages} what="request">
-              <NoRequests organization={organization} search={search} filtered={hasRequestFilter(search)} />
-            </SearchFurther>
-          }
-        />
-        {rows && rows.length > 0 && pages.isFetchNextPageError && <Banner tone="bad">{pages.error?.message}</Banner>}
-      </PagedList>
+    <ListPage
+      title="Requests"
+      description="Requests with the organization’s keys, refused ones included."
+      actions={
+        <>
+          {canFollow(search) && <FollowSwitch paused={paused} onChange={setPaused} />}
+          <CsvLink organization={organization} table="requests" query={{ ...filter }} />
+        </>
+      }
+      url={{ isFiltered, clear: () => onFilter(requestsSearch.unfiltered) }}
+      filters={<RequestsFilters organization={organization} search={search} onChange={onFilter} />}
+      query={pages}
+      note={
+        <>
+          {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
+          <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
+        </>
+      }
+      nouns={['request', 'requests']}
+      more="Load older"
+      // Announced when a filter has been applied, not for each new request.
+      found={pages.data?.pages.reduce((sum, { requests }) => sum + requests.length, 0)}
+      caption="Requests, newest first"
+      columns={REQUEST_COLUMNS}
+      rows={rows}
+      dense
+      isNew={log.isNew}
+      openKey={open}
+      onOpen={({ id }) => change({ open: id }, open === undefined ? 'step' : undefined)}
+      skeletonRows={14}
+      noMatch={false}
+      empty={<NoRequests organization={organization} search={search} filtered={isFiltered} />}
+    >
       <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
       <RequestDrawer
         organization={organization}
         id={open}
         rows={rows}
-        onOpen={(id) => go({ open: id }, true)}
-        onClose={() => go({ open: undefined }, true)}
+        onOpen={(id) => change({ open: id })}
+        onClose={() => change({ open: undefined })}
       />
-    </>
+    </ListPage>
   );
 }
 
-/** Announced when a filter has been applied, not for each new request. */
-function foundLabel({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
-  if (data === undefined || isPlaceholderData) return '';
-  const count = data.pages.reduce((sum, { requests }) => sum + requests.length, 0);
-  return `${countOf(count, 'request')}${hasNextPage ? ', and there are older ones' : ''}`;
+interface FollowSwitchProps {
+  readonly paused: boolean;
+  readonly onChange: (paused: boolean) => void;
+}
+
+/** Switches the automatic update of the list. */
+function FollowSwitch({ paused, onChange }: FollowSwitchProps): ReactNode {
+  return (
+    <span className="row">
+      <StatusPill tone={paused ? 'neutral' : 'good'}>{paused ? 'Paused' : 'Live'}</StatusPill>
+      <Button tone="quiet" icon={paused ? 'play' : 'pause'} onClick={() => onChange(!paused)}>
+        {paused ? 'Resume' : 'Pause'}
+      </Button>
+    </span>
+  );
+}
+
+interface NewRequestsProps {
+  /** Number of requests that wait until the reader is at the top. */
+  readonly count: number;
+  /** True if there are more than `count`. */
+  readonly more: boolean;
+  readonly onShow: () => void;
+}
+
+/** Shows how many requests are new while the user reads further down, where rows must not move. */
+function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
+  const show = () => {
+    onShow();
+    window.scrollTo({ top: 0 });
+    // The button disappears.
+    document.querySelector('h1')?.focus({ preventScroll: true });
+  };
+  return (
+    <div className={styles.arrived} role="status">
+      {count > 0 && (
+        <Button tone="primary" icon="chevronUp" onClick={show}>
+          {`${count}${more ? '+' : ''} new ${count === 1 && !more ? 'request' : 'requests'}`}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface NoRequestsProps {
+  readonly organization: string;
+  readonly search: RequestsState;
+  readonly filtered: boolean;
+}
+
+function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactNode {
+  if (search.search !== undefined) {
+    return (
+      <EmptyState icon="search" title="No request has this id">
+        Paste the whole x-request-id of a response, or a generation id, which begins with gen-. Requests are kept for a
+        limited time.
+      </EmptyState>
+    );
+  }
+  if (filtered) {
+    return (
+      <EmptyState icon="filter" title="No request matches these filters">
+        Choose a longer time, or take a filter away.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon="requests"
+      title="No requests yet"
+      action={
+        <LinkButton to="/o/$organization/keys" params={{ organization }} icon="key">
+          API keys
+        </LinkButton>
+      }
+    >
+      Create a key and send a first request: it appears here within a second.
+    </EmptyState>
+  );
+}
+
+/** The number of omitted requests. */
+function OmittedNote({ count }: { readonly count: number }): ReactNode {
+  if (count === 0) return null;
+  return (
+    <Banner tone="neutral">
+      {formatCount(count)} refused {count === 1 ? 'request is' : 'requests are'} not listed. The list has at most 100
+      refused requests of a key in a minute, and 10 once the key is revoked or expired or the organization suspended.
+      All of them count in the overview and under Errors.
+    </Banner>
+  );
 }

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestFilter, RequestPage, RequestView } from '#contract/request-log.ts';
 import { ask } from '../../api/api.ts';
-import { askPagesKey, useAskPages } from '../../api/use-ask.ts';
+import { askPagesKey, useAskPages } from '../../api/queries.ts';
 import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';

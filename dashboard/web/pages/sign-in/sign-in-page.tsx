@@ -1,16 +1,17 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { SessionView } from '#contract/session.ts';
-import { startSession } from '../../api/session.ts';
-import { useSignedInElsewhere, useSignInMethods } from '../../api/sign-in-methods.ts';
-import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
-import { Field } from '../../forms/field.tsx';
+import type { ApiProblem } from '../../api/api.ts';
+import { send } from '../../api/api.ts';
+import { useSend } from '../../api/queries.ts';
+import { startSession, takeLuggage, useSignedInElsewhere, useSignInMethods } from '../../api/session.ts';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Banner, Skeleton } from '../../components/panels.tsx';
+import { fieldsOf } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { PasswordInput } from '../../forms/password-input.tsx';
+import { CurrentPasswordField, TextField } from '../../forms/inputs.tsx';
 import { SingleSignOn } from '../../forms/single-sign-on.tsx';
-import { TextInput } from '../../forms/text-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { backAddress } from './back-address.ts';
 
@@ -18,8 +19,7 @@ const route = getRouteApi('/sign-in');
 
 export function SignInPage(): ReactNode {
   const { back } = route.useSearch();
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const [draft, setDraft] = useState({ email: '', password: '' });
   const client = useQueryClient();
   const router = useRouter();
   const enter = (session: SessionView) => {
@@ -27,6 +27,7 @@ export function SignInPage(): ReactNode {
     router.history.push(backAddress(back));
   };
   const signIn = useSend('POST /api/session', { changes: [], onDone: enter });
+  const field = fieldsOf(draft, setDraft, signIn.error?.fields);
   useSignedInElsewhere(enter);
   const { password: hasPasswords, issuer } = useSignInMethods();
   return (
@@ -35,18 +36,20 @@ export function SignInPage(): ReactNode {
         <SingleSignOn issuer={issuer} back={back} {...(hasPasswords ? {} : { tone: 'primary' as const })} />
       )}
       {hasPasswords && (
-        <Form onSubmit={() => signIn.mutate({ body: { email: email.trim(), password } })} problem={signIn.error}>
-          <Field label="Email" error={signIn.error?.fields.email} required>
-            <TextInput type="email" name="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
-          </Field>
-          <Field
-            label="Password"
-            error={signIn.error?.fields.password}
-            hint="Forgotten? The operator of this gateway can give you a link to set a new one."
+        <Form onSubmit={() => signIn.mutate({ body: { ...draft, email: draft.email.trim() } })} problem={signIn.error}>
+          <TextField
+            label="Email"
             required
-          >
-            <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" />
-          </Field>
+            type="email"
+            name="email"
+            {...field('email')}
+            autoComplete="username"
+            autoFocus
+          />
+          <CurrentPasswordField
+            hint="Forgotten? The operator of this gateway can give you a link to set a new one."
+            {...field('password')}
+          />
           <Button type="submit" tone="primary" busy={signIn.isPending}>
             Sign in
           </Button>
@@ -54,4 +57,47 @@ export function SignInPage(): ReactNode {
       )}
     </FrontDoor>
   );
+}
+
+/** Page to which the issuer sends the browser back. */
+export function CallbackPage(): ReactNode {
+  const client = useQueryClient();
+  const router = useRouter();
+  const { data, error } = useQuery<SessionView, ApiProblem>({
+    queryKey: ['response of the issuer'],
+    queryFn: () => send('POST /api/oidc/session', { body: { query: takeResponse() } }),
+    // A response signs in once.
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  useEffect(() => {
+    if (data === undefined) return;
+    const { back, linkToken } = takeLuggage();
+    startSession(client, data);
+    router.history.replace(linkToken === undefined ? backAddress(back) : `/link#${encodeURIComponent(linkToken)}`);
+  }, [data, client, router]);
+  if (error === null) {
+    return (
+      <FrontDoor title="Signing in">
+        <Skeleton height="120px" />
+      </FrontDoor>
+    );
+  }
+  return (
+    <FrontDoor title="Not signed in">
+      <Banner tone="bad">{error.message}</Banner>
+      <LinkButton to="/sign-in">Back to sign-in</LinkButton>
+    </FrontDoor>
+  );
+}
+
+let response: string | undefined;
+
+/** The query of the address. It is removed, so that neither history nor screen shows the code. */
+function takeResponse(): string {
+  if (location.search !== '') response = location.search.slice(1);
+  history.replaceState(history.state, '', location.pathname);
+  return response ?? '';
 }

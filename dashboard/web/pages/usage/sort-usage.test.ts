@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UsageRowView } from '#contract/money.ts';
-import { sortUsage } from './sort-usage.ts';
-import { COLUMNS } from './usage-url.ts';
+import { USAGE_COLUMNS } from '../searches.ts';
+import { sortUsage } from './usage-rows.ts';
 
 const EMPTY: UsageRowView = {
   requests: 0,
@@ -63,7 +63,7 @@ describe('rows of usage', () => {
     fc.assert(
       fc.property(
         distinct,
-        fc.constantFrom(...COLUMNS),
+        fc.constantFrom(...USAGE_COLUMNS),
         fc.constantFrom('asc' as const, 'desc' as const),
         (all, column, order) => {
           expect(sortUsage(all.toReversed(), column, order)).toEqual(sortUsage(all, column, order));

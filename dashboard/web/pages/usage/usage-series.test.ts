@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { UsageRowView } from '#contract/money.ts';
 import { sumOf } from '../../charts/chart-data.ts';
 import { MAX_SERIES, OTHERS } from '../../charts/daily-series.ts';
-import { usageSeries } from './usage-series.ts';
+import { usageSeries } from './usage-rows.ts';
 
 const DAYS = ['2026-11-20', '2026-11-21'];
 const row = (change: Partial<UsageRowView>): UsageRowView => ({

@@ -1,0 +1,122 @@
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type UseInfiniteQueryResult,
+  type UseMutationResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import type { ResponseOf } from '#contract/api.ts';
+import type { AskEndpoint, AskInput, Optional, SendEndpoint, SendInput } from './api.ts';
+import { ApiProblem, ask, send } from './api.ts';
+import { askForPassword } from './form-prompts.ts';
+
+interface AskOptions {
+  /** Interval of refetching while the page is visible. */
+  readonly refreshMs?: number;
+  readonly enabled?: boolean;
+  /** Keeps the previous response until the one for a new filter arrives, so that nothing jumps. */
+  readonly keepPrevious?: boolean;
+}
+
+/**
+ * Cache key of a response. `invalidateQueries({ queryKey: [endpoint] })` matches all inputs of an
+ * endpoint.
+ */
+export function askKey<E extends AskEndpoint>(endpoint: E, input: AskInput<E>): readonly unknown[] {
+  return [endpoint, input.params ?? {}, input.query ?? {}];
+}
+
+export function useAsk<E extends AskEndpoint>(
+  endpoint: E,
+  input: AskInput<E>,
+  { refreshMs, enabled = true, keepPrevious = false }: AskOptions = {},
+): UseQueryResult<ResponseOf<E>, ApiProblem> {
+  return useQuery<ResponseOf<E>, ApiProblem, ResponseOf<E>>({
+    queryKey: askKey(endpoint, input),
+    queryFn: ({ signal }) => ask(endpoint, input, signal),
+    enabled,
+    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs, staleTime: Math.min(refreshMs, 10_000) }),
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
+  });
+}
+
+type Cursor = string | number;
+/** Endpoints whose response names the start of the next, older page. */
+type PagedEndpoint = {
+  [E in AskEndpoint]: ResponseOf<E> extends { readonly next?: Cursor } ? E : never;
+}[AskEndpoint];
+
+interface AskPagesOptions extends AskOptions {
+  /** Never refetches. The caller follows newer rows in another way. */
+  readonly once?: boolean;
+}
+
+export function askPagesKey<E extends PagedEndpoint>(endpoint: E, input: AskInput<E>): readonly unknown[] {
+  return [...askKey(endpoint, input), 'pages'];
+}
+
+/** All loaded pages of a list. `cursor` names the query parameter that takes `next`. */
+export function useAskPages<E extends PagedEndpoint>(
+  endpoint: E,
+  input: AskInput<E>,
+  cursor: 'before' | 'after',
+  { refreshMs, enabled = true, keepPrevious = false, once = false }: AskPagesOptions = {},
+): UseInfiniteQueryResult<InfiniteData<ResponseOf<E>, Cursor | undefined>, ApiProblem> {
+  return useInfiniteQuery<
+    ResponseOf<E>,
+    ApiProblem,
+    InfiniteData<ResponseOf<E>, Cursor | undefined>,
+    readonly unknown[],
+    Cursor | undefined
+  >({
+    queryKey: askPagesKey(endpoint, input),
+    queryFn: ({ signal, pageParam }) =>
+      ask(endpoint, { ...input, query: { ...input.query, [cursor]: pageParam } } as AskInput<E>, signal),
+    initialPageParam: undefined,
+    getNextPageParam: (page) => (page as { readonly next?: Cursor }).next,
+    enabled,
+    ...(once ? { staleTime: Number.POSITIVE_INFINITY } : {}),
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
+    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
+  });
+}
+
+interface SendOptions<E extends SendEndpoint> {
+  /** Endpoints to refetch. Default: everything on the screen. */
+  readonly changes?: readonly AskEndpoint[];
+  readonly onDone?: (response: ResponseOf<E>) => void;
+}
+
+/**
+ * `mutate(input)` sends. `isPending`, `error` (an ApiProblem with `fields`) and `reset()` describe
+ * the result.
+ */
+export function useSend<E extends SendEndpoint>(
+  endpoint: E,
+  { changes, onDone }: SendOptions<E> = {},
+): UseMutationResult<ResponseOf<E>, ApiProblem, SendInput<E>> {
+  const client = useQueryClient();
+  return useMutation<ResponseOf<E>, ApiProblem, SendInput<E>>({
+    mutationFn: async (input) => {
+      const attempt = () => send(endpoint, ...([input] as Optional<SendInput<E>>));
+      try {
+        return await attempt();
+      } catch (error) {
+        // The refusal came before any effect. The same request is repeated once the password is
+        // given.
+        const isAsked = error instanceof ApiProblem && error.problem === 'password_needed' && (await askForPassword());
+        if (!isAsked) throw error;
+        return attempt();
+      }
+    },
+    onSuccess: async (response) => {
+      onDone?.(response);
+      if (changes === undefined) await client.invalidateQueries();
+      else await Promise.all(changes.map((changed) => client.invalidateQueries({ queryKey: [changed] })));
+    },
+  });
+}

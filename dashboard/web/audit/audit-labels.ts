@@ -1,0 +1,176 @@
+import { KEY_SETTINGS } from '#contract/keys.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/organization.ts';
+import type { AuditEventView, ListChangeView } from '#contract/people.ts';
+import type { Setting } from '#contract/setting.ts';
+import { formatCount, formatMoneyInFull } from '../format/format.ts';
+
+/** `{}` is replaced by the name of the subject. */
+const WORDS: Readonly<Record<string, string>> = {
+  'organization.created': 'Created the organization {}',
+  'organization.updated': 'Changed the organization {}',
+  'organization.suspended': 'Suspended the organization {}',
+  'organization.resumed': 'Resumed the organization {}',
+  'organization.automatic_top_up': 'Changed automatic top-up of the organization {}',
+  'charge.retried': 'Charged the refused generation {}',
+  'charge.forgiven': 'Forgave the refused generation {}',
+  'key.created': 'Created the key {}',
+  'key.updated': 'Changed the key {}',
+  'key.revoked': 'Revoked the key {}',
+  'key.replaced': 'Replaced the key {}',
+  'key.handed_over': 'Handed the key {} over',
+  'user.created': 'Created the user {}',
+  'user.added': 'Added {} as a member',
+  'user.role_changed': 'Changed the role of {}',
+  'user.removed': 'Removed {} from the members',
+  'user.disabled': 'Disabled the user {}',
+  'user.enabled': 'Enabled the user {}',
+  'user.invited': 'Made an invitation link for {}',
+  'user.reset': 'Made a link to reset the password of {}',
+  'user.password_set': 'Set the password of {}',
+  'user.signed_in': 'Signed in',
+  'user.sign_in_failed': 'Failed to sign in as {}',
+  'user.signed_out': 'Signed out',
+  'alerts.updated': 'Changed the alerts of the organization {}',
+  'alerts.secret_replaced': 'Replaced the webhook secret of the organization {}',
+  'user.identity_bound': 'Bound {} to a user of the issuer',
+  'user.identity_removed': 'Unbound {} from the issuer',
+  'user.operator_changed': 'Changed whether {} is an operator',
+  'user.sign_in_link': 'Made a link to sign in as {}',
+};
+
+export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
+
+/** Choice of a filter: `Revoked a key`. */
+export function actionChoice(action: string): { readonly value: string; readonly label: string } {
+  const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);
+  const general = label
+    .replace('the organization {}', 'an organization')
+    .replace('the refused generation {}', 'a refused charge')
+    .replace(/the (key|user) \{\}/, 'a $1');
+  return { value: action, label: general.replace('{}', 'somebody') };
+}
+
+/** The text of an event, with a name in the middle. */
+export interface ActionLabel {
+  readonly before: string;
+  /** Absent for events without a subject. */
+  readonly name?: string;
+  readonly after: string;
+}
+
+export function actionLabel({ action, subjectName, subjectId, changes }: AuditEventView): ActionLabel {
+  const template = action === 'organization.credited' ? creditLabel(changes) : (WORDS[action] ?? `${action}: {}`);
+  const [before = '', after] = template.split('{}');
+  return after === undefined ? { before, after: '' } : { before, name: subjectName ?? subjectId ?? '?', after };
+}
+
+function creditLabel({ balanceNanoUsd }: AuditEventView['changes']): string {
+  const [before, after] = Array.isArray(balanceNanoUsd) ? balanceNanoUsd : [undefined, undefined];
+  const amount = typeof before === 'string' && typeof after === 'string' ? BigInt(after) - BigInt(before) : 0n;
+  const shown = formatMoneyInFull((amount < 0n ? -amount : amount).toString());
+  return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
+}
+
+/** A logged value, or a moment to show in the reader's zone. */
+export type ChangedValue =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'instant'; readonly atMs: number }
+  | { readonly kind: 'none'; readonly text: string };
+
+export interface ChangeLine {
+  readonly field: string;
+  readonly label: string;
+  /** Absent for a new object, or if `after` lists additions and removals. */
+  readonly before?: ChangedValue;
+  readonly after: ChangedValue;
+}
+
+type FieldLabel = Pick<Setting, 'label' | 'none'>;
+
+/** In the order of display, with the word for a missing value. */
+const FIELDS: Readonly<Record<string, FieldLabel>> = {
+  email: { label: 'Email' },
+  isOperator: { label: 'Operator', none: 'no' },
+  role: { label: 'Role' },
+  balanceNanoUsd: { label: 'Balance', none: '$0' },
+  amountNanoUsd: { label: 'Amount', none: '$0' },
+  ...KEY_SETTINGS,
+  ...ORGANIZATION_SETTINGS,
+  revokedAtMs: { label: 'Revoked', none: 'no' },
+  belongsTo: { label: 'Belongs to', none: 'the organization' },
+  replacedBy: { label: 'Replaced by', none: 'nothing' },
+  replaces: { label: 'Replaces', none: 'nothing' },
+  reference: { label: 'Reference' },
+  failuresWithinMinute: { label: 'Failures within the minute' },
+};
+
+/** Fields that the action already implies. */
+const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
+/** For these fields the page does not show that there was no value before. */
+const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
+const ORDER = Object.keys(FIELDS);
+
+export function changeLines({ action, changes }: AuditEventView): readonly ChangeLine[] {
+  const isNew = action.endsWith('.created');
+  return Object.entries(changes)
+    .filter(([field, change]) => !SAID.has(field) && !(isNew && (isNothing(change) || field === 'name')))
+    .sort(([a], [b]) => place(a) - place(b))
+    .map(([field, change]) => {
+      const { label, none = 'none' } = FIELDS[field] ?? { label: field };
+      const [before, after] = 'added' in change ? shownLists(change, none) : shownPair(field, change, none);
+      const isSaidAlone = isNew || (SAID_ALONE.has(field) && before?.kind === 'none');
+      return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
+    });
+}
+
+type Change = AuditEventView['changes'][string];
+
+function isNothing(change: Change): boolean {
+  return !('added' in change) && (change[1] === null || change[1] === false);
+}
+
+type Shown = readonly [before: ChangedValue | undefined, after: ChangedValue];
+
+function shownPair(field: string, [before, after]: readonly [unknown, unknown], none: string): Shown {
+  return [changedValue(field, before, none), changedValue(field, after, none)];
+}
+
+function shownLists(
+  { added, removed, addedLeftOut, removedLeftOut, before, after }: ListChangeView,
+  none: string,
+): Shown {
+  const [came, went] = [listLabel(added, addedLeftOut), listLabel(removed, removedLeftOut)];
+  if (before === null)
+    return [
+      { kind: 'none', text: none },
+      { kind: 'text', text: came },
+    ];
+  if (after === null)
+    return [
+      { kind: 'text', text: went },
+      { kind: 'none', text: none },
+    ];
+  const words = [...(came === '' ? [] : [`added ${came}`]), ...(went === '' ? [] : [`removed ${went}`])];
+  return [undefined, { kind: 'text', text: words.join('; ') }];
+}
+
+function listLabel(members: readonly string[], leftOut = 0): string {
+  const shown = members.join(', ');
+  if (leftOut === 0) return shown;
+  return shown === '' ? `${formatCount(leftOut)} that are not listed` : `${shown} and ${formatCount(leftOut)} more`;
+}
+
+function place(field: string): number {
+  const index = ORDER.indexOf(field);
+  return index < 0 ? ORDER.length : index;
+}
+
+function changedValue(field: string, value: unknown, none: string): ChangedValue {
+  if (value === null || value === undefined) return { kind: 'none', text: none };
+  if (typeof value === 'number' && field.endsWith('AtMs')) return { kind: 'instant', atMs: value };
+  if (typeof value === 'number') return { kind: 'text', text: value.toLocaleString('en-US') };
+  if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
+  if (Array.isArray(value)) return { kind: 'text', text: value.join(', ') };
+  const text = String(value);
+  return { kind: 'text', text: field.endsWith('NanoUsd') && /^-?\d+$/.test(text) ? formatMoneyInFull(text) : text };
+}

@@ -1,0 +1,236 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import type { ApiProblem } from '../api/api.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import styles from './panels.module.css';
+import type { Tone } from './values.tsx';
+
+export interface PageHeaderProps {
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly actions?: ReactNode;
+}
+
+/** The first page keeps the focus that the browser chose. */
+let firstPath: string | undefined;
+
+/**
+ * Heading and document title. Takes the focus after each navigation, so that screen readers begin
+ * there. One for each page.
+ */
+export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const path = useLocation({ select: (location) => location.pathname });
+  useEffect(() => {
+    firstPath ??= path;
+    if (firstPath === path) return;
+    firstPath = '';
+    heading.current?.focus();
+  }, [path]);
+  return (
+    <header className={styles.header}>
+      <title>{`${title} · Inference Gateway`}</title>
+      <div className={styles.words}>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {description && <p className={styles.description}>{description}</p>}
+      </div>
+      {actions && <div className="row">{actions}</div>}
+    </header>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  /** Right of the title. */
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Card({ title, actions, children }: CardProps): ReactNode {
+  const id = useId();
+  return (
+    <section className={styles.card} {...(title !== undefined && { 'aria-labelledby': id })}>
+      {(title !== undefined || actions) && (
+        <header className={styles.head}>
+          <h2 id={id}>{title}</h2>
+          {actions}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+interface StatProps {
+  readonly label: string;
+  /** Absent while loading. */
+  readonly value: ReactNode;
+  /** One line below: a comparison or limit. */
+  readonly note?: ReactNode;
+}
+
+/** One figure. Its box keeps its size when the value arrives. */
+export function Stat({ label, value, note }: StatProps): ReactNode {
+  return (
+    <div className={styles.stat}>
+      <dt className="muted">{label}</dt>
+      <dd className={styles.value}>{value ?? <Skeleton width="60%" />}</dd>
+      <dd className="muted small">{note ?? '\u00a0'}</dd>
+    </div>
+  );
+}
+
+/** As many figures in a row as fit. */
+export function StatRow({ children }: { readonly children: ReactNode }): ReactNode {
+  return <dl className={styles.stats}>{children}</dl>;
+}
+
+interface BannerProps {
+  readonly tone: Exclude<Tone, 'neutral' | 'accent'> | 'neutral';
+  readonly title?: string;
+  readonly children?: ReactNode;
+  /** A Button or LinkButton. */
+  readonly action?: ReactNode;
+}
+
+/** Important information. Announced by screen readers if it is bad. */
+export function Banner({ tone, title, children, action }: BannerProps): ReactNode {
+  return (
+    <div className={styles.banner} data-tone={tone} role={tone === 'bad' ? 'alert' : 'status'}>
+      <span className={styles.sign}>
+        <Icon name={tone === 'good' ? 'check' : tone === 'neutral' ? 'info' : 'errors'} />
+      </span>
+      <div className={styles.text}>
+        {title && <strong>{title}</strong>}
+        {children && <div>{children}</div>}
+      </div>
+      {action}
+    </div>
+  );
+}
+
+interface EmptyStateProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** An empty list, or a filter without matches: the reason and what to do. */
+export function EmptyState({ icon, title, children, action }: EmptyStateProps): ReactNode {
+  return (
+    <div className={styles.empty}>
+      <span className={styles.icon}>
+        <Icon name={icon} />
+      </span>
+      <p className={styles.title}>{title}</p>
+      {children && <div className={styles.reason}>{children}</div>}
+      {action && <div className={styles.action}>{action}</div>}
+    </div>
+  );
+}
+
+const TITLES: Partial<Record<ApiProblem['problem'], string>> = {
+  unreachable: 'The dashboard server cannot be reached',
+  timed_out: 'The dashboard server did not answer in time',
+  unavailable: 'This cannot be read right now',
+  not_allowed: 'You have no access to this',
+  not_found: 'Not found',
+};
+
+/** Replaces content that could not be loaded. */
+export function ErrorState({
+  problem,
+  onRetry,
+}: {
+  readonly problem: ApiProblem;
+  readonly onRetry?: () => void;
+}): ReactNode {
+  const title = TITLES[problem.problem] ?? 'This could not be loaded';
+  return (
+    <div role="alert">
+      <EmptyState
+        icon={problem.problem === 'not_allowed' ? 'lock' : 'errors'}
+        title={title}
+        action={
+          // A retry does not change the rights.
+          problem.problem !== 'not_allowed' &&
+          onRetry && (
+            <Button icon="refresh" onClick={onRetry}>
+              Try again
+            </Button>
+          )
+        }
+      >
+        {problem.message !== `${title}.` && problem.message}
+      </EmptyState>
+    </div>
+  );
+}
+
+/** A query of useAsk or useAskPages. */
+export type Query<Data> = Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error'> & {
+  readonly refetch: () => Promise<unknown>;
+};
+
+/**
+ * Shows the problem of a query that has loaded nothing. The children show skeletons while it loads.
+ */
+export function UnlessFailed(props: { readonly query: Query<unknown>; readonly children: ReactNode }): ReactNode {
+  const { query, children } = props;
+  if (query.data !== undefined || !query.error) return children;
+  return <ErrorState problem={query.error} onRetry={() => void query.refetch()} />;
+}
+
+interface LoadedProps<Data> {
+  readonly query: Query<Data>;
+  /** As large as the content. */
+  readonly skeleton: ReactNode;
+  readonly children: (data: Data) => ReactNode;
+}
+
+/**
+ * Loading, failed or loaded. A loaded response stays when a refetch fails: the banner of the shell
+ * reports the lost connection.
+ */
+export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
+  if (query.data !== undefined) return children(query.data);
+  return (
+    <UnlessFailed query={query}>
+      <Loading>{skeleton}</Loading>
+    </UnlessFailed>
+  );
+}
+
+interface SkeletonProps {
+  readonly width?: string;
+  /** Default: the line height of the surrounding text. */
+  readonly height?: string;
+}
+
+/** Placeholder of the same size as the expected content. */
+export function Skeleton({ width = '100%', height }: SkeletonProps): ReactNode {
+  return <span className={styles.skeleton} style={{ width, ...(height && { height }) }} aria-hidden="true" />;
+}
+
+/** Announces once that content is loading. */
+function Loading({
+  label = 'Loading',
+  children,
+}: {
+  readonly label?: string;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <div aria-busy="true" className={styles.loading}>
+      <span className="visually-hidden" role="status">
+        {label}
+      </span>
+      {children}
+    </div>
+  );
+}

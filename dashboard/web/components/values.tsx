@@ -1,0 +1,176 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import {
+  formatCompact,
+  formatCount,
+  formatDate,
+  formatDuration,
+  formatInstant,
+  formatMoney,
+  formatMoneyExactly,
+  formatRelative,
+  formatShortInstant,
+  formatUtc,
+} from '../format/format.ts';
+import { classNames } from './class-names.ts';
+import styles from './values.module.css';
+
+export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'accent';
+
+/** A coloured word: scope, role, capability, code. */
+export function Badge({
+  tone = 'neutral',
+  children,
+}: {
+  readonly tone?: Tone;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <span className={styles.badge} data-tone={tone}>
+      {children}
+    </span>
+  );
+}
+
+/** A status with a dot, so that colour is never the only sign. */
+export function StatusPill({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
+  return (
+    <span className={classNames(styles.badge, styles.pill)} data-tone={tone}>
+      <span className={styles.dot} aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+/** A list of labels and values: `<Facts><Fact label="Model">gpt-5</Fact></Facts>`. */
+export function Facts({ children }: { readonly children: ReactNode }): ReactNode {
+  return <dl className={styles.facts}>{children}</dl>;
+}
+
+export function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className={styles.fact}>
+      <dt className="muted">{label}</dt>
+      <dd className={styles.value}>{children}</dd>
+    </div>
+  );
+}
+
+/** A value that says that there is none. */
+export function Muted({ children }: { readonly children: ReactNode }): ReactNode {
+  return <span className="muted">{children}</span>;
+}
+
+/** A number: short from ten thousand on (`12.3K`), exact as a tooltip. */
+export function Count({ value }: { readonly value: number }): ReactNode {
+  const shown = formatCompact(value);
+  const exact = formatCount(value);
+  return (
+    <span className={styles.figure} data-hint={shown === exact ? undefined : exact}>
+      {shown}
+    </span>
+  );
+}
+
+/** A duration: `840 ms`, `1.24 s`. */
+export function Duration({ milliseconds }: { readonly milliseconds: number }): ReactNode {
+  return <span className={styles.figure}>{formatDuration(milliseconds)}</span>;
+}
+
+/** An amount. The tooltip has all digits if some are not shown. */
+export function Money({ nanoUsd }: { readonly nanoUsd: string }): ReactNode {
+  const shown = formatMoney(nanoUsd);
+  const exact = formatMoneyExactly(nanoUsd);
+  const same = Number(exact.replaceAll(/[−$]/g, '')) === Number(shown.replaceAll(/[−$,]/g, ''));
+  return (
+    <span className={styles.figure} data-hint={same ? undefined : exact}>
+      {shown}
+    </span>
+  );
+}
+
+interface InstantProps {
+  readonly atMs: number;
+  /**
+   * `short` leaves out today's date, for dense lists; `relative`: 5 minutes ago; `date` has no
+   * time; `full` adds UTC.
+   */
+  readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
+  /** Added to the tooltip. */
+  readonly note?: string | undefined;
+}
+
+const TICK_MS = 30_000;
+
+/** A moment in the reader's zone. The tooltip has UTC. */
+export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNode {
+  const nowMs = useNow(show === 'relative');
+  const utc = formatUtc(atMs);
+  const isShort = show === 'relative' || show === 'short';
+  return (
+    <time
+      className={classNames(styles.figure, show === 'full' && styles.full)}
+      dateTime={new Date(atMs).toISOString()}
+      data-hint={[isShort && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
+    >
+      {textOf(atMs, show, nowMs)}
+      {show === 'full' && <span className="muted">{utc}</span>}
+    </time>
+  );
+}
+
+/** How long ago something happened last, or that it never did. */
+export function LastTime({ atMs, note }: { readonly atMs: number | undefined; readonly note?: string | undefined }) {
+  if (atMs === undefined) return <span className="muted">Never</span>;
+  return <Instant atMs={atMs} show="relative" note={note} />;
+}
+
+function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {
+  switch (show) {
+    case 'relative':
+      return formatRelative(atMs, nowMs);
+    case 'short':
+      return formatShortInstant(atMs, nowMs);
+    case 'date':
+      return formatDate(atMs);
+    default:
+      return formatInstant(atMs);
+  }
+}
+
+function useNow(ticking: boolean): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (!ticking) return;
+    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return nowMs;
+}
+
+interface ProgressBarProps {
+  /** Accessible name: `Spend today against the daily budget`. */
+  readonly label: string;
+  /** From 0 to 1. Larger values fill the bar. */
+  readonly fraction: number;
+  /** Accessible value: `$3.10 of $50.00`. */
+  readonly text: string;
+}
+
+/** The used part of a budget. Warns at 80 %, bad at 100 %. */
+export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactNode {
+  const share = Math.min(1, Math.max(0, fraction));
+  const tone = share >= 1 ? styles.used : share >= 0.8 ? styles.near : undefined;
+  return (
+    <div
+      className={styles.track}
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuetext={text}
+    >
+      <div className={classNames(styles.bar, tone)} style={{ width: `${share * 100}%` }} />
+    </div>
+  );
+}

@@ -1,0 +1,51 @@
+import type { Change, Setting, Settings } from '#contract/setting.ts';
+
+/** Values of a form. `undefined` for an empty box. */
+export type Draft<Values> = { readonly [Name in keyof Values]-?: Values[Name] | undefined };
+
+/** The settings of a record, or of a new one with some values. */
+export function draftOf<Values extends object>(settings: Settings<Values>, values: Partial<Values>): Draft<Values> {
+  return Object.fromEntries(namesOf(settings).map((name) => [name, values[name]])) as Draft<Values>;
+}
+
+/** The record as the server expects it, without empty boxes. */
+export function valuesOf<Values extends object>(settings: Settings<Values>, draft: Draft<Values>): Values {
+  const filled = namesOf(settings).map((name) => [name, cleaned(settings[name], draft[name])] as const);
+  return Object.fromEntries(filled.filter(([, value]) => value !== undefined)) as Values;
+}
+
+/**
+ * Only the changed settings, so that concurrent changes are kept. An emptied box removes a setting
+ * that can be removed, and leaves another one as it was.
+ */
+export function changeOf<Values extends object>(
+  settings: Settings<Values>,
+  before: Partial<Values>,
+  after: Draft<Values>,
+): Change<Values> {
+  const changes = namesOf(settings).flatMap((name) => {
+    const setting: Setting = settings[name];
+    const value = cleaned(setting, after[name]);
+    const isKept = isSame(cleaned(setting, before[name]), value) || (value === undefined && setting.none === undefined);
+    return isKept ? [] : [[name, value ?? null]];
+  });
+  return Object.fromEntries(changes) as Change<Values>;
+}
+
+function namesOf<Values extends object>(settings: Settings<Values>): readonly (keyof Values)[] {
+  return Object.keys(settings) as (keyof Values)[];
+}
+
+/** Trims texts. An empty text or list is no value, if the setting may have none. */
+function cleaned({ none }: Setting, value: unknown): unknown {
+  const trimmed = typeof value === 'string' ? value.trim() : value;
+  const isEmpty = trimmed === '' || (Array.isArray(trimmed) && trimmed.length === 0);
+  return isEmpty && none !== undefined ? undefined : trimmed;
+}
+
+/** Lists are sets: their order does not count. */
+function isSame(before: unknown, after: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(after)) return before === after;
+  const known = new Set<unknown>(before);
+  return known.size === new Set(after).size && after.every((item) => known.has(item));
+}

@@ -1,0 +1,172 @@
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import type { CreatedKeyView } from '#contract/keys.ts';
+import { useSend } from '../../api/queries.ts';
+import { useFinish } from '../../components/toast.tsx';
+import { Instant } from '../../components/values.tsx';
+import { formatInstant } from '../../format/format.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
+import { NumberField } from '../../forms/inputs.tsx';
+import {
+  expiryOf,
+  MAX_OVERLAP_HOURS,
+  OVERLAP_CHOICES,
+  OVERLAP_LABELS,
+  type OverlapChoice,
+  overlapHours,
+  REPLACEMENT_ENDS,
+  REPLACEMENT_LABELS,
+  type ReplacementEnd,
+  replacementExpiry,
+} from './key-choices.ts';
+import type { KeyDialogProps } from './key-form-dialogs.tsx';
+import { ExpiryFields } from './key-form-dialogs.tsx';
+import { mayExtend } from './key-status.ts';
+
+const USUAL = '90d';
+
+/** A later expiry for a key that expires soon or has expired. */
+export function ExtendKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+  const finish = useFinish(onClose);
+  const [expiresAtMs, setExpiresAtMs] = useState(() => expiryOf(USUAL, Date.now()));
+  const extend = useSend('PATCH /api/organizations/:organization/keys/:key', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: (changed) =>
+      finish(
+        changed.expiresAtMs === undefined
+          ? `Key “${changed.name}” works until it is revoked.`
+          : `Key “${changed.name}” works until ${formatInstant(changed.expiresAtMs)}.`,
+      ),
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title={`Extend “${key.name}”`}
+      description="The same key works longer; nothing changes for the application that uses it. Replace it instead if its secret should change."
+      submit="Extend key"
+      sending={extend}
+      onSubmit={() =>
+        extend.mutate({ params: { organization, key: key.id }, body: { expiresAtMs: expiresAtMs ?? null } })
+      }
+    >
+      <ExpiryFields
+        initial={USUAL}
+        value={expiresAtMs}
+        onChange={setExpiresAtMs}
+        error={extend.error?.fields.expiresAtMs}
+      />
+    </FormDialog>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+type ReplaceKeyDialogProps = KeyDialogProps & { readonly onCreated: (created: CreatedKeyView) => void };
+
+export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
+  const [choice, setChoice] = useState<OverlapChoice>('24');
+  const [customHours, setCustomHours] = useState<number>();
+  const [end, setEnd] = useState<ReplacementEnd>(() => (mayExtend(key, Date.now()) ? '90d' : 'same'));
+  const hours = overlapHours(choice, customHours);
+  const replace = useSend('POST /api/organizations/:organization/keys/:key/replacement', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: onCreated,
+  });
+  return (
+    <FormDialog
+      onClose={onClose}
+      title={`Replace “${key.name}”`}
+      description="Makes a new key with the same name and settings. The old one works until it is revoked, so that you can switch without a gap."
+      submit="Create new key"
+      sending={replace}
+      onSubmit={() =>
+        hours !== undefined &&
+        replace.mutate({
+          params: { organization, key: key.id },
+          body: { revokeOldAfterHours: hours, ...replacementExpiry(end, Date.now()) },
+        })
+      }
+    >
+      <LabelledControl
+        label="Revoke the old key"
+        value={choice}
+        choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_LABELS[value] }))}
+        onChange={setChoice}
+      />
+      {choice === 'custom' && (
+        <NumberField
+          label="Hours"
+          required
+          error={replace.error?.fields.revokeOldAfterHours}
+          hint="Up to 720, which is 30 days."
+          value={customHours}
+          onChange={setCustomHours}
+          min={1}
+          max={MAX_OVERLAP_HOURS}
+        />
+      )}
+      {key.expiresAtMs !== undefined && (
+        <LabelledControl
+          label="The new key expires"
+          value={end}
+          choices={REPLACEMENT_ENDS.map((value) => ({ value, label: REPLACEMENT_LABELS[value] }))}
+          onChange={setEnd}
+        />
+      )}
+      <p className="muted" aria-live="polite">
+        {effect(hours)}
+      </p>
+    </FormDialog>
+  );
+}
+
+/** A control with its label above it. */
+function LabelledControl<Value extends string>(props: Parameters<typeof SegmentedControl<Value>>[0]): ReactNode {
+  return (
+    <div className="stack">
+      <strong aria-hidden="true">{props.label}</strong>
+      <SegmentedControl {...props} />
+    </div>
+  );
+}
+
+function effect(hours: number | undefined): string {
+  if (hours === undefined) return '\u00a0';
+  if (hours === 0) return 'The old key stops working at once: requests in flight finish, new ones get 401 key_revoked.';
+  return `The old key works until ${formatInstant(Date.now() + hours * HOUR_MS)}.`;
+}
+
+interface RevokeKeyDialogProps extends KeyDialogProps {
+  /** Gets the focus when the focused element is gone with the key. */
+  readonly afterwards: RefObject<HTMLElement | null>;
+}
+
+export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
+  const finalFocus = useRef<HTMLElement>(null);
+  const finish = useFinish(onClose);
+  const revoke = useSend('POST /api/organizations/:organization/keys/:key/revocation', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: ({ name }) => {
+      finalFocus.current = afterwards.current;
+      finish(`Key “${name}” revoked.`);
+    },
+  });
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={`Revoke “${key.name}” now?`}
+      finalFocus={finalFocus}
+      submit="Revoke key"
+      sending={revoke}
+      onSubmit={() => revoke.mutate({ params: { organization, key: key.id } })}
+    >
+      <p>It stops working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.</p>
+      {key.lastUsedAtMs !== undefined && (
+        <p>
+          Last used <Instant atMs={key.lastUsedAtMs} show="relative" />
+          {key.lastAddress !== undefined && ` from ${key.lastAddress}`}.
+        </p>
+      )}
+    </ConfirmDialog>
+  );
+}

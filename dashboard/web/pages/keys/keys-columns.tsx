@@ -1,0 +1,189 @@
+import type { ReactNode } from 'react';
+import type { KeyView } from '#contract/keys.ts';
+import { Badge, Instant, LastTime, Money, ProgressBar, StatusPill } from '../../components/values.tsx';
+import { formatMoney, shortMoney } from '../../format/format.ts';
+import { Checkbox } from '../../forms/choices.tsx';
+import { maskedKey, restrictionLabels, spendOf, spentFraction } from '../../keys/key-labels.ts';
+import type { Column } from '../../table/table.tsx';
+import { actionsColumn } from '../../table/table.tsx';
+import type { Selection } from './key-selection-bar.tsx';
+import {
+  isSelectable,
+  type KeyAction,
+  type KeyStatus,
+  keyStatus,
+  mayExtend,
+  mayReplace,
+  type OnKeyAction,
+  whyFixed,
+} from './key-status.ts';
+import styles from './keys.module.css';
+
+/** Columns of the list. While keys are selected, rows have boxes instead of menus. */
+export function keyColumns(selection: Selection, onAct: OnKeyAction): readonly Column<KeyView>[] {
+  return [nameColumn(selection), ...COLUMNS, ...(selection.ids ? [] : [actions(onAct)])];
+}
+
+function nameColumn({ ids, toggle }: Selection): Column<KeyView> {
+  return {
+    header: 'Key',
+    width: '19%',
+    cell: (key) =>
+      ids && isSelectable(key) ? (
+        <Checkbox
+          label={key.name}
+          hint={<KeyHint of={key} />}
+          value={ids.has(key.id)}
+          onChange={(selected) => toggle(key.id, selected)}
+        />
+      ) : (
+        <div className={styles.name}>
+          <strong>{key.name}</strong>
+          <KeyHint of={key} />
+        </div>
+      ),
+  };
+}
+
+/** The end of the key, and the note as far as it fits. */
+function KeyHint({ of: key }: { readonly of: KeyView }): ReactNode {
+  return (
+    <>
+      <code>{maskedKey(key)}</code>
+      {key.note !== undefined && <span className={styles.note}>{key.note}</span>}
+    </>
+  );
+}
+
+const COLUMNS: readonly Column<KeyView>[] = [
+  { header: 'State', width: '10%', cell: (key) => <KeyState of={key} /> },
+  {
+    header: 'Access',
+    width: '23%',
+    cell: (key) => (
+      <div className="stack">
+        <div className="badges">
+          {key.scopes.map((scope) => (
+            <Badge key={scope}>{scope}</Badge>
+          ))}
+        </div>
+        <div className={styles.words}>
+          {restrictionLabels(key, Date.now()).map((word) => (
+            <span key={word}>{word}</span>
+          ))}
+          {restrictionLabels(key, Date.now()).length === 0 && 'Not restricted'}
+        </div>
+      </div>
+    ),
+  },
+  {
+    header: 'Last used',
+    width: '11%',
+    cell: ({ lastUsedAtMs, lastAddress }) => (
+      <LastTime atMs={lastUsedAtMs} note={lastAddress && `from ${lastAddress}`} />
+    ),
+  },
+  { header: 'Spent', numeric: true, width: '17%', cell: (key) => <KeySpends of={key} /> },
+  {
+    header: 'Belongs to',
+    width: '14%',
+    hideBelow: 'wide',
+    cell: ({ createdBy, createdAtMs }) => (
+      <div className="stack">
+        <span className="clip" data-hint={createdBy}>
+          {createdBy ?? 'Command line'}
+        </span>
+        <span className="muted">
+          <Instant atMs={createdAtMs} show="date" />
+        </span>
+      </div>
+    ),
+  },
+];
+
+/** The drawer has the same actions for narrow windows. */
+function actions(onAct: OnKeyAction): Column<KeyView> {
+  return actionsColumn({
+    nameOf: ({ name }) => name,
+    hideBelow: 'medium',
+    actions: (key) => {
+      if (whyFixed(key) !== undefined) return [];
+      const act = (what: KeyAction['what']) => () => onAct({ what, of: key });
+      const extend = { label: 'Extend', icon: 'plus', onSelect: act('extend') } as const;
+      return [
+        { label: 'Edit', icon: 'edit', onSelect: act('edit') },
+        ...(mayExtend(key, Date.now()) ? [extend] : []),
+        { label: 'Replace', icon: 'refresh', disabled: !mayReplace(key), onSelect: act('replace') },
+        { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: act('revoke') },
+      ];
+    },
+  });
+}
+
+const PILLS: Readonly<
+  Record<KeyStatus['kind'], { readonly tone: 'good' | 'warn' | 'neutral'; readonly word: string }>
+> = {
+  usable: { tone: 'good', word: 'Usable' },
+  expiring: { tone: 'warn', word: 'Expiring' },
+  revoking: { tone: 'warn', word: 'Revoking' },
+  expired: { tone: 'neutral', word: 'Expired' },
+  revoked: { tone: 'neutral', word: 'Revoked' },
+};
+
+/** Status of the key, with its moment. */
+export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
+  const { kind, atMs } = keyStatus(key, Date.now());
+  const { tone, word } = PILLS[kind];
+  return (
+    <span className="row">
+      <StatusPill tone={tone}>{word}</StatusPill>
+      {atMs !== undefined && (
+        <span className="muted">
+          <Instant atMs={atMs} show="relative" />
+        </span>
+      )}
+    </span>
+  );
+}
+
+export interface KeySpendProps {
+  readonly of: KeyView;
+  readonly period: 'day' | 'month' | 'lifetime';
+}
+
+/** Spend of a period, and its budget if there is one. Without one only that of the day is known. */
+export function KeySpend({ of: key, period }: KeySpendProps): ReactNode {
+  const { spentNanoUsd, budgetNanoUsd, words } = spendOf(key, period);
+  if (spentNanoUsd === undefined) return null;
+  if (budgetNanoUsd === undefined) return <Money nanoUsd={spentNanoUsd} />;
+  return (
+    <div className={styles.spend}>
+      <span>
+        <Money nanoUsd={spentNanoUsd} />{' '}
+        <span className="muted">
+          of {shortMoney(budgetNanoUsd)}
+          {words}
+        </span>
+      </span>
+      <ProgressBar
+        label={`Spent of ${shortMoney(budgetNanoUsd)}${words}`}
+        fraction={spentFraction(spentNanoUsd, budgetNanoUsd)}
+        text={`${formatMoney(spentNanoUsd)} of ${formatMoney(budgetNanoUsd)}`}
+      />
+    </div>
+  );
+}
+
+/** Spend of every period that is known, for a cell of the list. */
+export function KeySpends({ of: key }: { readonly of: KeyView }): ReactNode {
+  return (
+    <div className={styles.spends}>
+      <span>
+        <KeySpend of={key} period="day" />
+        {key.dailyBudgetNanoUsd === undefined && <span className="muted"> today</span>}
+      </span>
+      <KeySpend of={key} period="month" />
+      <KeySpend of={key} period="lifetime" />
+    </div>
+  );
+}

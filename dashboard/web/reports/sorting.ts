@@ -1,0 +1,40 @@
+export type Order = 'asc' | 'desc';
+
+/** How a table is sorted, of an address. */
+export interface SortingState<Column extends string> {
+  readonly sort?: Column | undefined;
+  readonly order?: Order | undefined;
+}
+
+/** The column that sorts a table if none is chosen, and columns of names, which ascend. */
+export interface SortableColumns<Column extends string> {
+  readonly usual: Column;
+  readonly names: readonly Column[];
+}
+
+export interface ChosenSorting<Column extends string> {
+  readonly by: Column;
+  readonly order: Order;
+}
+
+export function chosenSorting<Column extends string>(
+  { sort, order }: SortingState<Column>,
+  { usual, names }: SortableColumns<Column>,
+): ChosenSorting<Column> {
+  const by = sort ?? usual;
+  return { by, order: (sort && order) ?? firstOrder(by, names) };
+}
+
+/** A click on a column head sorts by it, a second click reverses the order. */
+export function sortedBy<Column extends string>(
+  { by, order }: ChosenSorting<Column>,
+  column: Column,
+  { names }: SortableColumns<Column>,
+): SortingState<Column> {
+  const reversed = order === 'asc' ? 'desc' : 'asc';
+  return { sort: column, order: column === by ? reversed : firstOrder(column, names) };
+}
+
+function firstOrder<Column extends string>(column: Column, names: readonly Column[]): Order {
+  return names.includes(column) ? 'asc' : 'desc';
+}

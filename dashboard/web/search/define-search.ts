@@ -1,0 +1,67 @@
+import { isIdOf } from '#core/id-form.ts';
+import { present } from '#core/present.ts';
+
+/** Parameters behind the `?` of an address, unchecked. */
+export type RawSearch = Readonly<Record<string, unknown>>;
+/** Reads one parameter. `undefined` for a malformed value and for the usual one. */
+type ReadValue<Value> = (value: unknown) => Value | undefined;
+type Readers<Values> = { readonly [Name in keyof Values]: ReadValue<Values[Name]> };
+type State<Values> = { readonly [Name in keyof Values]?: Values[Name] | undefined };
+
+/**
+ * Reads the state of a page from its address, and leaves out what is unknown, malformed or usual.
+ * An absent parameter has its usual value, so that the plain link stays plain.
+ */
+export interface Search<State extends object> {
+  (raw: RawSearch): State;
+  /** Every filter, taken away. */
+  readonly unfiltered: Partial<State>;
+}
+
+/**
+ * Declares the parameters of a page: filters, and what else its address has (`view`), such as an
+ * open dialog. `check` judges several parameters together.
+ */
+export function defineSearch<Filters, View = unknown>(
+  filters: Readers<Filters>,
+  view?: Readers<View>,
+  check: (state: State<Filters & View>) => State<Filters & View> = (state) => state,
+): Search<State<Filters & View>> {
+  const readers = Object.entries<ReadValue<unknown>>({ ...filters, ...view });
+  const read = (raw: RawSearch) =>
+    check(present(Object.fromEntries(readers.map(([name, readValue]) => [name, readValue(raw[name])]))) as never);
+  const unfiltered = Object.fromEntries(Object.keys(filters).map((name) => [name, undefined]));
+  return Object.assign(read, { unfiltered: unfiltered as Partial<State<Filters & View>> });
+}
+
+/** Longer than any name that the server accepts. */
+const MAX_LENGTH = 300;
+
+export function text(value: unknown): string | undefined {
+  // The router reads digits as a number.
+  const given = typeof value === 'number' ? String(value) : value;
+  return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH ? given : undefined;
+}
+
+export function wholeNumber(value: unknown): number | undefined {
+  const number =
+    typeof value === 'number' ? value : typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : -1;
+  return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+/** One of these. The usual one is left out. */
+export function oneOf<const Value extends string>(values: readonly Value[], usual?: Value): ReadValue<Value> {
+  return (value) => values.find((candidate) => candidate === value && candidate !== usual);
+}
+
+/** Ids with this prefix. The server would refuse the whole request for any other text. */
+export function idOf(prefix: 'org' | 'key' | 'log' | 'top'): ReadValue<string> {
+  return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
+}
+
+/** An existing day, as `2026-11-21`. */
+export function day(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined;
+  const atMs = Date.parse(`${value}T00:00:00Z`);
+  return Number.isNaN(atMs) || new Date(atMs).toISOString().slice(0, 10) !== value ? undefined : value;
+}

@@ -1,0 +1,34 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { RawSearch, Search } from './define-search.ts';
+
+/** The address of the page as its state. */
+export interface Url<State> {
+  readonly search: State;
+  /** Changes some parameters. A `step` is one that the browser's back button undoes. */
+  readonly change: (next: Partial<State>, kind?: 'step') => void;
+  /** True if any filter is set. */
+  readonly isFiltered: boolean;
+  readonly clear: () => void;
+}
+
+/** Parameters of the present page. `search` is the same object until they change. */
+export function useUrl<State extends object>(define: Search<State>): Url<State> {
+  const raw = useSearch({ strict: false }) as RawSearch;
+  const navigate = useNavigate();
+  const search = useMemo(() => define(raw), [define, raw]);
+  const change = (next: Partial<State>, kind?: 'step') =>
+    void navigate({
+      to: '.',
+      search: ((before: RawSearch) => define({ ...before, ...next })) as never,
+      replace: kind === undefined,
+      resetScroll: false,
+    });
+  const filters = Object.keys(define.unfiltered) as (keyof State)[];
+  return {
+    search,
+    change,
+    isFiltered: filters.some((name) => search[name] !== undefined),
+    clear: () => change(define.unfiltered),
+  };
+}

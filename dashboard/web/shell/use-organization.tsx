@@ -1,0 +1,70 @@
+import { useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { OrganizationChoice, SessionView } from '#contract/session.ts';
+import { useAsk } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Banner } from '../components/panels.tsx';
+
+/** The organization of a page below `/o/$organization`, with the user's role. */
+export function useOrganization(): OrganizationChoice {
+  const { organization } = useParams({ from: '/app/o/$organization' });
+  return useChoice(organization);
+}
+
+/** Notice on pages that send requests or manage their keys. */
+export function SuspendedBanner(): ReactNode {
+  if (!useOrganization().suspended) return null;
+  return (
+    <Banner tone="bad" title="This organization is suspended">
+      Every request with one of its keys is refused with 403 org_suspended.
+    </Banner>
+  );
+}
+
+/** For the shell: the organization of the page, or the last one. */
+export function useShellOrganization(): OrganizationChoice | undefined {
+  const { organization } = useParams({ strict: false });
+  const session = useSession();
+  const id = organization ?? startOrganization(session);
+  const choice = useChoice(id ?? '');
+  return id === undefined ? undefined : choice;
+}
+
+/** Target of `/`. Operators may open organizations that they do not belong to. */
+export function startOrganization({ user, organizations }: SessionView): string | undefined {
+  const last = lastOrganization();
+  const mayOpen = last !== undefined && (user.isOperator || organizations.some(({ id }) => id === last));
+  return mayOpen ? last : organizations[0]?.id;
+}
+
+function useChoice(id: string): OrganizationChoice {
+  const { user, organizations } = useSession();
+  const own = organizations.find((organization) => organization.id === id);
+  const other = useAsk(
+    'GET /api/organizations/:organization',
+    { params: { organization: id } },
+    { enabled: own === undefined && id !== '' },
+  );
+  const role = user.isOperator ? 'operator' : (own?.role ?? 'member');
+  if (own) return { ...own, role };
+  return { id, role, name: other.data?.name ?? id, suspended: other.data?.suspendedAtMs !== undefined };
+}
+
+const NAME = 'organization';
+
+/** The organization that this browser opened last. */
+export function lastOrganization(): string | undefined {
+  try {
+    return localStorage.getItem(NAME) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function rememberOrganization(id: string): void {
+  try {
+    localStorage.setItem(NAME, id);
+  } catch {
+    // Without storage `/` leads to the first organization.
+  }
+}

@@ -1,0 +1,200 @@
+import { type ReactNode, useState } from 'react';
+import type { CsvTable, OperatorCsvTable } from '#contract/api.ts';
+import { countOf } from '#core/count-of.ts';
+import { present } from '#core/present.ts';
+import { queryText } from '../api/api.ts';
+import { Button, ButtonAnchor } from '../components/button.tsx';
+import { classNames } from '../components/class-names.ts';
+import {
+  Banner,
+  EmptyState,
+  PageHeader,
+  type PageHeaderProps,
+  type Query,
+  UnlessFailed,
+} from '../components/panels.tsx';
+import { Instant } from '../components/values.tsx';
+import { formatCount } from '../format/format.ts';
+import { FilterBar, type FilterBarProps } from '../forms/filter-bar.tsx';
+import styles from './list-page.module.css';
+import { Table, type TableProps } from './table.tsx';
+
+/** A list by pages, as useAskPages returns it. A search may stop before its page is full. */
+export interface Pages extends Query<{ readonly pages: readonly { readonly searchedToMs?: number }[] }> {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly isFetchNextPageError: boolean;
+  /** True while rows of the previous filter are shown. */
+  readonly isPlaceholderData: boolean;
+  readonly fetchNextPage: () => Promise<unknown>;
+}
+
+interface ListProps<Row> extends TableProps<Row> {
+  /** A list by pages, or a query that has loaded all rows. */
+  readonly query: Pages | Query<unknown>;
+  /** Singular and plural of a row. */
+  readonly nouns: readonly [one: string, several: string];
+  /** Label of the button for the next page. */
+  readonly more?: string;
+  readonly onMore?: () => void;
+  /** Number of rows to announce. Default: all of a list that is loaded as a whole. */
+  readonly found?: number | undefined;
+  /** Above the table. */
+  readonly note?: ReactNode;
+}
+
+const STEP_ROWS = 100;
+
+/** A table with its failure, its further rows, and the number of rows for screen readers. */
+export function List<Row>({ query, nouns, more = 'Load more', onMore, note, ...table }: ListProps<Row>): ReactNode {
+  const [limit, setLimit] = useState(STEP_ROWS);
+  const { rows } = table;
+  const [one, several] = nouns;
+  const pages = 'fetchNextPage' in query ? query : undefined;
+  const { found = pages ? undefined : rows?.length } = table;
+  const isStale = pages?.isPlaceholderData === true;
+  const count = rows?.length ?? 0;
+  const searchedToMs = pages?.data?.pages.at(-1)?.searchedToMs;
+  const loadNext = () => {
+    onMore?.();
+    void pages?.fetchNextPage();
+  };
+  return (
+    <UnlessFailed query={query}>
+      {note}
+      <span className="visually-hidden" role="status">
+        {found !== undefined && !isStale && countOf(found, one, several)}
+        {found !== undefined && !isStale && pages?.hasNextPage && ', and there are more'}
+      </span>
+      <div className={classNames(styles.table, isStale && styles.stale)} aria-busy={isStale}>
+        <Table
+          {...table}
+          rows={pages ? rows : rows?.slice(0, limit)}
+          empty={
+            pages?.hasNextPage && searchedToMs !== undefined ? (
+              <EmptyState
+                icon="search"
+                title="No match so far"
+                action={
+                  <Button busy={pages.isFetchingNextPage} onClick={loadNext}>
+                    Search further back
+                  </Button>
+                }
+              >
+                No {one} since <Instant atMs={searchedToMs} /> matches these filters.
+              </EmptyState>
+            ) : (
+              table.empty
+            )
+          }
+        />
+      </div>
+      {pages && count > 0 && (
+        <LoadMore
+          busy={pages.isFetchingNextPage}
+          label={searchedToMs === undefined ? more : 'Search further back'}
+          onLoad={pages.hasNextPage ? loadNext : undefined}
+        >
+          {formatCount(count)} {count === 1 ? one : several}
+          {searchedToMs !== undefined && (
+            <>
+              {' '}
+              since <Instant atMs={searchedToMs} />
+            </>
+          )}
+        </LoadMore>
+      )}
+      {pages === undefined && count > limit && (
+        <LoadMore onLoad={() => setLimit(limit + STEP_ROWS)}>
+          {formatCount(limit)} of {formatCount(count)} {several}
+        </LoadMore>
+      )}
+      {pages?.isFetchNextPageError && count > 0 && <Banner tone="bad">{pages.error?.message}</Banner>}
+    </UnlessFailed>
+  );
+}
+
+interface LoadMoreProps {
+  /** Absent: there are no more rows. */
+  readonly onLoad: (() => void) | undefined;
+  readonly busy?: boolean;
+  readonly label?: string;
+  /** Number of shown rows: `50 requests`. */
+  readonly children: ReactNode;
+}
+
+/** A button for more rows. */
+export function LoadMore({ onLoad, busy = false, label = 'Load more', children }: LoadMoreProps): ReactNode {
+  return (
+    <div className={styles.row}>
+      <span className="muted small">{children}</span>
+      {onLoad && (
+        <Button busy={busy} onClick={onLoad}>
+          {label}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+export interface ListPageProps<Row> extends ListProps<Row>, PageHeaderProps, Pick<FilterBarProps, 'url'> {
+  readonly filters: ReactNode;
+  /** At the end of the filters: a CsvLink. */
+  readonly besideFilters?: ReactNode;
+  /** Between heading and filters. */
+  readonly banners?: ReactNode;
+  /** What to search for if no row matches the filters. `false`: `empty` says it. */
+  readonly noMatch?: string | false;
+  /** Dialogs. */
+  readonly children?: ReactNode;
+}
+
+/** A page with one list: heading, filters, table, and what is said without rows. */
+export function ListPage<Row>(props: ListPageProps<Row>): ReactNode {
+  const { title, description, actions, banners, url, filters, besideFilters, noMatch, children, ...list } = props;
+  return (
+    <>
+      <PageHeader title={title} {...present({ description, actions })} />
+      {banners}
+      <FilterBar url={url} actions={besideFilters}>
+        {filters}
+      </FilterBar>
+      <List
+        {...list}
+        empty={
+          url.isFiltered && noMatch !== false ? (
+            <EmptyState
+              icon="search"
+              title={`No matching ${list.nouns[0]}`}
+              action={<Button onClick={url.clear}>Clear the filter</Button>}
+            >
+              {noMatch}
+            </EmptyState>
+          ) : (
+            list.empty
+          )
+        }
+      />
+      {children}
+    </>
+  );
+}
+
+/** `costs` is of all organizations. */
+type CsvSource =
+  | { readonly organization: string; readonly table: CsvTable }
+  | { readonly organization?: never; readonly table: OperatorCsvTable };
+
+type CsvLinkProps = CsvSource & {
+  readonly query: Readonly<Record<string, unknown>>;
+};
+
+/** Downloads all rows of the page's filter as CSV. */
+export function CsvLink({ organization, table, query }: CsvLinkProps): ReactNode {
+  const folder = organization === undefined ? '/api' : `/api/organizations/${encodeURIComponent(organization)}`;
+  return (
+    <ButtonAnchor icon="download" href={`${folder}/${table}.csv${queryText(query)}`} download>
+      Export CSV
+    </ButtonAnchor>
+  );
+}
