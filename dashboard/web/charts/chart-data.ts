@@ -22,8 +22,6 @@ export interface ChartProps {
   /** Unit of the steps. `day` steps are UTC days. */
   readonly step: 'hour' | 'day';
   readonly heightPx?: number;
-  /** Formats a value on the axis if that needs a shorter form. Default: `format`. */
-  readonly formatAxis?: (value: number) => string;
   /**
    * Charts with the same key show the same step under the pointer. Their `startsMs` must be equal.
    */

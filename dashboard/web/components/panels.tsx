@@ -218,17 +218,11 @@ export function Skeleton({ width = '100%', height }: SkeletonProps): ReactNode {
 }
 
 /** Announces once that content is loading. */
-function Loading({
-  label = 'Loading',
-  children,
-}: {
-  readonly label?: string;
-  readonly children: ReactNode;
-}): ReactNode {
+function Loading({ children }: { readonly children: ReactNode }): ReactNode {
   return (
     <div aria-busy="true" className={styles.loading}>
       <span className="visually-hidden" role="status">
-        {label}
+        Loading
       </span>
       {children}
     </div>

@@ -17,13 +17,8 @@ export interface ChipsInputProps {
  * A list of free texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
  * lists are split.
  */
-export function ChipsInput({
-  value: values = [],
-  onChange,
-  validate,
-  max = 100,
-  placeholder,
-}: ChipsInputProps): ReactNode {
+export function ChipsInput(props: ChipsInputProps): ReactNode {
+  const { value: values = [], onChange, validate, max = 100, placeholder } = props;
   const { attributes, report } = useFieldControl();
   const [text, setText] = useState('');
   const box = useRef<HTMLInputElement>(null);
@@ -37,8 +32,8 @@ export function ChipsInput({
   };
   const add = (typed: string) => {
     setText('');
-    const pieces = typed.split(/[\s,;]+/).filter((piece) => piece !== '');
-    const fresh = [...new Set(pieces)].filter((piece) => !values.includes(piece));
+    const pieces = new Set(typed.split(/[\s,;]+/));
+    const fresh = [...pieces].filter((piece) => piece !== '' && !values.includes(piece));
     if (fresh.length > 0) judge([...values, ...fresh]);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -60,21 +55,16 @@ export function ChipsInput({
 
   return (
     <div className={styles.box}>
-      {values.map((value) => (
-        <span key={value} className={classNames(styles.chip, validate(value) !== undefined && styles.wrong)}>
-          {value}
-          <button
-            type="button"
-            className={styles.remove}
-            aria-label={`Remove ${value}`}
-            onClick={() => {
-              judge(values.filter((other) => other !== value));
-              box.current?.focus();
-            }}
-          >
-            <Icon name="close" />
-          </button>
-        </span>
+      {values.map((one) => (
+        <Chip
+          key={one}
+          text={one}
+          wrong={validate(one) !== undefined}
+          onRemove={() => {
+            judge(values.filter((other) => other !== one));
+            box.current?.focus();
+          }}
+        />
       ))}
       <input
         {...attributes}
@@ -91,5 +81,22 @@ export function ChipsInput({
         onBlur={() => add(text)}
       />
     </div>
+  );
+}
+
+interface ChipProps {
+  readonly text: string;
+  readonly wrong: boolean;
+  readonly onRemove: () => void;
+}
+
+function Chip({ text, wrong, onRemove }: ChipProps): ReactNode {
+  return (
+    <span className={classNames(styles.chip, wrong && styles.wrong)}>
+      {text}
+      <button type="button" className={styles.remove} aria-label={`Remove ${text}`} onClick={onRemove}>
+        <Icon name="close" />
+      </button>
+    </span>
   );
 }

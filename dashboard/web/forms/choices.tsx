@@ -13,10 +13,18 @@ export interface Choice<Value extends string> {
   readonly group?: string;
 }
 
+/** Choices with all that they may have, or their labels by value. */
+export type Choices<Value extends string, C = Choice<Value>> = readonly C[] | Readonly<Record<Value, string>>;
+
+function listOf<Value extends string, C extends Choice<Value>>(choices: Choices<Value, C>): readonly C[] {
+  if (Array.isArray(choices)) return choices;
+  return Object.entries(choices).map(([value, label]) => ({ value, label }) as C);
+}
+
 interface SelectProps<Value extends string> {
   readonly value: Value;
   readonly onChange: (value: Value) => void;
-  readonly choices: readonly Choice<Value>[];
+  readonly choices: Choices<Value>;
   /** Accessible name of a control without a Field. */
   readonly label?: string;
   readonly disabled?: boolean;
@@ -40,7 +48,7 @@ export function Select<Value extends string>({
         disabled={disabled}
         onChange={(event) => onChange(event.target.value as Value)}
       >
-        {[...Map.groupBy(choices, ({ group }) => group)].map(([group, members]) =>
+        {[...Map.groupBy(listOf<Value, Choice<Value>>(choices), ({ group }) => group)].map(([group, members]) =>
           group === undefined ? (
             members.map(optionOf)
           ) : (
@@ -84,7 +92,7 @@ export function FilterSelect<Value extends string>(props: FilterSelectProps<Valu
       label={label}
       value={value}
       onChange={(next) => onChange(next === '' ? undefined : next)}
-      choices={[{ value: '', label: all }, ...choices]}
+      choices={[{ value: '', label: all }, ...listOf<Value, Choice<Value>>(choices)]}
     />
   );
 }
@@ -101,7 +109,7 @@ interface RadioProps<Value extends string, C extends Choice<Value>> {
   readonly label: string;
   readonly value: Value;
   readonly onChange: (value: Value) => void;
-  readonly choices: readonly C[];
+  readonly choices: Choices<Value, C>;
 }
 
 interface ExplainedChoice<Value extends string> extends Choice<Value> {
@@ -114,7 +122,7 @@ export function RadioGroup<Value extends string>(props: RadioProps<Value, Explai
   return (
     <fieldset className={styles.group}>
       <legend className={styles.legend}>{props.label}</legend>
-      {props.choices.map(({ value, label, hint, disabled }) => (
+      {listOf<Value, ExplainedChoice<Value>>(props.choices).map(({ value, label, hint, disabled }) => (
         <div key={value} className={styles.choice}>
           <input
             id={`${name}-${value}`}
@@ -147,7 +155,7 @@ export function SegmentedControl<Value extends string>(props: RadioProps<Value, 
   return (
     <fieldset className={styles.segments}>
       <legend className="visually-hidden">{props.label}</legend>
-      {props.choices.map(({ value, label, disabled }) => (
+      {listOf<Value, Choice<Value>>(props.choices).map(({ value, label, disabled }) => (
         <label key={value} className={styles.segment}>
           <input
             type="radio"
@@ -198,7 +206,7 @@ interface ToggleGroupProps<Value extends string> {
   readonly label: string;
   readonly values: readonly Value[];
   readonly onToggle: (value: Value) => void;
-  readonly choices: readonly Choice<Value>[];
+  readonly choices: Choices<Value>;
 }
 
 /**
@@ -209,7 +217,7 @@ export function ToggleGroup<Value extends string>(props: ToggleGroupProps<Value>
   return (
     <fieldset className={styles.segments}>
       <legend className="visually-hidden">{props.label}</legend>
-      {props.choices.map(({ value, label, disabled }) => (
+      {listOf<Value, Choice<Value>>(props.choices).map(({ value, label, disabled }) => (
         <label key={value} className={styles.segment}>
           <input
             type="checkbox"

@@ -1,13 +1,12 @@
 import { type ReactNode, useId, useState } from 'react';
 import { classNames } from '../components/class-names.ts';
 import { formatUtc } from '../format/format.ts';
-import { Field, useFieldControl } from './field.tsx';
+import { asField, type FieldLook, useFieldControl } from './field.tsx';
 import styles from './inputs.module.css';
 
 interface LocalDateTimeInputProps {
   readonly value: number | undefined;
   readonly onChange: (atMs: number | undefined) => void;
-  readonly minMs?: number;
 }
 
 /** `2026-11-21T11:43` in the user's zone, the format of the element. */
@@ -15,7 +14,7 @@ function localText(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInputProps): ReactNode {
+export function LocalDateTimeInput({ value, onChange }: LocalDateTimeInputProps): ReactNode {
   const { attributes } = useFieldControl();
   // A half-typed input has no value, and setting one would clear it.
   const [text, setText] = useState(value === undefined ? '' : localText(value));
@@ -26,7 +25,6 @@ export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInpu
       className={styles.input}
       type="datetime-local"
       value={shown}
-      {...(minMs !== undefined && { min: localText(minMs) })}
       max="9999-12-31T23:59"
       onChange={(event) => {
         setText(event.target.value);
@@ -38,35 +36,13 @@ export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInpu
   );
 }
 
-interface DateTimeFieldProps {
-  readonly label: string;
-  readonly value: number | undefined;
-  readonly onChange: (atMs: number | undefined) => void;
-  readonly minMs?: number;
-  readonly required?: boolean;
-  readonly error?: string | undefined;
-}
+const LocalDateTimeField = asField(LocalDateTimeInput);
 
 /** A moment in the user's zone, with UTC below. */
-export function DateTimeField({
-  label,
-  value,
-  onChange,
-  minMs,
-  required = false,
-  error,
-}: DateTimeFieldProps): ReactNode {
+export function DateTimeField(props: LocalDateTimeInputProps & Omit<FieldLook, 'hint'>): ReactNode {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return (
-    <Field
-      label={label}
-      required={required}
-      error={error}
-      hint={value === undefined ? `Your zone: ${zone}` : `${zone} · ${formatUtc(value)}`}
-    >
-      <LocalDateTimeInput value={value} onChange={onChange} {...(minMs !== undefined && { minMs })} />
-    </Field>
-  );
+  const hint = props.value === undefined ? `Your zone: ${zone}` : `${zone} · ${formatUtc(props.value)}`;
+  return <LocalDateTimeField {...props} hint={hint} />;
 }
 
 export interface DayRange {

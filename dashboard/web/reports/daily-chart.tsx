@@ -59,14 +59,7 @@ export function DailyChart<Row, Measure extends string>(props: DailyChartProps<R
   return (
     <Card
       title={`${measures[show]} by day`}
-      actions={
-        <SegmentedControl
-          label="Show"
-          value={show}
-          onChange={props.onShow}
-          choices={(Object.keys(measures) as Measure[]).map((value) => ({ value, label: measures[value] }))}
-        />
-      }
+      actions={<SegmentedControl label="Show" value={show} onChange={props.onShow} choices={measures} />}
     >
       <UnlessFailed query={query}>
         {series.length === 0 && props.empty ? (

@@ -50,7 +50,7 @@ function PeriodFilter<Range extends string>(props: PeriodFilterProps<Range>): Re
         label={props.label}
         value={isCustom ? 'custom' : (range ?? usual)}
         onChange={choose}
-        choices={Object.entries({ ...ranges, custom: 'Custom days' }).map(([id, label]) => ({ value: id, label }))}
+        choices={{ ...ranges, custom: 'Custom days' }}
       />
       {isCustom && (
         <DayRangeInput

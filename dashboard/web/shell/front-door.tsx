@@ -4,12 +4,11 @@ import styles from './front-door.module.css';
 
 export interface FrontDoorProps {
   readonly title: string;
-  readonly description?: ReactNode;
   readonly children: ReactNode;
 }
 
 /** Frame of the pages before the sign-in. */
-export function FrontDoor({ title, description, children }: FrontDoorProps): ReactNode {
+export function FrontDoor({ title, children }: FrontDoorProps): ReactNode {
   return (
     <main className={styles.door}>
       <div className={styles.panel}>
@@ -17,7 +16,7 @@ export function FrontDoor({ title, description, children }: FrontDoorProps): Rea
           <img src="/favicon.svg" alt="" width="24" height="24" />
           Inference Gateway
         </p>
-        <PageHeader title={title} description={description} />
+        <PageHeader title={title} />
         {children}
       </div>
     </main>

@@ -31,11 +31,7 @@ export function AccountPage(): ReactNode {
             label="Theme"
             value={theme}
             onChange={chooseTheme}
-            choices={[
-              { value: 'system', label: 'As the system' },
-              { value: 'light', label: 'Light' },
-              { value: 'dark', label: 'Dark' },
-            ]}
+            choices={{ system: 'As the system', light: 'Light', dark: 'Dark' }}
           />
         </div>
       </Card>

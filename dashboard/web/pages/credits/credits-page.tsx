@@ -80,7 +80,7 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
           label="Kind"
           value={kind ?? 'all'}
           onChange={(next) => change({ kind: next === 'all' ? undefined : next })}
-          choices={KIND_CHOICES}
+          choices={{ all: 'All', credit: 'Credits', charge: 'Charges' }}
         />
         <TimeFilter value={search} onChange={change} />
       </FilterBar>
@@ -152,12 +152,6 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
     </StatRow>
   );
 }
-
-const KIND_CHOICES = [
-  { value: 'all', label: 'All' },
-  { value: 'credit', label: 'Credits' },
-  { value: 'charge', label: 'Charges' },
-] as const;
 
 const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
 

@@ -1,13 +1,7 @@
-export const EXPIRY_CHOICES = ['never', '30d', '90d', '1y', 'custom'] as const;
-export type ExpiryChoice = (typeof EXPIRY_CHOICES)[number];
+const SPANS = { '30d': '30 days', '90d': '90 days', '1y': '1 year' } as const;
 
-export const EXPIRY_LABELS: Readonly<Record<ExpiryChoice, string>> = {
-  never: 'Never',
-  '30d': '30 days',
-  '90d': '90 days',
-  '1y': '1 year',
-  custom: 'Custom',
-};
+export const EXPIRY_LABELS = { never: 'Never', ...SPANS, custom: 'Custom' } as const;
+export type ExpiryChoice = keyof typeof EXPIRY_LABELS;
 
 const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
 
@@ -24,12 +18,8 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
 }
 
 /** The end of a key that replaces one with an expiry. `same`: when the old one would expire. */
-export const REPLACEMENT_ENDS = ['same', '30d', '90d', '1y', 'never'] as const;
-export type ReplacementEnd = (typeof REPLACEMENT_ENDS)[number];
-
-export const REPLACEMENT_LABELS: Readonly<Record<ReplacementEnd, string>> = {
-  ...{ same: 'Like the old one', '30d': '30 days', '90d': '90 days', '1y': '1 year', never: 'Never' },
-};
+export const REPLACEMENT_LABELS = { same: 'Like the old one', ...SPANS, never: 'Never' } as const;
+export type ReplacementEnd = keyof typeof REPLACEMENT_LABELS;
 
 /** The member of the request. Absent: the old key's expiry. */
 export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonly expiresAtMs?: number | null } {
@@ -37,18 +27,12 @@ export function replacementExpiry(end: ReplacementEnd, nowMs: number): { readonl
 }
 
 /** The old key works this many hours beside its replacement. */
-export const OVERLAP_CHOICES = ['0', '1', '24', '72', 'custom'] as const;
-export type OverlapChoice = (typeof OVERLAP_CHOICES)[number];
+export const OVERLAP_LABELS = {
+  ...{ '0': 'Now', '1': '1 hour', '24': '24 hours', '72': '72 hours', custom: 'Custom' },
+} as const;
+export type OverlapChoice = keyof typeof OVERLAP_LABELS;
 
 export const MAX_OVERLAP_HOURS = 720;
-
-export const OVERLAP_LABELS: Readonly<Record<OverlapChoice, string>> = {
-  '0': 'Now',
-  '1': '1 hour',
-  '24': '24 hours',
-  '72': '72 hours',
-  custom: 'Custom',
-};
 
 /** `undefined` until a number is entered. */
 export function overlapHours(choice: OverlapChoice, customHours: number | undefined): number | undefined {

@@ -10,11 +10,9 @@ import { NumberField } from '../../forms/inputs.tsx';
 import {
   expiryOf,
   MAX_OVERLAP_HOURS,
-  OVERLAP_CHOICES,
   OVERLAP_LABELS,
   type OverlapChoice,
   overlapHours,
-  REPLACEMENT_ENDS,
   REPLACEMENT_LABELS,
   type ReplacementEnd,
   replacementExpiry,
@@ -87,12 +85,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
         })
       }
     >
-      <LabelledControl
-        label="Revoke the old key"
-        value={choice}
-        choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_LABELS[value] }))}
-        onChange={setChoice}
-      />
+      <LabelledControl label="Revoke the old key" value={choice} choices={OVERLAP_LABELS} onChange={setChoice} />
       {choice === 'custom' && (
         <NumberField
           label="Hours"
@@ -106,12 +99,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
         />
       )}
       {key.expiresAtMs !== undefined && (
-        <LabelledControl
-          label="The new key expires"
-          value={end}
-          choices={REPLACEMENT_ENDS.map((value) => ({ value, label: REPLACEMENT_LABELS[value] }))}
-          onChange={setEnd}
-        />
+        <LabelledControl label="The new key expires" value={end} choices={REPLACEMENT_LABELS} onChange={setEnd} />
       )}
       <p className="muted" aria-live="polite">
         {effect(hours)}

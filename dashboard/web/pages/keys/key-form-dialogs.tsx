@@ -16,7 +16,7 @@ import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
 import { countLabel, SCOPE_LABELS } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
-import { EXPIRY_CHOICES, EXPIRY_LABELS, type ExpiryChoice, expiryOf } from './key-choices.ts';
+import { EXPIRY_LABELS, type ExpiryChoice, expiryOf } from './key-choices.ts';
 import { draftProblems, type KeyDraft, type KeyProblems } from './key-draft.ts';
 import styles from './keys.module.css';
 
@@ -258,7 +258,7 @@ export function ExpiryFields({ initial, value: expiresAtMs, onChange, error }: E
       <SegmentedControl
         label="Expires"
         value={choice}
-        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_LABELS[value] }))}
+        choices={EXPIRY_LABELS}
         onChange={(next) => {
           setChoice(next);
           // A custom expiry starts at the moment that was chosen before.

@@ -5,7 +5,7 @@ import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
 import { Badge, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
-import { maskedKey, SCOPE_LABELS } from '../../keys/key-labels.ts';
+import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Drawer } from '../../overlays/dialog.tsx';
 import type { Url } from '../../search/use-url.ts';
 import type { KeysState } from '../searches.ts';
@@ -191,22 +191,23 @@ function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   );
 }
 
+const SPENDS = [
+  ['day', 'Spent today'],
+  ['month', 'Spent this month'],
+  ['lifetime', 'Spent in all'],
+] as const;
+
 /** Settings and use of a key. */
 function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <Facts>
-      <Fact label="Spent today">
-        <KeySpend of={key} period="day" />
-      </Fact>
-      {key.spentThisMonthNanoUsd !== undefined && (
-        <Fact label="Spent this month">
-          <KeySpend of={key} period="month" />
-        </Fact>
-      )}
-      {key.spentInLifetimeNanoUsd !== undefined && (
-        <Fact label="Spent in all">
-          <KeySpend of={key} period="lifetime" />
-        </Fact>
+      {SPENDS.map(
+        ([period, label]) =>
+          spendOf(key, period).spentNanoUsd !== undefined && (
+            <Fact key={period} label={label}>
+              <KeySpend of={key} period={period} />
+            </Fact>
+          ),
       )}
       {key.note !== undefined && (
         <Fact label="Note">

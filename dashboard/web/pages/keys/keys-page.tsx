@@ -1,7 +1,7 @@
 import { type ReactNode, useRef, useState } from 'react';
 import type { KeyView } from '#contract/keys.ts';
 import { countOf } from '#core/count-of.ts';
-import { isExpiring, KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
+import { isExpiring, type KeyGroup } from '#core/key-filter.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Banner, EmptyState } from '../../components/panels.tsx';
@@ -114,7 +114,7 @@ function KeysFilters({ url }: { readonly url: Url<KeysState> }): ReactNode {
       <SegmentedControl
         label="State"
         value={url.search.show ?? 'usable'}
-        choices={KEY_GROUPS.map((value) => ({ value, label: GROUP_LABELS[value] }))}
+        choices={GROUP_LABELS}
         onChange={(show) => url.change({ show })}
       />
     </>

@@ -8,7 +8,7 @@ import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Count, StatusPill } from '../../components/values.tsx';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
-import { ABILITIES, ABILITY_LABELS, capabilityLabel, filterModels, MODEL_STATES } from '../../models/model-labels.ts';
+import { ABILITY_LABELS, capabilityLabel, filterModels, MODEL_STATES } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
@@ -43,7 +43,7 @@ export function ModelsPage(): ReactNode {
             label="Capability"
             all="Any capability"
             value={search.can}
-            choices={ABILITIES.map((value) => ({ value, label: ABILITY_LABELS[value] }))}
+            choices={ABILITY_LABELS}
             onChange={(can) => change({ can })}
           />
           <FilterSelect

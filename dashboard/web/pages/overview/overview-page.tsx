@@ -33,20 +33,13 @@ export function OverviewPage(): ReactNode {
               label="Group by"
               value={by}
               onChange={(next) => change({ by: next })}
-              choices={[
-                { value: 'model', label: 'By model' },
-                { value: 'key', label: 'By key' },
-              ]}
+              choices={{ model: 'By model', key: 'By key' }}
             />
             <SegmentedControl
               label="Range"
               value={range}
               onChange={(next) => change({ range: next })}
-              choices={[
-                { value: '24h', label: '24 h' },
-                { value: '7d', label: '7 d' },
-                { value: '30d', label: '30 d' },
-              ]}
+              choices={{ '24h': '24 h', '7d': '7 d', '30d': '30 d' }}
             />
           </>
         }

@@ -8,15 +8,15 @@ import { type RequestsState, requestsSearch } from '../searches.ts';
 import type { Range } from './request-filter.ts';
 import { resultChoice, resultChoices, resultFilter } from './request-filter.ts';
 
-const RANGES: readonly { readonly value: Range | 'any' | 'custom'; readonly label: string }[] = [
-  { value: 'any', label: 'Any time' },
-  { value: '15m', label: 'Last 15 minutes' },
-  { value: '1h', label: 'Last hour' },
-  { value: '24h', label: 'Last 24 hours' },
-  { value: '7d', label: 'Last 7 days' },
-  { value: '30d', label: 'Last 30 days' },
-  { value: 'custom', label: 'Custom' },
-];
+const RANGES: Readonly<Record<Range | 'any' | 'custom', string>> = {
+  any: 'Any time',
+  '15m': 'Last 15 minutes',
+  '1h': 'Last hour',
+  '24h': 'Last 24 hours',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+  custom: 'Custom',
+};
 const HOUR_MS = 3_600_000;
 
 export interface RequestsFiltersProps {

@@ -116,11 +116,7 @@ function UsageFilters({ organization, url, days, today }: UsageFiltersProps): Re
         label="Group by"
         values={chosenGroups(search)}
         onToggle={(group) => change(toggleGroup(search, group))}
-        choices={[
-          { value: 'day', label: 'By day' },
-          { value: 'model', label: 'By model' },
-          { value: 'key', label: 'By key' },
-        ]}
+        choices={{ day: 'By day', model: 'By model', key: 'By key' }}
       />
     </FilterBar>
   );
