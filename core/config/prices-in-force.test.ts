@@ -52,6 +52,16 @@ describe('prices and costs', () => {
     expect(at('2026-11-24T04:00:00Z').models.get('m')?.targets[0]).toBe(config.models.get('m')?.targets[0]);
   });
 
+  it('keep their objects around the edge of a table, and after a clock went back over some', async () => {
+    const config = await configOf('{input: 2, output: 10, hours: [{utc: "01:00-04:00", input: 1, output: 5}]}');
+    const at = (instant: string) => configAt(config, Date.parse(instant));
+    const [before, after] = [at('2026-11-24T03:59:59Z'), at('2026-11-24T04:00:00Z')];
+    expect(at('2026-11-24T03:59:59Z')).toBe(before);
+    expect(at('2026-11-24T04:00:00Z')).toBe(after);
+    const earlier = at('2026-11-22T12:00:00Z');
+    expect(at('2026-11-22T12:00:01Z')).toBe(earlier);
+  });
+
   it('of a tier that a window does not name are those outside of it', async () => {
     const tiers = 'service_tiers: {flex: {input: 1, output: 2}, fast: {input: 3, output: 4}}';
     const window = 'hours: [{utc: "01:00-04:00", input: 1, output: 5, service_tiers: {fast: {input: 2, output: 3}}}]';

@@ -11,8 +11,11 @@ interface ConfigInForce extends Interval {
 /** Models at the prices of one list, or at their own. */
 interface Listed {
   readonly models: GatewayConfig['models'];
-  /** Made last. Requests arrive nearly in order, so it is nearly always right. */
-  newest?: ConfigInForce;
+  /**
+   * The last two that were made, which serve both sides of an edge. Requests arrive nearly in
+   * order, unless the clock is set back.
+   */
+  made: readonly ConfigInForce[];
 }
 
 const ALWAYS: Interval = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
@@ -28,10 +31,10 @@ const known = new WeakMap<GatewayConfig, Map<PriceList | undefined, Listed>>();
  */
 export function configAt(config: GatewayConfig, atMs: number, priceList?: string): GatewayConfig {
   const listed = listedIn(config, priceList === undefined ? undefined : config.priceLists.get(priceList));
-  const { newest } = listed;
-  if (newest !== undefined && newest.fromMs <= atMs && atMs < newest.untilMs) return newest.config;
+  const found = listed.made.find(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs);
+  if (found !== undefined) return found.config;
   const made = inForceAt(config, listed.models, atMs);
-  if (newest === undefined || made.fromMs >= newest.untilMs) listed.newest = made;
+  listed.made = [made, ...listed.made.slice(0, 1)];
   return made.config;
 }
 
@@ -40,7 +43,7 @@ function listedIn(config: GatewayConfig, list: PriceList<PricedModel> | undefine
   const found = lists.get(list);
   if (found !== undefined) return found;
   const models = list && new Map([...config.models].map(([id, model]) => [id, onList(list, model)] as const));
-  const made: Listed = { models: models ?? config.models };
+  const made: Listed = { models: models ?? config.models, made: [] };
   known.set(config, lists.set(list, made));
   return made;
 }
