@@ -15,25 +15,23 @@ const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
  * Brings the schema to the version of this code: the baseline in an empty database, then each
- * migration in a transaction with its record, then the functions and rights, under a lock that
- * makes processes which start together take turns. Returns the names of what was applied. Rejects
- * with SchemaMismatch when newer code made the schema one that this code does not know how to use,
- * when it was made by other files than ours, or when it lacks something and this user may not
- * change it.
+ * migration in a transaction with its record, the last one together with the functions and rights,
+ * under a lock that makes processes which start together take turns. Returns the names of what was
+ * applied. Rejects with SchemaMismatch when newer code made the schema one that this code does not
+ * know how to use, when it was made by other files than ours, or when it lacks something and this
+ * user may not change it.
  */
 export async function migrate(pool: pg.Pool, folder?: URL): Promise<readonly string[]> {
   const files = await readSchemaFiles(folder);
   return withSession(pool, async (client) => {
     const { present, userName, mayMigrate } = await lookAtSchema(client);
-    // Mostly there is nothing to do, and this user could do nothing.
     const applied = present ? await appliedIn(client) : [];
     const missing = findMissing(files, applied);
-    if (missing.length === 0 && (!mayMigrate || hasOurFunctions(files, applied))) return [];
+    const hasEnough = mayMigrate ? hasOurFunctions : hasFunctions;
+    if (missing.length === 0 && hasEnough(files, applied)) return [];
     if (!mayMigrate) throw new SchemaMismatch(notByThisUser(applied, files, userName));
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
-    const names = await applyMissing(client, files);
-    if (names.length > 0) await grantRights(client);
-    return names;
+    return applyMissing(client, files);
   });
 }
 
@@ -58,7 +56,7 @@ export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
     // Functions and rights of a newer release stay.
     const newest = (await appliedIn(client)).at(-1)?.version ?? 0;
     if (newest > files.version) throw new SchemaMismatch(newerThanCode(newest, files.version));
-    await replaceFunctions(client, files);
+    await transaction(client, FUNCTIONS_FAILED, () => replaceFunctions(client, files));
     const granted = (await createRoles(client)) && (await grantRights(client));
     const { version, migrations } = files;
     return { version, name: migrations[version]?.name ?? '', roles: granted ? 'granted' : 'absent' };
@@ -104,12 +102,19 @@ async function applyMissing(client: pg.PoolClient, files: SchemaFiles): Promise<
        version integer primary key, name text not null, checksum text not null, serves_from integer not null,
        functions text, applied_at timestamptz not null default now())`,
   );
-  const missing = findMissing(files, await appliedIn(client));
-  for (const migration of missing) await apply(client, migration);
-  const names = missing.map(({ name }) => name);
-  if (hasOurFunctions(files, await appliedIn(client))) return names;
-  await replaceFunctions(client, files);
-  return [...names, 'functions'];
+  const applied = await appliedIn(client);
+  const missing = findMissing(files, applied);
+  if (missing.length === 0 && hasOurFunctions(files, applied)) return [];
+  const last = missing.at(-1);
+  for (const migration of missing.slice(0, -1))
+    await transaction(client, failureOf(migration), () => apply(client, migration));
+  // Another process may start as soon as the last one is there, and needs the rest as well.
+  await transaction(client, last === undefined ? FUNCTIONS_FAILED : failureOf(last), async () => {
+    if (last !== undefined) await apply(client, last);
+    await replaceFunctions(client, files);
+    await grantRights(client);
+  });
+  return [...missing.map(({ name }) => name), 'functions'];
 }
 
 export interface AppliedMigration {
@@ -158,26 +163,34 @@ function hasOurFunctions({ version, functions }: SchemaFiles, applied: readonly 
   return newest !== undefined && (newest.version > version || newest.functions === functions.checksum);
 }
 
+/** Those of other code at our version serve this code: in a roll-out, old processes may start. */
+function hasFunctions({ version }: SchemaFiles, applied: readonly AppliedMigration[]): boolean {
+  const newest = applied.at(-1);
+  return newest !== undefined && (newest.version > version || newest.functions !== null);
+}
+
 async function apply(client: pg.PoolClient, { version, name, sql, checksum, servesFrom }: Migration): Promise<void> {
-  await transaction(client, `migration ${name} failed and was rolled back`, async () => {
-    await exec(client, sql);
-    await client.query('insert into schema_migrations (version, name, checksum, serves_from) values ($1, $2, $3, $4)', [
-      version,
-      name,
-      checksum,
-      servesFrom,
-    ]);
-  });
+  await exec(client, sql);
+  await client.query('insert into schema_migrations (version, name, checksum, serves_from) values ($1, $2, $3, $4)', [
+    version,
+    name,
+    checksum,
+    servesFrom,
+  ]);
 }
 
 async function replaceFunctions(client: pg.PoolClient, { functions: { sql, checksum } }: SchemaFiles): Promise<void> {
-  await transaction(client, 'the functions of the schema could not be replaced', async () => {
-    await exec(client, sql);
-    await client.query(
-      'update schema_migrations set functions = $1 where version = (select max(version) from schema_migrations)',
-      [checksum],
-    );
-  });
+  await exec(client, sql);
+  await client.query(
+    'update schema_migrations set functions = $1 where version = (select max(version) from schema_migrations)',
+    [checksum],
+  );
+}
+
+const FUNCTIONS_FAILED = 'the functions of the schema could not be replaced';
+
+function failureOf({ name }: Migration): string {
+  return `migration ${name} failed and was rolled back`;
 }
 
 /** Functions take their fixed search path from that of the transaction which makes them. */
@@ -216,8 +229,11 @@ function newerThanCode(version: number, ours: number): string {
 
 function notByThisUser(applied: readonly AppliedMigration[], ours: SchemaFiles, userName: string): string {
   const newest = applied.at(-1);
+  const lacking = newest?.functions === null ? ' and lacks its functions' : '';
   const found =
-    newest === undefined ? 'The database has no schema' : `The database schema is at version ${newest.version}`;
+    newest === undefined
+      ? 'The database has no schema'
+      : `The database schema is at version ${newest.version}${lacking}`;
   return `${found}, this release needs version ${ours.version}, and the user ${userName} may not change it. Run \`gateway migrate\` first, as the owner of the tables.`;
 }
 

@@ -6,10 +6,11 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { makePartitions } from '#database/partitions/month-partitions.ts';
-import { migrate, migrateWithRoles } from '#database/schema/migrate.ts';
+import { migrate, migrateWithRoles, SchemaMismatch } from '#database/schema/migrate.ts';
 import { readSchemaFiles } from '#database/schema/schema-files.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { migratedFor } from '../harness/database-logins.ts';
 
 /** Migrations of a release that is newer than this one by `LATER.length`. */
 const LATER = ['later', 'last'];
@@ -101,6 +102,20 @@ describe('migrations', () => {
     ).toEqual([{ half: null, version: ours }]);
   });
 
+  it('leave nothing of the last file where the functions after it cannot be made', async () => {
+    await migrate(pool);
+    await sql(url, 'alter function id_floor(text, timestamptz) rename to other_floor');
+    await sql(
+      url,
+      "create function id_floor(prefix text, moment timestamptz) returns integer language sql as 'select 1'",
+    );
+    await write(1);
+    await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(1)} failed and was rolled back`);
+    expect(
+      await sql(url, "select to_regclass('later') as later, max(version) as version from schema_migrations"),
+    ).toEqual([{ later: null, version: ours }]);
+  });
+
   it('refuse files that are not numbered one after the other', async () => {
     await write(2);
     await expect(migrate(pool, theirs())).rejects.toThrow(`${nameOf(2)} is out of sequence`);
@@ -153,6 +168,19 @@ describe('functions', () => {
     );
     expect(await migrate(pool)).toEqual([]);
     expect(await source(url)).not.toEqual([ours]);
+    await pool.end();
+  });
+
+  it('that were never made stop a process that may not make them; others of the same version serve it', async () => {
+    const url = await createEmptyDatabase();
+    const pool = new pg.Pool({ connectionString: await migratedFor(url, 'gateway_process') });
+    await sql(url, 'update schema_migrations set functions = null');
+    const refused = migrate(pool);
+    await expect(refused).rejects.toThrow(SchemaMismatch);
+    await expect(refused).rejects.toThrow(/ lacks its functions, .* may not change it\. Run `gateway migrate` first/);
+    // In the middle of a roll-out an old process may have to start.
+    await sql(url, "update schema_migrations set functions = 'others'");
+    expect(await migrate(pool)).toEqual([]);
     await pool.end();
   });
 
