@@ -1,4 +1,4 @@
-import type { PeriodEntry, ScheduleEntry } from './price-schedule.ts';
+import { type PeriodEntry, type ScheduleEntry, tableEntries } from './price-schedule.ts';
 import type { TableEntry } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import type { Path } from './yaml-tree.ts';
@@ -9,20 +9,34 @@ type EntryPrices = Readonly<Partial<Record<(typeof KINDS)[number], unknown>>>;
 type LongPrompts = Pick<TableEntry, 'above'>;
 
 /**
- * Tables of a day, of hours, of long prompts and of a price list without a price that the table has
- * which they replace. Without it these tokens are charged as input, or a long prompt as a short
- * one, which is seldom meant.
+ * Tables of a day, of hours and of long prompts without a price that the table has which they
+ * replace. Without it these tokens are charged as input, or a long prompt as a short one, which is
+ * seldom meant. `own`: prices of the model, which the schedule of a price list replaces.
  */
-export function lackingPrices(
-  path: Path,
-  schedule: ScheduleEntry,
-  replaced: ScheduleEntry = schedule,
-): readonly RuleProblem[] {
+export function lackingPrices(path: Path, schedule: ScheduleEntry, own?: ScheduleEntry): readonly RuleProblem[] {
   const later = Object.entries(schedule.from).flatMap(([from, period]) => {
     const place = [...path, 'from', from];
     return [...comparedTables(place, period, schedule), ...withinPeriod(place, period)];
   });
-  return [...comparedTables(path, schedule, replaced), ...withinPeriod(path, schedule), ...later];
+  const inList = own === undefined ? [] : lackingInList(schedule, own);
+  return [...told(path, inList), ...withinPeriod(path, schedule), ...later];
+}
+
+/**
+ * Prices and tiers of the model's first table that the first one of the list lacks, and those of
+ * its later tables and hours that no table of the list has.
+ */
+function lackingInList(listed: ScheduleEntry, own: ScheduleEntry): readonly string[] {
+  const first = new Set(namesIn(listed));
+  const any = new Set(tableEntries(listed).flatMap(namesIn));
+  const later = tableEntries(own).flatMap(namesIn);
+  return [...new Set([...namesIn(own).filter((name) => !first.has(name)), ...later.filter((name) => !any.has(name))])];
+}
+
+function namesIn(table: TableEntry): readonly string[] {
+  const tiers = Object.keys(table.service_tiers).map((tier) => `service_tiers.${tier}`);
+  const kinds = KINDS.filter((kind) => table[kind] !== undefined);
+  return [...kinds, ...(table.above.length > 0 ? ['above'] : []), ...tiers];
 }
 
 function withinPeriod(path: Path, period: PeriodEntry): readonly RuleProblem[] {

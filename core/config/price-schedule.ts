@@ -101,10 +101,11 @@ export function buildPriceSchedule(entry: ScheduleEntry): PriceSchedule {
 }
 
 export function pricedModel(entry: ScheduleEntry): PricedModel {
+  const tables = tableEntries(entry);
   return {
     ...pricesOf(entry),
-    ...(everyTable(entry, pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
-    ...(everyTable(entry, pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
+    ...(tables.every(pricesCacheWrites) ? { pricesCacheWrites: true } : {}),
+    ...(tables.every(pricesLongCacheWrites) ? { pricesLongCacheWrites: true } : {}),
   };
 }
 
@@ -119,9 +120,9 @@ export function costsOf(entry: ScheduleEntry): Pick<Target, 'costTable' | 'costS
   return { costTable, ...(schedule === undefined ? {} : { costSchedule: schedule }) };
 }
 
-/** True if it holds for the tables of all dates and hours. */
-function everyTable(entry: ScheduleEntry, holds: (table: TableEntry) => boolean): boolean {
-  return [entry, ...Object.values(entry.from)].every((period) => [period, ...period.hours].every(holds));
+/** The tables of all dates and hours. */
+export function tableEntries(entry: ScheduleEntry): readonly TableEntry[] {
+  return [entry, ...Object.values(entry.from)].flatMap((period) => [period, ...period.hours]);
 }
 
 function buildPeriod(fromMs: number, period: PeriodEntry): PricePeriod {
