@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Capability, Model } from '#core/config/gateway-config.ts';
 import type { ErrorCode } from '#core/errors/catalogue.ts';
-import { isRefusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
+import { isRefusal } from '#core/errors/refusal.ts';
 import { clientAddress } from '#core/net/client-address.ts';
 import type { Key, Organization } from '#core/principal.ts';
 import type { KeyStore } from '#database/keys/key-store.ts';
 import { readChatRequest } from '#test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '#test/fixtures/gateway-config.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
-import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
 import { findRoute } from '../access/route.ts';
@@ -173,12 +171,11 @@ async function answerTo(situation: Situation) {
 
 const ranked = ORDER.flatMap((place, rank) => place.map((defect) => ({ rank, defect })));
 
-async function expectFirst(chosen: readonly (typeof ranked)[number][]): Promise<void> {
-  // Defects are made in the documented order, so that an earlier one can keep a field that two of
-  // them need.
-  const inOrder = chosen.toSorted((a, b) => a.rank - b.rank);
+/** In the documented order, so that an earlier defect can keep a field that two of them need. */
+async function expectFirst(inOrder: readonly (typeof ranked)[number][]): Promise<void> {
   const answer = await answerTo(situationWith(inOrder.map(({ defect }) => defect)));
-  expect(isRefusal(answer) ? answer.code : 'ok').toBe(inOrder[0]?.defect[0]);
+  const [code] = inOrder[0]?.defect ?? [];
+  expect(isRefusal(answer) ? answer.code : 'ok', inOrder.map(({ defect }) => defect[1]).join(', ')).toBe(code);
 }
 
 describe('the order of refusals', () => {
@@ -193,43 +190,9 @@ describe('the order of refusals', () => {
     },
   );
 
-  it('gives the first code of the documented order for any two or three defects', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(fc.constantFrom(...ranked), { minLength: 2, maxLength: 3, selector: ({ rank }) => rank }),
-        expectFirst,
-      ),
-      { numRuns: propertyRuns(2000) },
-    );
-  });
-
-  it('gives the first code for every pair of neighbours', async () => {
-    for (const [rank, place] of ORDER.entries()) {
-      for (const defect of place) {
-        for (const next of ORDER[rank + 1] ?? [])
-          await expectFirst([
-            { rank, defect },
-            { rank: rank + 1, defect: next },
-          ]);
-      }
+  it('gives the first code of the documented order for any two defects', async () => {
+    for (const [at, one] of ranked.entries()) {
+      for (const other of ranked.slice(at + 1)) if (other.rank > one.rank) await expectFirst([one, other]);
     }
-  });
-
-  it('gives the same bytes for the same request, twenty times', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.uniqueArray(fc.constantFrom(...ranked), { minLength: 1, maxLength: 3, selector: ({ rank }) => rank }),
-        async (chosen) => {
-          const situation = situationWith(chosen.toSorted((a, b) => a.rank - b.rank).map(({ defect }) => defect));
-          const bodies = new Set<string>();
-          for (let i = 0; i < 20; i++) {
-            const answer = await answerTo(situation);
-            bodies.add(renderRefusal(isRefusal(answer) ? answer : refuse('internal_error')).body.toString());
-          }
-          expect(bodies.size).toBe(1);
-        },
-      ),
-      { numRuns: 50 },
-    );
   });
 });

@@ -1,12 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  balanceOf,
-  eventsOf,
-  type GatewayClient,
-  jsonOf,
-  settledGeneration,
-  untilNothingHeld,
-} from '../../harness/gateway-client.ts';
+import { balanceOf, eventsOf, type GatewayClient, jsonOf, settledGeneration } from '../../harness/gateway-client.ts';
 import type { Received } from '../../harness/http-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, stall, streamAnswer } from '../../provider/acts.ts';
@@ -76,35 +69,6 @@ describe.each(['http1', 'http2'] as const)('%s: a stream whose provider is silen
     expect(await balanceOf(client)).toBe(100 - COST);
   });
 
-  test('is still served by the next target, or ends with the final event and is not charged', async () => {
-    const client = await gateway.openClient({}, { protocol });
-    const attempt = (second: Act) => {
-      const gate = createGate();
-      gateway.provider.script('first', gate.before(errorAnswer(500, 'oops')));
-      gateway.provider.script('second', second);
-      return stream(client, { model: 'two' }, gate.open);
-    };
-    const served = await attempt(streamAnswer({ usage: USAGE }));
-    expect([served.status, eventsAlone(served).at(-1)]).toEqual([200, '[DONE]']);
-    expect(served.text).not.toContain('"error"');
-    const before = await balanceOf(client);
-    for (const [act, code] of [
-      [errorAnswer(503, 'oops'), 'upstream_error'],
-      [errorAnswer(400, 'top_p is odd'), 'invalid_request'],
-    ] as const) {
-      const failed = await attempt(act);
-      const [error, done, ...others] = eventsAlone(failed);
-      expect(JSON.parse(error ?? '')).toMatchObject({
-        error: { code },
-        id: failed.headers['x-generation-id'],
-        choices: [{ index: 0, delta: { role: 'error', content: '' }, finish_reason: 'error' }],
-      });
-      expect([failed.status, done, others]).toEqual([200, '[DONE]', []]);
-      expect(await balanceOf(client)).toBe(before);
-    }
-    await untilNothingHeld(client);
-  });
-
   test('ends with the final event at the time limit of its model', async () => {
     const client = await gateway.openClient({}, { protocol });
     gateway.provider.script('late', stall);
@@ -112,30 +76,6 @@ describe.each(['http1', 'http2'] as const)('%s: a stream whose provider is silen
     expect(beatsIn(received.text)).toBeGreaterThan(0);
     expect(JSON.parse(eventsAlone(received)[0] ?? '')).toMatchObject({ error: { code: 'request_timeout' } });
     expect(await balanceOf(client)).toBe(100);
-  });
-
-  test('is charged its prompt when its client leaves', async () => {
-    const client = await gateway.openClient({}, { protocol });
-    gateway.provider.script('one', stall);
-    const leaving = new AbortController();
-    const asked = gateway.provider.requests('one').length;
-    let id = '';
-    const left = client.chat(
-      { model: 'one', stream: true },
-      {
-        signal: leaving.signal,
-        onHead: (_, headers) => {
-          id = String(headers['x-generation-id']);
-        },
-        // The first heartbeat may be faster than the request to the provider.
-        onPiece: () => gateway.provider.requests('one').length > asked && leaving.abort(),
-      },
-    );
-    await expect(left).rejects.toThrow();
-    const generation = await settledGeneration(client, id);
-    expect(generation).toMatchObject({ cancelled: true, finish_reason: null, tokens_completion: 0 });
-    expect(generation.tokens_prompt).toBeGreaterThan(0);
-    await expect.poll(() => gateway.provider.requests('one').at(-1)?.hungUp).toBe(true);
   });
 });
 

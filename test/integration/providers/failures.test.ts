@@ -21,7 +21,6 @@ import {
   rawAnswer,
   reset,
   resetAfterBytes,
-  slowly,
   stall,
   streamThen,
 } from '../../provider/acts.ts';
@@ -31,13 +30,10 @@ import type { Act } from '../../provider/call.ts';
 const LIMIT_MS = 4_000;
 /** Silent ones have models of their own, so that the tests wait for the limits side by side. */
 const SILENT = ['silent-http1', 'silent-http2', 'stalled-http1', 'stalled-http2'] as const;
-/** No server listens there; a port that was free a moment ago may be another test's now. */
-const CLOSED_URL = 'http://127.0.0.1:1/v1';
-const MODELS = ['a', 'two-targets', 'refused', ...SILENT] as const;
+const MODELS = ['a', 'two-targets', ...SILENT] as const;
 
-const gateway = withGateway((provider) => ({
+const gateway = withGateway({
   config: {
-    providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: CLOSED_URL } },
     models: {
       a: {},
       'two-targets': {
@@ -46,7 +42,6 @@ const gateway = withGateway((provider) => ({
           { provider: 'fake', model: 'second' },
         ],
       },
-      refused: { targets: [{ provider: 'closed', model: 'x' }] },
       'silent-http1': {},
       'silent-http2': {},
       'stalled-http1': {},
@@ -55,7 +50,7 @@ const gateway = withGateway((provider) => ({
     timeouts: { first_byte: `${LIMIT_MS}ms`, stream_idle: `${LIMIT_MS}ms`, total: '40s' },
     limits: { response_body: '1MiB' },
   },
-}));
+});
 
 async function newClient(protocol: Protocol): Promise<GatewayClient> {
   const { key } = await gateway.stack.operator.customer();
@@ -94,17 +89,10 @@ const BEFORE_ANY_EVENT: ReadonlyArray<{ name: string; acts: [Act, ...Act[]]; exp
   { name: 'reset before any answer', acts: [reset], expected: '503 upstream_error', attempts: 1 },
   { name: 'HTML 502', acts: [htmlBadGateway], expected: '503 upstream_error', attempts: 2 },
   { name: '401', acts: [errorAnswer(401, 'bad key')], expected: '500 upstream_config_error', attempts: 1 },
-  { name: '403', acts: [errorAnswer(403, 'no')], expected: '500 upstream_config_error', attempts: 1 },
-  { name: '404', acts: [errorAnswer(404, 'no such model')], expected: '500 upstream_config_error', attempts: 1 },
   { name: '400', acts: [errorAnswer(400, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
-  { name: '422', acts: [errorAnswer(422, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
   { name: '429 for good', acts: [errorAnswer(429, 'slow')], expected: '503 no_capacity', attempts: 2 },
-  { name: '529', acts: [errorAnswer(529, 'overloaded')], expected: '503 no_capacity', attempts: 2 },
-  { name: '429 then 200', acts: [errorAnswer(429, 'slow'), plainAnswer], expected: '200', attempts: 2 },
   { name: '500 then 200', acts: [errorAnswer(500, 'oops'), plainAnswer], expected: '200', attempts: 2 },
-  { name: 'slow first byte', acts: [slowly(LIMIT_MS / 10, plainAnswer)], expected: '200', attempts: 1 },
   { name: 'not JSON', acts: [rawAnswer(200, {}, 'garbage')], expected: '503 upstream_error', attempts: 1 },
-  { name: 'empty 200', acts: [rawAnswer(200, {}, '')], expected: '503 upstream_error', attempts: 1 },
 ];
 
 const IN_A_STREAM: ReadonlyArray<{ name: string; act: Act; code: string }> = [
@@ -205,24 +193,6 @@ function expectFinalEvent(received: Received, code: string, model = 'a'): void {
   expect(received.text).not.toMatch(/^event:/m);
 }
 
-test('the usage chunk that was asked for stands before the final event', async () => {
-  const client = await newClient('http1');
-  gateway.provider.script('a', streamThen(3, reset));
-  const received = await client.chat({ model: 'a', stream: true, stream_options: { include_usage: true } });
-  const usageAt = received.text.indexOf('"usage":{');
-  expect(usageAt).toBeGreaterThan(0);
-  expect(usageAt).toBeLessThan(received.text.indexOf('data: {"error"'));
-  expectFinalEvent(received, 'upstream_error');
-});
-
-test('a stream whose choices all finished is complete even without [DONE]', async () => {
-  const client = await newClient('http1');
-  gateway.provider.script('a', streamThen(7, endWithoutDone));
-  const received = await client.chat({ model: 'a', stream: true });
-  expect(received.text).not.toContain('"error"');
-  expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
-});
-
 test('the next target takes over before the first event, unseen by the client', async () => {
   const client = await newClient('http1');
   for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent()]) {
@@ -241,11 +211,6 @@ test('after the first event nothing is tried again', async () => {
   const received = await client.chat({ model: 'two-targets', stream: true });
   expect(received.text).toContain('"finish_reason":"error"');
   expect(gateway.provider.requests('second').length).toBe(asked);
-});
-
-test('a refused connection is 503 upstream_error', async () => {
-  const client = await newClient('http1');
-  expect(outcome(await client.chat({ model: 'refused' }))).toBe('503 upstream_error');
 });
 
 test("an error about the operator's account goes to the next target, is counted, and is not told", async () => {

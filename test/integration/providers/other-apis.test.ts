@@ -5,7 +5,6 @@ import { gather } from '#ext-proc/dialects/responses/gathered-stream.fixture.ts'
 import { SCENARIOS as RESPONSES } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
 import {
   balanceOf,
-  errorOf,
   eventsOf,
   jsonOf,
   outcome,
@@ -13,11 +12,10 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { jsonAnswer, raw, rawAnswer, reset, stall } from '../../provider/acts.ts';
+import { raw, rawAnswer, reset } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 
 const APIS = ['responses', 'anthropic'] as const;
-const CHAT_MODEL = 'chat-model';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const gateway = withGateway((provider) => ({
@@ -26,7 +24,6 @@ const gateway = withGateway((provider) => ({
     models: {
       responses: { capabilities: ['tools'], reasoning_efforts: ['low'], targets: [target('responses')] },
       anthropic: { capabilities: ['tools'], reasoning_efforts: ['low'], targets: [target('anthropic')] },
-      both: { targets: [target('responses'), { provider: 'fake', model: CHAT_MODEL }] },
     },
     retries: { per_target: 0 },
   },
@@ -104,55 +101,6 @@ describe.each(APIS)('a model whose provider speaks %s', (api) => {
     const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
     expect(generation).toMatchObject({ finish_reason: 'error' });
     expect(Number(generation.tokens_completion)).toBeGreaterThan(5);
-  });
-
-  test('is cancelled and charged for what came when its client leaves', async () => {
-    const client = await gateway.openClient();
-    const begun = streamOf(eventsFor(api, 'TEXT').slice(0, -3));
-    gateway.provider.script(api, async (call) => {
-      call.writeHead(200, { 'content-type': 'text/event-stream' });
-      await call.write(begun);
-      await stall(call);
-    });
-    const leaving = new AbortController();
-    let id = '';
-    const left = client.chat(
-      { model: api, stream: true },
-      {
-        signal: leaving.signal,
-        onHead: (_, headers) => {
-          id = String(headers['x-generation-id']);
-        },
-        onPiece: () => leaving.abort(),
-      },
-    );
-    await expect(left).rejects.toThrow();
-    await expect.poll(() => gateway.provider.requests(api).at(-1)?.hungUp, { timeout: 20_000 }).toBe(true);
-    const generation = await settledGeneration(client, id);
-    expect(generation).toMatchObject({ cancelled: true });
-    expect(Number(generation.tokens_completion)).toBeGreaterThan(5);
-  });
-
-  test('is cut by its output limit, and busy, as with chat completions', async () => {
-    const client = await gateway.openClient();
-    const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
-    gateway.provider.script(api, whole(body.CUT_BY_LIMIT), rawAnswer(529, JSON_TYPE, JSON.stringify(error)));
-    const cut = jsonOf<Completion>(await client.chat({ model: api, max_tokens: 5 }));
-    expect(cut.choices[0]?.finish_reason).toBe('length');
-    const limit = { responses: { max_output_tokens: 16 }, anthropic: { max_tokens: 5 } }[api];
-    expect(gateway.provider.requests(api).at(-1)?.json).toMatchObject(limit);
-    expect(outcome(await client.chat({ model: api }))).toBe('503 no_capacity');
-    await untilNothingHeld(client);
-  });
-
-  test('gives one completion', async () => {
-    const client = await gateway.openClient({ organization: { allowMultipleCompletions: true } });
-    const refused = await client.chat({ model: api, n: 2 });
-    expect(outcome(refused)).toBe('400 invalid_request');
-    expect(errorOf(refused).param).toBe('n');
-    gateway.provider.script(CHAT_MODEL, jsonAnswer());
-    expect(outcome(await client.chat({ model: 'both', n: 2 }))).toBe('200');
-    await untilNothingHeld(client);
   });
 });
 
