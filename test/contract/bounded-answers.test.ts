@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { ClaimRequest } from '#database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, openStore, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { sealedAnswer } from './stored-responses.ts';
 
 const KIB = 1024;
@@ -11,8 +12,6 @@ const HOUR_MS = 3_600_000;
 const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 describe('stored answers', () => {
-  let url = '';
-  let store: Awaited<ReturnType<typeof openStore>>;
   /** A second gateway process, as far as PostgreSQL can tell. */
   let second: Awaited<ReturnType<typeof openStore>>;
   let boundBytes = 100 * KIB;
@@ -21,16 +20,11 @@ describe('stored answers', () => {
     evicted += count;
   };
   const answers = { boundBytes: () => boundBytes, onEvicted };
+  const db = withStore({ verified: true, options: { answers } });
   beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url, { answers });
-    second = await openStore(url, { answers });
+    second = await openStore(db.url, { answers });
   });
-  afterAll(async () => {
-    const report = await store.administration.verifyLedger();
-    await Promise.all([store.close(), second.close()]);
-    expect(report.differences).toEqual([]);
-  });
+  afterAll(() => second.close());
 
   interface Stored extends ClaimRequest {
     readonly customer: Customer;
@@ -48,7 +42,7 @@ describe('stored answers', () => {
     return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
   }
 
-  async function keep(customer: Customer, key: string, bytes: number, by = store): Promise<Stored> {
+  async function keep(customer: Customer, key: string, bytes: number, by = db.store): Promise<Stored> {
     const attempt = attemptOf(customer, key);
     expect(await by.idempotency.claim(attempt)).toEqual({ kind: 'claimed' });
     await by.ledger.chargeClaimed(ended(attempt, bytes));
@@ -58,7 +52,7 @@ describe('stored answers', () => {
   /** Bytes that are stored, and bytes that are counted. */
   async function bytesOf({ organizationId }: Customer) {
     const [row] = await sql<{ stored: number; counted: number }>(
-      url,
+      db.url,
       `select coalesce(sum(octet_length(answer)), 0)::int as stored,
          (coalesce((select bytes from stored_answers where organization_id = '${organizationId}'), 0)
            + coalesce((select sum(bytes) from stored_answer_changes where organization_id = '${organizationId}'), 0))::int as counted
@@ -72,15 +66,15 @@ describe('stored answers', () => {
 
   it('of an organization are bounded: the oldest give way, and no other organization is touched', async () => {
     evicted = 0;
-    const [customer, other] = [await addCustomer(store), await addCustomer(store)];
+    const [customer, other] = [await addCustomer(db.store), await addCustomer(db.store)];
     const kept = await keep(other, 'other', 60 * KIB);
     for (let index = 0; index < 10; index++) {
-      await keep(customer, `key ${index}`, 30 * KIB, index % 2 === 0 ? store : second);
+      await keep(customer, `key ${index}`, 30 * KIB, index % 2 === 0 ? db.store : second);
       expect((await bytesOf(customer))?.stored).toBeLessThanOrEqual(boundBytes);
     }
     expect(await bytesOf(customer)).toEqual({ stored: 90 * KIB, counted: 90 * KIB });
     expect(evicted).toBe(7);
-    expect((await sealedAnswer(store, kept))?.length).toBe(60 * KIB);
+    expect((await sealedAnswer(db.store, kept))?.length).toBe(60 * KIB);
     for (const index of [7, 8, 9]) expect(await claimKind(customer, `key ${index}`)).toBe('finished');
     // The same body is free, and another one is not.
     expect(await claimKind(customer, 'key 6', 'another body')).toBe('reused');
@@ -89,20 +83,20 @@ describe('stored answers', () => {
   });
 
   it('that gave way are charged anew, and stored anew', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     const first = await keep(customer, 'first', 60 * KIB);
     await keep(customer, 'next', 60 * KIB);
     const again = await keep(customer, 'first', 60 * KIB);
     // Its first settlement, once more: from the spool of a process that crashed.
-    expect(await store.ledger.chargeClaimed(ended(first, 60 * KIB))).toBeUndefined();
+    expect(await db.store.ledger.chargeClaimed(ended(first, 60 * KIB))).toBeUndefined();
     expect(again.generationId).not.toBe(first.generationId);
     expect(await claimKind(customer, 'first')).toBe('finished');
     expect(await claimKind(customer, 'next', 'another body')).toBe('reused');
-    expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(1_000_000n - 21n);
+    expect((await db.store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(1_000_000n - 21n);
   });
 
   it('are not stored where one alone is larger than the bound, and nothing gives way to it', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     await keep(customer, 'small', 10 * KIB);
     await keep(customer, 'exact', 90 * KIB);
     await keep(customer, 'large', 100 * KIB + 1);
@@ -112,21 +106,21 @@ describe('stored answers', () => {
   });
 
   it('are counted once, however often their settlement is repeated', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     const attempt = attemptOf(customer, 'repeated');
-    await store.idempotency.claim(attempt);
+    await db.store.idempotency.claim(attempt);
     const settlement = ended(attempt, 20 * KIB);
-    await Promise.all([store, second, store].map((one) => one.ledger.chargeClaimed(settlement)));
+    await Promise.all([db.store, second, db.store].map((one) => one.ledger.chargeClaimed(settlement)));
     expect(await bytesOf(customer)).toEqual({ stored: 20 * KIB, counted: 20 * KIB });
   });
 
   it('stay within the bound when two processes store many at once', async () => {
-    const customers = await Promise.all([addCustomer(store), addCustomer(store), addCustomer(second)]);
+    const customers = await Promise.all([addCustomer(db.store), addCustomer(db.store), addCustomer(second)]);
     await Promise.all(
       Array.from({ length: 150 }, (_, index) => {
         const customer = customers[index % 3];
         if (!customer) throw new Error('there are three');
-        return keep(customer, `key ${index}`, (1 + (index % 40)) * KIB, index % 2 === 0 ? store : second);
+        return keep(customer, `key ${index}`, (1 + (index % 40)) * KIB, index % 2 === 0 ? db.store : second);
       }),
     );
     for (const customer of customers) {
@@ -138,28 +132,30 @@ describe('stored answers', () => {
   });
 
   it('that are deleted, or taken by another attempt, at the retention are counted no longer', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     await keep(customer, 'deleted', 30 * KIB);
     await keep(customer, 'taken', 40 * KIB);
     await sql(
-      url,
+      db.url,
       `update idempotency_keys set finished_at = finished_at - interval '2 hours' where organization_id = '${customer.organizationId}'`,
     );
     expect(await claimKind(customer, 'taken', 'another body')).toBe('claimed');
     expect(await bytesOf(customer)).toEqual({ stored: 30 * KIB, counted: 30 * KIB });
-    await store.idempotency.deleteOlderThan(HOUR_MS, 1000);
-    await store.idempotency.tidyStored(boundBytes, 1000);
+    await db.store.idempotency.deleteOlderThan(HOUR_MS, 1000);
+    await db.store.idempotency.tidyStored(boundBytes, 1000);
     expect(await bytesOf(customer)).toEqual({ stored: 0, counted: 0 });
-    const [left] = await sql<{ n: number }>(url, 'select count(*)::int as n from stored_answer_changes');
+    const [left] = await sql<{ n: number }>(db.url, 'select count(*)::int as n from stored_answer_changes');
     expect(left?.n).toBe(0);
   });
 
   it('are brought below a bound that was lowered, in small steps', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     for (let index = 0; index < 5; index++) await keep(customer, `key ${index}`, 20 * KIB);
     boundBytes = 50 * KIB;
     try {
-      expect(await store.idempotency.tidyStored(boundBytes, 1000)).toMatchObject({ storedBytes: expect.any(Number) });
+      expect(await db.store.idempotency.tidyStored(boundBytes, 1000)).toMatchObject({
+        storedBytes: expect.any(Number),
+      });
       expect(await bytesOf(customer)).toEqual({ stored: 40 * KIB, counted: 40 * KIB });
     } finally {
       boundBytes = 100 * KIB;
@@ -167,34 +163,34 @@ describe('stored answers', () => {
   });
 
   it('are seen to while others store, and neither waits for the other for good', async () => {
-    const customers = await Promise.all(Array.from({ length: 6 }, () => addCustomer(store)));
+    const customers = await Promise.all(Array.from({ length: 6 }, () => addCustomer(db.store)));
     let storing = true;
-    const tidying = [store, second].map(async (one) => {
+    const tidying = [db.store, second].map(async (one) => {
       while (storing) await one.idempotency.tidyStored(20 * KIB, 1000);
     });
     await Promise.all(
       Array.from({ length: 90 }, (_, index) => {
         const customer = customers[index % customers.length];
         if (!customer) throw new Error('there are six');
-        return keep(customer, `key ${index}`, 10 * KIB, index % 2 === 0 ? store : second);
+        return keep(customer, `key ${index}`, 10 * KIB, index % 2 === 0 ? db.store : second);
       }),
     );
     storing = false;
     await Promise.all(tidying);
-    await store.idempotency.tidyStored(20 * KIB, 1000);
+    await db.store.idempotency.tidyStored(20 * KIB, 1000);
     for (const customer of customers) expect(await bytesOf(customer)).toEqual({ stored: 20 * KIB, counted: 20 * KIB });
-    expect([...store.logged, ...second.logged].filter(({ level }) => level !== 'info')).toEqual([]);
+    expect([...db.store.logged, ...second.logged].filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
   it('that somebody has locked are passed over, and give way later', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     const { keyHash } = await keep(customer, 'locked', 50 * KIB);
     await keep(customer, 'free', 50 * KIB);
     const held = sql(
-      url,
+      db.url,
       `begin; select from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}' for update; select pg_sleep(2); commit`,
     );
-    await expect.poll(async () => (await sql<{ n: number }>(url, SLEEPING))[0]?.n).toBe(1);
+    await expect.poll(async () => (await sql<{ n: number }>(db.url, SLEEPING))[0]?.n).toBe(1);
     await keep(customer, 'new', 50 * KIB);
     expect(await claimKind(customer, 'free', 'another body')).toBe('reused');
     expect(await bytesOf(customer)).toEqual({ stored: 100 * KIB, counted: 100 * KIB });

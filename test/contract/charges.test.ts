@@ -1,37 +1,17 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { type FieldValue, recordArrayText } from '#database/connection/record-text.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  DAY,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { addCustomer, DAY, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { usageOf } from './usage-of.ts';
 
-let url = '';
-let store: TestStore;
-let customer: Customer;
-beforeAll(async () => {
-  url = await createDatabase();
-  store = await openStore(url);
-  customer = await addCustomer(store, 1_000n);
-});
-afterAll(async () => {
-  const report = await store.administration.verifyLedger();
-  await store.close();
-  expect(report.differences).toEqual([]);
-});
+const db = withStore({ creditNanoUsd: 1_000n, verified: true });
 
 const chargeOf = (changes: object) => ({
-  ...{ id: newId('gen', Date.now()), organization_id: customer.organizationId, key_id: customer.keyId },
+  ...{ id: newId('gen', Date.now()), organization_id: db.customer.organizationId, key_id: db.customer.keyId },
   ...{
     day: '2026-11-22',
     model: 'm',
@@ -56,20 +36,20 @@ const chargeOf = (changes: object) => ({
 });
 const charge = (...charges: object[]) =>
   sql<{ charged: { accounts: unknown[][] } }>(
-    url,
+    db.url,
     `select charge_generations(array(
        select jsonb_populate_record(null::charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
   );
-const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+const balance = async () => (await db.store.ledger.credits(db.customer.organizationId)).balanceNanoUsd;
 
 it('charges whatever the user is named', async () => {
   const model = 'é'.repeat(500);
   for (const user of ['\0', '😀'.repeat(512), "'; drop table keys; --", '\ud800', '{"a"}']) {
-    await store.ledger.charge(settlementOf(customer, { user, model, costNanoUsd: 1n }));
+    await db.store.ledger.charge(settlementOf(db.customer, { user, model, costNanoUsd: 1n }));
   }
   const rows = await sql<{ end_user: string }>(
-    url,
-    `select end_user from user_usage where organization_id = '${customer.organizationId}' order by 1`,
+    db.url,
+    `select end_user from user_usage where organization_id = '${db.customer.organizationId}' order by 1`,
   );
   expect(rows.map(({ end_user }) => end_user)).toEqual(
     expect.arrayContaining(['\ufffd', '😀'.repeat(512), "'; drop table keys; --", '{"a"}']),
@@ -77,21 +57,21 @@ it('charges whatever the user is named', async () => {
 });
 
 it('reads usage of more users than a page has, in order', async () => {
-  const stranger = await addCustomer(store, 1_000n);
+  const stranger = await addCustomer(db.store, 1_000n);
   const users = Array.from({ length: 2_100 }, (_, at) => `user-${String(at).padStart(5, '0')}`);
-  await Promise.all(users.map((user) => store.ledger.charge(settlementOf(stranger, { user, costNanoUsd: 0n }))));
+  await Promise.all(users.map((user) => db.store.ledger.charge(settlementOf(stranger, { user, costNanoUsd: 0n }))));
   const groupBy = new Set(['user'] as const);
-  const rows = await usageOf(store.ledger, { ...stranger, firstDay: DAY, lastDay: DAY, groupBy });
+  const rows = await usageOf(db.store.ledger, { ...stranger, firstDay: DAY, lastDay: DAY, groupBy });
   expect(rows.map(({ user, requests }) => [user, requests])).toEqual(users.map((user) => [user, 1]));
 });
 
 it('has usage of users verified', async () => {
-  const stranger = await addCustomer(store, 1_000n);
-  await store.ledger.charge(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
+  const stranger = await addCustomer(db.store, 1_000n);
+  await db.store.ledger.charge(settlementOf(stranger, { user: 'ada', costNanoUsd: 1n }));
   const change = (by: string) =>
-    sql(url, `update user_usage set requests = requests ${by} where organization_id = '${stranger.organizationId}'`);
+    sql(db.url, `update user_usage set requests = requests ${by} where organization_id = '${stranger.organizationId}'`);
   await change('+ 1');
-  const { differences } = await store.administration.verifyLedger();
+  const { differences } = await db.store.administration.verifyLedger();
   await change('- 1');
   expect(JSON.stringify(differences)).toContain('usage of users is the sum of their generations');
 });
@@ -173,7 +153,7 @@ describe('charge_generations()', () => {
     const before = await balance();
     const [org, key] = [newId('org', Date.now()), newId('key', Date.now())];
     await sql(
-      url,
+      db.url,
       `insert into organizations (id, name, concurrency) values ('${org}', 'x', 1);
        insert into keys (id, organization_id, name, hash, last4, scopes) values ('${key}', '${org}', 'x', sha256('x'), 'xxxx', '{chat}')`,
     );
@@ -184,7 +164,7 @@ describe('charge_generations()', () => {
 });
 
 it('any batch of records reaches PostgreSQL as it was', async () => {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: db.url });
   await client.connect();
   await client.query('create type anything as (a text, b bigint, c boolean, d text)');
   const text = fc.option(
@@ -212,7 +192,7 @@ it('any batch of records reaches PostgreSQL as it was', async () => {
 
 it('add_credit() refuses notes, references and actors that are empty or too long', async () => {
   const credit = (note: string, reference: string, actor: string) =>
-    sql(url, `select add_credit('${customer.organizationId}', 1, ${note}, ${reference}, ${actor})`);
+    sql(db.url, `select add_credit('${db.customer.organizationId}', 1, ${note}, ${reference}, ${actor})`);
   const before = await balance();
   const [empty, long, longer] = ["''", "repeat('x', 201)", "repeat('x', 501)"];
   for (const refused of [

@@ -10,15 +10,8 @@ import type { Settlement } from '#database/ledger/ledger.ts';
 import { type OpenRequestLog, openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
 /** Costs of charged and uncharged attempts, added up by subject and by day. */
 const TODAY = Math.floor(Date.now() / DAY_MS);
@@ -26,34 +19,28 @@ const DAY = TODAY - 20;
 const AT = DAY * DAY_MS + 1000;
 const TOKENS = { usage: { ...NO_USAGE, promptTokens: 300 }, source: 'counted' } as const;
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
-let url = '';
 let pool: pg.Pool;
-let store: TestStore;
+const db = withStore();
 let log: OpenRequestLog;
-let customer: Customer;
 
 beforeAll(async () => {
-  url = await createDatabase();
-  pool = new pg.Pool({ connectionString: url, max: 1 });
-  store = await openStore(url);
-  log = openRequestLog(url, QUIET, PATIENT);
-  customer = await addCustomer(store);
+  pool = new pg.Pool({ connectionString: db.url, max: 1 });
+  log = openRequestLog(db.url, QUIET, PATIENT);
 });
 
 afterAll(async () => {
   await pool?.end();
   await log?.close();
-  await store?.close();
 });
 
 async function charge(atMs: number, changes: Partial<Settlement>): Promise<Settlement> {
-  const settlement = settlementOf(customer, { generationId: newId('gen', atMs), createdAtMs: atMs, ...changes });
-  await store.ledger.charge(settlement);
+  const settlement = settlementOf(db.customer, { generationId: newId('gen', atMs), createdAtMs: atMs, ...changes });
+  await db.store.ledger.charge(settlement);
   return settlement;
 }
 
 async function attempt(atMs: number, changes: Partial<ProviderAttempt>): Promise<void> {
-  const { organizationId } = customer;
+  const { organizationId } = db.customer;
   const { tokens: _, ...without } = attemptWith({ generationId: newId('gen', atMs), askedAtMs: atMs, organizationId });
   expect(await log.attempts.write([{ ...without, ...changes }])).toEqual({ refused: 0 });
 }
@@ -73,8 +60,8 @@ describe('costs of a report', () => {
   it('are those of charges and of uncharged attempts, each once', async () => {
     const charged = await charge(AT, { model: 'a', costNanoUsd: 300n, providerCostNanoUsd: 200n });
     // Repetitions, with another cost too, change nothing.
-    await store.ledger.charge(charged);
-    await store.ledger.charge({ ...charged, providerCostNanoUsd: 999n });
+    await db.store.ledger.charge(charged);
+    await db.store.ledger.charge({ ...charged, providerCostNanoUsd: 999n });
     await charge(AT, { model: 'a', costNanoUsd: 100n, providerCostNanoUsd: 0n, user: 'one' });
     const retried = { model: 'a', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout' } as const;
     const generationId = newId('gen', AT);
@@ -112,14 +99,14 @@ describe('costs of a report', () => {
     await attempt(at, { model: 'e', tokens: TOKENS, costNanoUsd: 40n, reason: 'timeout', loss });
     const before = await ofDay(DAY + 2);
     expect(before).toEqual([{ subject: 'e', requests: 0, ...same(0n), costNanoUsd: 40n, lossesNanoUsd: 50n }]);
-    await sql(url, 'delete from provider_attempts');
+    await sql(db.url, 'delete from provider_attempts');
     expect(await ofDay(DAY + 2)).toEqual(before);
   });
 
   it('have the list price of each charge, which is the charge where no other is known', async () => {
     const at = AT + 4 * DAY_MS;
     const listed = await charge(at, { model: 'g', costNanoUsd: 90n, listNanoUsd: 100n });
-    await store.ledger.charge({ ...listed, listNanoUsd: 999n });
+    await db.store.ledger.charge({ ...listed, listNanoUsd: 999n });
     await charge(at, { model: 'g', costNanoUsd: 15n, listNanoUsd: 10n, providerCostNanoUsd: 4n, user: 'one' });
     await charge(at, { model: 'g', costNanoUsd: 7n, providerCostNanoUsd: 3n });
     await charge(at, { model: 'h', costNanoUsd: 0n, listNanoUsd: 10n ** 30n, usage: NO_USAGE });

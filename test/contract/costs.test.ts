@@ -10,21 +10,13 @@ import { type OpenRequestLog, openRequestLog } from '#database/request-log/reque
 import { runCommandLine } from '#operator/command-line.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  openStore,
-  settlementOf,
-  type TestStore,
-} from '../harness/database.ts';
+import { addCustomer, type Customer, settlementOf } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
 /** `costs report` and `costs reconcile`, on a database with generations, attempts and losses. */
-let url = '';
 let folder = '';
-let store: TestStore;
+const db = withStore();
 let log: OpenRequestLog;
-let customer: Customer;
 let other: Customer;
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 /** In the middle of a day that is over. */
@@ -33,27 +25,23 @@ const date = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,cost';
 
 beforeAll(async () => {
-  url = await createDatabase();
   folder = await mkdtemp(join(tmpdir(), 'gw-costs-'));
-  store = await openStore(url);
-  log = openRequestLog(url, QUIET, PATIENT);
-  customer = await addCustomer(store);
-  other = await addCustomer(store);
+  log = openRequestLog(db.url, QUIET, PATIENT);
+  other = await addCustomer(db.store);
 });
 
 afterAll(async () => {
   await log?.close();
-  await store?.close();
   await rm(folder, { recursive: true });
 });
 
-async function charge(atMs: number, changes: Partial<Settlement> = {}, by = customer): Promise<void> {
+async function charge(atMs: number, changes: Partial<Settlement> = {}, by = db.customer): Promise<void> {
   const generationId = newId('gen', atMs);
   const providerModel = 'up-mini';
-  await store.ledger.charge(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
+  await db.store.ledger.charge(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
 }
 
-const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
+const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url });
 async function done(...args: string[]) {
   const result = await run(...args);
   if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
@@ -102,7 +90,7 @@ describe('costs report', () => {
     [
       'organization',
       () => [
-        { organization_id: customer.organizationId, ...row(2, 4e-7) },
+        { organization_id: db.customer.organizationId, ...row(2, 4e-7) },
         { organization_id: other.organizationId, ...row(1, 1e-7, 4e-8) },
       ],
     ],

@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import { addCustomer, BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
+import { addCustomer, BY } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
 
-let url = '';
-let store: TestStore;
-beforeAll(async () => {
-  url = await createDatabase();
-  store = await openStore(url);
-});
-afterAll(() => store.close());
+const db = withStore();
 
 const run = (databaseUrl: string, ...args: string[]) => runCommandLine(args, { DATABASE_URL: databaseUrl });
-const balanceOf = async (organizationId: string) => (await store.ledger.credits(organizationId)).balanceNanoUsd;
+const balanceOf = async (organizationId: string) => (await db.store.ledger.credits(organizationId)).balanceNanoUsd;
 
 it('a credit whose answer was lost is booked once when it is repeated with the reference that was printed', async () => {
-  const { organizationId } = await addCustomer(store, 0n);
-  const proxy = await startLostAnswerProxy(url);
+  const { organizationId } = await addCustomer(db.store, 0n);
+  const proxy = await startLostAnswerProxy(db.url);
   const failed = await run(proxy.url, 'org', 'credit', organizationId, '5');
   expect([failed.kind, proxy.lost()]).toEqual(['refused', 1]);
   if (failed.kind !== 'refused') throw new Error('it was to fail');
@@ -32,13 +27,13 @@ it('a credit whose answer was lost is booked once when it is repeated with the r
 });
 
 it('an organization whose creation with credit lost its answer is named when it is repeated with the reference', async () => {
-  const proxy = await startLostAnswerProxy(url);
+  const proxy = await startLostAnswerProxy(db.url);
   const failed = await run(proxy.url, 'org', 'create', '--name', 'Lost', '--credit', '7');
   if (failed.kind !== 'refused') throw new Error('it was to fail');
   const { reference } = failed.json as { reference: string };
   proxy.mend();
   const repeated = await run(proxy.url, 'org', 'create', '--name', 'Lost', '--credit', '7', '--reference', reference);
-  const all = (await store.administration.organizations()).filter(({ name }) => name === 'Lost');
+  const all = (await db.store.administration.organizations()).filter(({ name }) => name === 'Lost');
   expect(all.map(({ balanceNanoUsd }) => balanceNanoUsd)).toEqual([7_000_000_000n]);
   expect(repeated).toMatchObject({
     kind: 'refused',
@@ -48,10 +43,10 @@ it('an organization whose creation with credit lost its answer is named when it 
 });
 
 it('a reference is booked for one organization, also when two ask at once', async () => {
-  const [one, other] = [await addCustomer(store, 0n), await addCustomer(store, 0n)];
+  const [one, other] = [await addCustomer(db.store, 0n), await addCustomer(db.store, 0n)];
   const entry = { amountNanoUsd: 3n, reference: newId('crd', Date.now()) };
   const results = await Promise.all(
-    [one, other].map(({ organizationId }) => store.administration.credit(organizationId, entry, BY)),
+    [one, other].map(({ organizationId }) => db.store.administration.credit(organizationId, entry, BY)),
   );
   const winner = results[0]?.kind === 'applied' ? one : other;
   const { organizationId } = winner;
@@ -59,7 +54,7 @@ it('a reference is booked for one organization, also when two ask at once', asyn
   expect(results).toContainEqual({ kind: 'reference_elsewhere', organizationId });
   expect((await balanceOf(one.organizationId)) + (await balanceOf(other.organizationId))).toBe(3n);
   const loser = winner === one ? other : one;
-  expect(await run(url, 'org', 'credit', loser.organizationId, '1', '--reference', entry.reference)).toMatchObject({
+  expect(await run(db.url, 'org', 'credit', loser.organizationId, '1', '--reference', entry.reference)).toMatchObject({
     kind: 'refused',
     message: expect.stringContaining(`was booked for the organization ${organizationId}.`),
   });

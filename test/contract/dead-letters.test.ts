@@ -3,50 +3,37 @@ import { newId } from '#core/ids.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { ChargeRefused } from '#database/ledger/ledger.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { settlementOf, sql } from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
+import { withStore } from '../harness/with-store.ts';
 
-let url = '';
 /** URL of a database user with an operator's rights and no more. */
 let operatorUrl = '';
-let store: TestStore;
-let customer: Customer;
+const db = withStore({ creditNanoUsd: 1_000_000n });
 beforeAll(async () => {
-  url = await createDatabase();
-  operatorUrl = await migratedFor(url, 'gateway_operator');
-  store = await openStore(url);
-  customer = await addCustomer(store, 1_000_000n);
-  return () => store.close();
+  operatorUrl = await migratedFor(db.url, 'gateway_operator');
 });
 
 const run = (...args: string[]) => runCommandLine(['ledger', 'dead-letters', ...args], { DATABASE_URL: operatorUrl });
-const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+const balance = async () => (await db.store.ledger.credits(db.customer.organizationId)).balanceNanoUsd;
 const audited = () =>
-  sql(url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
+  sql(db.url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
 
 /** Refused because of what somebody did to the table, and possible again afterwards. */
 async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
-  const settlement = settlementOf(customer, {
+  const settlement = settlementOf(db.customer, {
     generationId: newId('gen', Date.now()),
     costNanoUsd,
     model: 'forbidden',
   });
-  await sql(url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
-  const why = await store.ledger.charge(settlement).then(
+  await sql(db.url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
+  const why = await db.store.ledger.charge(settlement).then(
     () => undefined,
     (error: unknown) => error,
   );
-  await sql(url, 'alter table generations drop constraint no_model');
+  await sql(db.url, 'alter table generations drop constraint no_model');
   expect(why).toBeInstanceOf(ChargeRefused);
-  await store.ledger.deadLetter(settlement, why, true);
+  await db.store.ledger.deadLetter(settlement, why, true);
   return settlement;
 }
 
@@ -61,10 +48,10 @@ it('lists dead letters, charges one again or books it as a loss, and keeps who d
         delivered: true,
         reason: expect.stringContaining('no_model'),
       },
-      { generation_id: forgiven.generationId, usd: 0.00000005, organization_id: customer.organizationId },
+      { generation_id: forgiven.generationId, usd: 0.00000005, organization_id: db.customer.organizationId },
     ],
   });
-  expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 2 });
+  expect(await db.store.administration.verifyLedger()).toMatchObject({ deadLetters: 2 });
   const before = await balance();
   expect(await run('retry', retried.generationId)).toMatchObject({
     json: { generation_id: retried.generationId, resolution: 'charged', usd: 0.0000007 },
@@ -73,11 +60,11 @@ it('lists dead letters, charges one again or books it as a loss, and keeps who d
     json: { generation_id: forgiven.generationId, resolution: 'forgiven', usd: 0.00000005 },
   });
   expect(before - (await balance())).toBe(700n);
-  expect(await store.administration.losses(0)).toMatchObject([
+  expect(await db.store.administration.losses(0)).toMatchObject([
     { generationId: forgiven.generationId, reason: 'forgiven', amountNanoUsd: 50n },
   ]);
   expect(await run('list')).toMatchObject({ kind: 'done', json: [] });
-  expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 0, differences: [] });
+  expect(await db.store.administration.verifyLedger()).toMatchObject({ deadLetters: 0, differences: [] });
   expect(await audited()).toEqual([
     { action: 'charge.retried', subject_id: retried.generationId, by: true },
     { action: 'charge.forgiven', subject_id: forgiven.generationId, by: true },
@@ -97,11 +84,11 @@ it('refuses what nobody knows, and says why a letter still cannot be charged', a
       message: expect.stringContaining('no dead letter'),
     });
   const settlement = await leaveLetter(1n);
-  await sql(url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
+  await sql(db.url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
   expect(await run('retry', settlement.generationId)).toMatchObject({ message: expect.stringContaining('no_model') });
-  await sql(url, 'alter table generations drop constraint no_model');
+  await sql(db.url, 'alter table generations drop constraint no_model');
   await sql(
-    url,
+    db.url,
     `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ('gen-1', 'org-1', 'because', '{}', true)`,
   );
   expect(await run('retry', 'gen-1')).toMatchObject({ message: expect.stringContaining('no charge') });

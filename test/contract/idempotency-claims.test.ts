@@ -1,20 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { type Claimed, Claims } from '#ext-proc/billing/idempotency/claims.ts';
 import { keepDeletingExpired } from '#ext-proc/billing/idempotency/expiry.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { settlementOf, sql, type TestStore } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
 /** Longer than the process may stand still between two renewals. */
@@ -23,24 +16,21 @@ const RENEW_EVERY_MS = 100;
 const EXPIRED = { timeout: 10 * LEASE_MS, interval: 50 };
 
 describe('claims of a gateway process', () => {
-  let url = '';
-  let store: TestStore;
-  let customer: Customer;
+  const db = withStore();
   let warnings: string[] = [];
   const warn = (_: object, message: string) => void warnings.push(message);
   const log = { info() {}, warn, error: warn } as unknown as Log;
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    customer = await addCustomer(store);
-  });
-  afterAll(() => store.close());
 
   const open = (changes: Partial<TestStore['idempotency']> = {}) =>
-    new Claims({ store: { ...store.idempotency, ...changes }, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
+    new Claims({
+      store: { ...db.store.idempotency, ...changes },
+      leaseMs: LEASE_MS,
+      renewEveryMs: RENEW_EVERY_MS,
+      log,
+    });
 
   function claim(claims: Claims, idempotencyKey: string, body = 'body'): Promise<Claimed> {
-    const { organizationId } = customer;
+    const { organizationId } = db.customer;
     const generationId = newId('gen', Date.now());
     return claims.claim({ organizationId, idempotencyKey, body: Buffer.from(body), generationId, retentionMs: 60_000 });
   }
@@ -67,7 +57,7 @@ describe('claims of a gateway process', () => {
     const claims = open({
       renew: async (...call) => {
         renewed += 1;
-        return store.idempotency.renew(...call);
+        return db.store.idempotency.renew(...call);
       },
     });
     const first = await attempt(claims, 'free');
@@ -92,7 +82,7 @@ describe('claims of a gateway process', () => {
     let away = true;
     const refuse = async () => Promise.reject(new StoreUnavailable('away'));
     const claims = open({
-      renew: (...call) => (away ? refuse() : store.idempotency.renew(...call)),
+      renew: (...call) => (away ? refuse() : db.store.idempotency.renew(...call)),
       free: refuse,
     });
     const held = await attempt(claims, 'away');
@@ -112,27 +102,28 @@ describe('claims of a gateway process', () => {
     const claims = open();
     const { keyHash, bodyHash, seal } = await attempt(claims, 'sealed');
     const [row] = await sql<{ generation_id: string }>(
-      url,
+      db.url,
       `select generation_id from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}'`,
     );
     const generationId = String(row?.generation_id);
     const end = { keyHash, bodyHash, answer: await seal(Buffer.from('the answer')) };
-    await store.ledger.chargeClaimed({ ...settlementOf(customer, { generationId }), claim: end });
+    await db.store.ledger.chargeClaimed({ ...settlementOf(db.customer, { generationId }), claim: end });
     const found = await claim(claims, 'sealed');
     if (found.kind !== 'finished') throw new Error(found.kind);
     expect(found.generationId).toBe(generationId);
     expect((await found.open())?.bytes).toBe('the answer'.length);
     expect((await replayedAnswer(found))?.toString()).toBe('the answer');
     expect((await claim(claims, 'sealed', 'other body')).kind).toBe('reused');
-    await sql(url, 'delete from idempotency_keys');
+    await sql(db.url, 'delete from idempotency_keys');
     expect(await found.open()).toBeUndefined();
     claims.close();
   });
 
   it('are deleted at their retention for as long as the process lives, also when PostgreSQL was away', async () => {
-    const rows = async () => (await sql<{ n: number }>(url, 'select count(*)::int as n from idempotency_keys'))[0]?.n;
+    const rows = async () =>
+      (await sql<{ n: number }>(db.url, 'select count(*)::int as n from idempotency_keys'))[0]?.n;
     await sql(
-      url,
+      db.url,
       `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until)
        select 'org', sha256(i::text::bytea), sha256(''), 'gen', now() - interval '1 hour' from generate_series(1, 450) i`,
     );
@@ -140,11 +131,11 @@ describe('claims of a gateway process', () => {
     let calls = 0;
     const stop = keepDeletingExpired({
       store: {
-        ...store.idempotency,
+        ...db.store.idempotency,
         deleteOlderThan: async (...call) => {
           calls += 1;
           if (calls === 1) throw new StoreUnavailable('away');
-          return store.idempotency.deleteOlderThan(...call);
+          return db.store.idempotency.deleteOlderThan(...call);
         },
       },
       retentionMs: () => 1_000,

@@ -1,41 +1,27 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { utcDay } from '#core/clock.ts';
 import type { KeyChange } from '#database/keys/key-records.ts';
 import { chargeRecords } from '#database/ledger/charge-records.ts';
-import {
-  addCustomer,
-  addKey,
-  BY,
-  createDatabase,
-  openStore,
-  settlementOf,
-  type TestStore,
-  waitsForLock,
-} from '../harness/database.ts';
+import { addCustomer, addKey, BY, settlementOf, waitsForLock } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
 const day = (text: string) => utcDay(Date.parse(text));
 
 describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
-  let url: string;
-  let store: TestStore;
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-  });
-  afterAll(() => store.close());
+  const db = withStore();
 
   type Customer = Awaited<ReturnType<typeof addCustomer>>;
   const setBudgets = ({ organizationId, keyId }: Customer, change: KeyChange) =>
-    store.administration.updateKey(organizationId, keyId, change, BY);
+    db.store.administration.updateKey(organizationId, keyId, change, BY);
   const charge = async (customer: Customer, date: string, costNanoUsd: bigint) =>
-    (await store.ledger.charge(settlementOf(customer, { day: day(date), costNanoUsd }))).key;
+    (await db.store.ledger.charge(settlementOf(customer, { day: day(date), costNanoUsd }))).key;
   const readKey = async ({ hash }: Customer, date: string) =>
-    (await store.keys.findByHash(hash, day(date)))?.account.key;
+    (await db.store.keys.findByHash(hash, day(date)))?.account.key;
 
   it('know what a key spent before they were set, by the UTC month of the day that is asked for', async () => {
-    const customer = await addCustomer(store);
-    const other = { ...customer, ...(await addKey(store, customer.organizationId)) };
+    const customer = await addCustomer(db.store);
+    const other = { ...customer, ...(await addKey(db.store, customer.organizationId)) };
     for (const [date, cost] of [
       ['2026-01-31', 1n],
       ['2026-02-01', 20n],
@@ -52,7 +38,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
       monthSpentNanoUsd: 320n,
     });
     await setBudgets(customer, { lifetimeBudgetNanoUsd: 6n });
-    expect((await store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({
+    expect((await db.store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({
       monthlyBudgetNanoUsd: 5n,
       lifetimeBudgetNanoUsd: 6n,
     });
@@ -69,8 +55,8 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
   });
 
   it('come back with each charge of their key, and with no other', async () => {
-    const customer = await addCustomer(store);
-    const other = { ...customer, ...(await addKey(store, customer.organizationId)) };
+    const customer = await addCustomer(db.store);
+    const other = { ...customer, ...(await addKey(db.store, customer.organizationId)) };
     await setBudgets(customer, { monthlyBudgetNanoUsd: 5n, lifetimeBudgetNanoUsd: 6n });
     const late = charge(customer, '2026-01-31', 1n);
     const batch = await Promise.all([late, charge(customer, '2026-02-01', 20n), charge(other, '2026-02-01', 7n)]);
@@ -84,7 +70,7 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     // A repetition of a charge brings the state of now.
     const repeated = settlementOf(customer, { day: day('2026-02-02'), costNanoUsd: 50n });
     for (let i = 0; i < 2; i++) {
-      expect((await store.ledger.charge(repeated)).key).toMatchObject({
+      expect((await db.store.ledger.charge(repeated)).key).toMatchObject({
         monthSpentNanoUsd: 370n,
         lifetimeSpentNanoUsd: 371n,
       });
@@ -92,9 +78,9 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
   });
 
   it('are set after the charges of the organization that did not see them', async () => {
-    const customer = await addCustomer(store);
+    const customer = await addCustomer(db.store);
     const settlement = settlementOf(customer, { day: day('2026-02-01'), costNanoUsd: 20n });
-    const client = new pg.Client({ connectionString: url });
+    const client = new pg.Client({ connectionString: db.url });
     await client.connect();
     onTestFinished(() => client.end());
     await client.query('begin');
@@ -103,8 +89,8 @@ describe('monthly and lifetime budgets of keys in PostgreSQL', () => {
     ]);
     expect(rows[0]?.charged.accounts[0]).toHaveLength(6);
     const set = setBudgets(customer, { lifetimeBudgetNanoUsd: 6n });
-    await expect.poll(() => waitsForLock(url), { timeout: 20_000 }).toBe(true);
-    expect((await store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({});
+    await expect.poll(() => waitsForLock(db.url), { timeout: 20_000 }).toBe(true);
+    expect((await db.store.keys.findByHash(customer.hash, 0))?.key.limits).toEqual({});
     await client.query('commit');
     expect(await set).toMatchObject({ kind: 'updated' });
     expect(await readKey(customer, '2026-02-01')).toMatchObject({ sequence: 2, lifetimeSpentNanoUsd: 20n });

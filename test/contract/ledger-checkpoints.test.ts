@@ -5,40 +5,25 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isSigned, rawPublicKey } from '#database/checkpoints/checkpoints.ts';
 import { runCommandLine } from '#operator/command-line.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { addCustomer, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('ed25519');
 
 let folder = '';
-let url = '';
-let store: TestStore;
-let customer: Customer;
+const db = withStore({ creditNanoUsd: 1_000n, each: true });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gw-checkpoints-'));
-  url = await createDatabase();
-  store = await openStore(url);
-  customer = await addCustomer(store, 1_000n);
   await charge(1n, 2n, 3n);
 });
-afterEach(async () => {
-  await store.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => rm(folder, { recursive: true }));
 
 async function charge(...costs: bigint[]): Promise<void> {
-  for (const costNanoUsd of costs) await store.ledger.charge(settlementOf(customer, { costNanoUsd }));
+  for (const costNanoUsd of costs) await db.store.ledger.charge(settlementOf(db.customer, { costNanoUsd }));
 }
-const write = (nowMs = Date.now(), everyMs = HOUR_MS) => store.checkpoints.write({ privateKey, nowMs, everyMs });
-const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url, GATEWAY_DATA: folder });
+const write = (nowMs = Date.now(), everyMs = HOUR_MS) => db.store.checkpoints.write({ privateKey, nowMs, everyMs });
+const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: db.url, GATEWAY_DATA: folder });
 async function rulesBroken(...flags: string[]): Promise<string[]> {
   const result = await run('ledger', 'verify', ...flags);
   if (result.kind === 'usage') throw new Error(result.message);
@@ -46,7 +31,7 @@ async function rulesBroken(...flags: string[]): Promise<string[]> {
   return [...new Set(differences.map(({ rule }) => rule))];
 }
 /** Tampers as somebody with the database's password could. */
-const tamper = (statements: string) => sql(url, `set session_replication_role = replica; ${statements}`);
+const tamper = (statements: string) => sql(db.url, `set session_replication_role = replica; ${statements}`);
 const LOSE_TAIL = `
   delete from generations where cost_nano_usd > 1;
   delete from ledger_entries where sequence > 2;
@@ -59,14 +44,14 @@ const LOSE_TAIL = `
 
 describe('checkpoints', () => {
   it('say where each organization stands, signed, an hour apart, and only where something was booked', async () => {
-    const idle = await addCustomer(store, 0n);
+    const idle = await addCustomer(db.store, 0n);
     const startedMs = Date.now();
     expect(await write(startedMs)).toBe(1);
     await charge(4n);
     expect(await write(startedMs + HOUR_MS - 1)).toBe(0);
     expect(await write(startedMs + HOUR_MS)).toBe(1);
     expect(await write(startedMs + 3 * HOUR_MS)).toBe(0);
-    const all = await store.checkpoints.since(0);
+    const all = await db.store.checkpoints.since(0);
     expect(all.map(({ organizationId }) => organizationId)).not.toContain(idle.organizationId);
     expect(all).toMatchObject([
       { sequence: 4, previousSequence: 0, balanceNanoUsd: 994n, totalCreditsNanoUsd: 1_000n, createdAtMs: startedMs },
@@ -82,16 +67,16 @@ describe('checkpoints', () => {
 
   it('are written once when several processes are at it', async () => {
     await Promise.all([write(), write(), write()]);
-    expect(await store.checkpoints.since(0)).toHaveLength(1);
+    expect(await db.store.checkpoints.since(0)).toHaveLength(1);
   });
 
   it('are several where there is much to cover, and verified in pieces', async () => {
     await tamper(`
       insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, actor)
-        select '${customer.organizationId}', 4 + n, 'credit', 2, 994 + 2 * n, 'test' from generate_series(1, 45000) n;
+        select '${db.customer.organizationId}', 4 + n, 'credit', 2, 994 + 2 * n, 'test' from generate_series(1, 45000) n;
       update accounts set sequence = 45004, balance_nano_usd = 90994, total_credits_nano_usd = 91000`);
     expect(await write()).toBe(5);
-    await store.administration.credit(customer.organizationId, { amountNanoUsd: 1n }, { actor: 'test' });
+    await db.store.administration.credit(db.customer.organizationId, { amountNanoUsd: 1n }, { actor: 'test' });
     expect(await run('ledger', 'verify')).toMatchObject({ kind: 'done', json: { ok: true, entries: 45_005 } });
     await tamper(`update ledger_entries set note = 'x' where sequence = 30000`);
     expect(await rulesBroken()).toEqual(['entries are those that their checkpoint has seen']);
@@ -154,7 +139,7 @@ describe('checkpoints', () => {
     'are not for changing: %s',
     async (statement) => {
       await write();
-      await expect(sql(url, statement)).rejects.toThrow('ledger_checkpoints is append-only');
+      await expect(sql(db.url, statement)).rejects.toThrow('ledger_checkpoints is append-only');
     },
   );
 });
@@ -174,7 +159,7 @@ describe('the command line', () => {
       new Date(Date.now() - 60_000).toISOString(),
     );
     expect(written).toMatchObject({
-      json: [{ organization_id: customer.organizationId, sequence: 4, balance_nano_usd: '994', public_key }],
+      json: [{ organization_id: db.customer.organizationId, sequence: 4, balance_nano_usd: '994', public_key }],
     });
   });
 

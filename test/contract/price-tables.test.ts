@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chargeNanoUsd, type Prices } from '#core/pricing.ts';
 import { ChargeRefused, type Settlement } from '#database/ledger/ledger.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  DAY,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { DAY, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { usageOf } from './usage-of.ts';
 
 const PRICES: Prices = {
@@ -31,34 +23,26 @@ const USAGE = {
 const COST = 128_750n;
 
 describe('a charge by a price table', () => {
-  let url = '';
-  let store: TestStore;
-  let customer: Customer;
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    customer = await addCustomer(store, 10_000_000n);
-  });
-  afterAll(() => store.close());
+  const db = withStore({ creditNanoUsd: 10_000_000n });
 
   const written = (changes: Partial<Settlement> = {}): Settlement =>
-    settlementOf(customer, { usage: USAGE, prices: PRICES, costNanoUsd: COST, ...changes });
-  const differences = async () => (await store.administration.verifyLedger()).differences;
+    settlementOf(db.customer, { usage: USAGE, prices: PRICES, costNanoUsd: COST, ...changes });
+  const differences = async () => (await db.store.administration.verifyLedger()).differences;
 
   it('keeps its counts, prices, tier and entry, so that the ledger can price it again', async () => {
     expect(chargeNanoUsd(PRICES, USAGE)).toBe(COST);
     const one = written({ serviceTier: 'priority', pricedTier: 'flex', pricedAboveTokens: 99, user: 'ada' });
-    await Promise.all([store.ledger.charge(one), store.ledger.charge(written())]);
-    const found = await store.ledger.findGeneration(customer.organizationId, one.generationId);
+    await Promise.all([db.store.ledger.charge(one), db.store.ledger.charge(written())]);
+    const found = await db.store.ledger.findGeneration(db.customer.organizationId, one.generationId);
     expect(found).toMatchObject({ usage: USAGE, serviceTier: 'priority', costNanoUsd: COST });
     expect(
-      await sql(url, `select priced_tier, priced_above_tokens from generations where id = '${one.generationId}'`),
+      await sql(db.url, `select priced_tier, priced_above_tokens from generations where id = '${one.generationId}'`),
     ).toMatchObject([{ priced_tier: 'flex', priced_above_tokens: '99' }]);
-    const query = { organizationId: customer.organizationId, firstDay: DAY, lastDay: DAY };
-    expect(await usageOf(store.ledger, { ...query, groupBy: new Set(['user']) })).toEqual(
+    const query = { organizationId: db.customer.organizationId, firstDay: DAY, lastDay: DAY };
+    expect(await usageOf(db.store.ledger, { ...query, groupBy: new Set(['user']) })).toEqual(
       expect.arrayContaining([expect.objectContaining({ user: 'ada', usage: USAGE })]),
     );
-    expect(await usageOf(store.ledger, { ...query, groupBy: new Set() })).toMatchObject([
+    expect(await usageOf(db.store.ledger, { ...query, groupBy: new Set() })).toMatchObject([
       { usage: { cacheWriteTokens: 60, cacheWrite1hTokens: 20 } },
     ]);
     expect(await differences()).toEqual([]);
@@ -68,10 +52,10 @@ describe('a charge by a price table', () => {
     'is found if somebody changes its %s',
     async (column) => {
       const { generationId } = written();
-      await store.ledger.charge(written({ generationId }));
+      await db.store.ledger.charge(written({ generationId }));
       const change = (by: string) =>
         sql(
-          url,
+          db.url,
           `set session_replication_role = replica; update generations set ${column} = ${column} ${by} where id = '${generationId}'`,
         );
       await change('- 1000');
@@ -88,7 +72,7 @@ describe('a charge by a price table', () => {
     ['more written for an hour than written', { cacheWrite1hTokens: 31 }],
     ['less than nothing written', { cacheWriteTokens: -1, cacheWrite1hTokens: 0 }],
   ])('is refused with %s', async (_, changes) => {
-    const refused = store.ledger.charge(written({ usage: { ...USAGE, ...changes } }));
+    const refused = db.store.ledger.charge(written({ usage: { ...USAGE, ...changes } }));
     await expect(refused).rejects.toBeInstanceOf(ChargeRefused);
   });
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { changedByPercent, PERCENT_PARTS } from '#core/price-schedule.ts';
@@ -13,15 +13,8 @@ import { createRecovery } from '#ext-proc/billing/recovery.ts';
 import type { Spool } from '#ext-proc/billing/spool/spool.ts';
 import type { Metrics } from '#ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  DAY,
-  openStore,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { addCustomer, type Customer, DAY, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { usageOf } from './usage-of.ts';
 
 const PRICES = { ...NO_PRICES, inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
@@ -30,25 +23,19 @@ const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100
 
 /** The next process settles in PostgreSQL what a killed one left. */
 describe('recovery', () => {
-  let url = '';
-  let store: TestStore;
+  const db = withStore();
   let customer: Customer;
   let released: string[] = [];
   let attempts: ProviderAttempt[] = [];
 
-  beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url);
-    return () => store.close();
-  });
   beforeEach(async () => {
-    customer = await addCustomer(store, CREDIT);
+    customer = await addCustomer(db.store, CREDIT);
     released = [];
     attempts = [];
   });
 
   function chargeLeft(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
-    const ledger = { ...store.ledger, ...changes };
+    const ledger = { ...db.store.ledger, ...changes };
     const spool = { pending: () => [] } as unknown as Spool;
     const room = { problem: () => undefined, failed: () => undefined };
     const metrics = { recovered() {}, chargeDeadLettered() {} } as unknown as Metrics;
@@ -58,7 +45,7 @@ describe('recovery', () => {
     const parts = { ledger, spool, room, metrics, log, releaseHold, uncharged };
     const charges = new DurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
     const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
-    const { idempotency } = store;
+    const { idempotency } = db.store;
     const recovery = createRecovery({
       ...parts,
       idempotency,
@@ -87,20 +74,20 @@ describe('recovery', () => {
   }
 
   const generation = ({ generationId }: LeftIntent) =>
-    store.ledger.findGeneration(customer.organizationId, generationId);
-  const spent = async () => (await store.ledger.credits(customer.organizationId)).totalUsageNanoUsd;
+    db.store.ledger.findGeneration(customer.organizationId, generationId);
+  const spent = async () => (await db.store.ledger.credits(customer.organizationId)).totalUsageNanoUsd;
 
   async function claimed(intent: LeftIntent): Promise<LeftIntent> {
     const claim = { keyHash: randomBytes(32), bodyHash: randomBytes(32) };
     const asked = { ...intent, ...claim, leaseMs: 1, retentionMs: 60_000 };
-    expect(await store.idempotency.claim(asked)).toEqual({ kind: 'claimed' });
+    expect(await db.store.idempotency.claim(asked)).toEqual({ kind: 'claimed' });
     return { ...intent, claim };
   }
 
   async function claimAgain({ claim, organizationId }: LeftIntent) {
     if (!claim) throw new Error('it has a claim');
     const generationId = newId('gen', Date.now());
-    return store.idempotency.claim({ ...claim, organizationId, generationId, leaseMs: 1, retentionMs: 60_000 });
+    return db.store.idempotency.claim({ ...claim, organizationId, generationId, leaseMs: 1, retentionMs: 60_000 });
   }
 
   it('charges what was delivered of a stream and its prompt, once, however often it is begun', async () => {
@@ -139,23 +126,23 @@ describe('recovery', () => {
       await chargeLeft([{ ...one, asked }]);
       await chargeLeft([{ ...one, asked }]);
       expect((await generation(one))?.costNanoUsd).toBe(charged);
-      const losses = (await store.administration.losses(0)).filter((loss) => loss.generationId === one.generationId);
+      const losses = (await db.store.administration.losses(0)).filter((loss) => loss.generationId === one.generationId);
       expect(losses.map(({ reason, amountNanoUsd }) => [reason, amountNanoUsd])).toEqual(
         lost === 0n ? [] : [['tier', lost]],
       );
       const costs = await sql(
-        url,
+        db.url,
         `select cost_nano_usd, list_nano_usd from generation_costs where generation_id = '${one.generationId}'`,
       );
       expect(costs).toEqual([{ cost_nano_usd: String(billed), list_nano_usd: String(2n * charged) }]);
-      expect((await store.administration.verifyLedger()).differences).toEqual([]);
+      expect((await db.store.administration.verifyLedger()).differences).toEqual([]);
     },
   );
 
   it('charges for the user that the request named', async () => {
     await chargeLeft([left({ user: 'ada' }), left()]);
     const groupBy = new Set(['user'] as const);
-    const rows = await usageOf(store.ledger, { ...customer, firstDay: DAY, lastDay: DAY, groupBy });
+    const rows = await usageOf(db.store.ledger, { ...customer, firstDay: DAY, lastDay: DAY, groupBy });
     expect(rows.map(({ user, costNanoUsd }) => [user, costNanoUsd])).toEqual([
       ['ada', 50_000n],
       [null, 50_000n],
@@ -192,7 +179,7 @@ describe('recovery', () => {
     const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
     const usage = { ...NO_USAGE, promptTokens: 1, completionTokens: 1 };
     const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
-    await store.ledger.charge({
+    await db.store.ledger.charge({
       ...facts,
       ...times,
       prices: PRICES,
@@ -253,7 +240,7 @@ describe('recovery', () => {
       },
     ]);
     const letters = await sql(
-      url,
+      db.url,
       `select delivered from dead_letters where generation_id = '${refused.generationId}'`,
     );
     expect(letters).toEqual([{ delivered: true }]);

@@ -4,26 +4,22 @@ import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import type { PaymentFacts } from '#database/payments/payment-facts.ts';
 import { beginRead, settlePayment } from '#database/payments/settle-payment.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
-import { BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
+import { BY } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 
-let store: TestStore;
+const db = withStore();
 let database: ReturnType<typeof openDatabase>;
 
 beforeAll(async () => {
-  const url = await createDatabase();
-  store = await openStore(url);
-  database = openDatabase(url, { info() {}, warn() {}, error() {} });
+  database = openDatabase(db.url, { info() {}, warn() {}, error() {} });
 });
 
-afterAll(async () => {
-  await database?.end();
-  await store?.close();
-});
+afterAll(() => database?.end());
 
 async function paid(reference: string): Promise<PaymentFacts> {
   const organizationId = newId('org', Date.now());
   const settings = { id: organizationId, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
-  await store.administration.createOrganization(settings, BY);
+  await db.store.administration.createOrganization(settings, BY);
   const topUpId = newId('top', Date.now());
   await createTopUp(database, { id: topUpId, organizationId, amountCents: 1000n, createdBy: 'owner@example.com' });
   const outcome = { kind: 'paid', amountCents: 1000n } as const;
@@ -32,7 +28,7 @@ async function paid(reference: string): Promise<PaymentFacts> {
 
 const numberOf = async ({ topUpId }: PaymentFacts) => (await beginRead(database, topUpId)) ?? 0n;
 const balance = async ({ organizationId }: PaymentFacts) =>
-  (await store.administration.organization(organizationId))?.balanceNanoUsd;
+  (await db.store.administration.organization(organizationId))?.balanceNanoUsd;
 const dispute = (amountCents: bigint) => [{ id: 'dp_1', kind: 'dispute', amountCents } as const];
 
 test('of two reads of Stripe the one that began later counts, whichever is applied first', async () => {
@@ -46,11 +42,11 @@ test('of two reads of Stripe the one that began later counts, whichever is appli
 test('a payment that an operator booked by hand before is not booked again, nor for another organization', async () => {
   const facts = await paid('pi_2');
   const byHand = { amountNanoUsd: 10_000_000_000n, reference: 'pi_2' };
-  await store.administration.credit(facts.organizationId, byHand, BY);
+  await db.store.administration.credit(facts.organizationId, byHand, BY);
   expect(await settlePayment(database, facts, await numberOf(facts))).toEqual({ kind: 'settled', entries: 0 });
   expect(await balance(facts)).toBe(10_000_000_000n);
   const other = { ...(await paid('pi_2')), paymentIntentId: 'pi_3' };
-  await store.administration.credit(facts.organizationId, { amountNanoUsd: 1n, reference: 'pi_3' }, BY);
+  await db.store.administration.credit(facts.organizationId, { amountNanoUsd: 1n, reference: 'pi_3' }, BY);
   expect(await settlePayment(database, other, await numberOf(other))).toMatchObject({ kind: 'refused' });
   expect(await balance(other)).toBe(0n);
 });
@@ -59,5 +55,5 @@ test('the ledger verifies with payments and what was given back', async () => {
   const facts = await paid('pi_4');
   for (const cents of [400n, 0n, 1000n])
     await settlePayment(database, { ...facts, reversals: dispute(cents) }, await numberOf(facts));
-  expect([await balance(facts), (await store.administration.verifyLedger()).differences]).toEqual([0n, []]);
+  expect([await balance(facts), (await db.store.administration.verifyLedger()).differences]).toEqual([0n, []]);
 });

@@ -1,42 +1,29 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
-import {
-  addCustomer,
-  type Customer,
-  createDatabase,
-  DAY,
-  openStore,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { DAY, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
 import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';
 
 describe('usage in pages', () => {
-  let url = '';
-  let store: TestStore;
-  let customer: Customer;
+  const db = withStore({ options: { pool: { administration: 2, idempotency: 1 } } });
   beforeAll(async () => {
-    url = await createDatabase();
-    store = await openStore(url, { pool: { administration: 2, idempotency: 1 } });
-    customer = await addCustomer(store);
-    await fillUsage(url, customer.organizationId, 50, 100);
+    await fillUsage(db.url, db.customer.organizationId, 50, 100);
   });
-  afterAll(() => store.close());
 
   const query = (...groups: UsageGroup[]) => ({
-    organizationId: customer.organizationId,
+    organizationId: db.customer.organizationId,
     firstDay: DAY - 3000,
     lastDay: DAY,
     groupBy: new Set(groups),
   });
 
   it('has every row once, in order, and sums that are exact', async () => {
-    const rows = await usageOf(store.ledger, query('day', 'key'));
+    const rows = await usageOf(db.store.ledger, query('day', 'key'));
     expect(rows.length).toBe(5000);
     const place = ({ day = 0, keyId = '' }: UsageRow) => (DAY - day) * 50 + Number(keyId.slice('key-'.length)) - 1;
     expect(rows.map(place)).toEqual(rows.map((_, index) => index));
-    const [total] = await usageOf(store.ledger, query());
+    const [total] = await usageOf(db.store.ledger, query());
     expect(total?.costNanoUsd).toBe(rows.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n));
     expect(total?.costNanoUsd).toBe(5_000_000_000_000_127_500n);
   });
@@ -44,11 +31,11 @@ describe('usage in pages', () => {
   it('comes in small pages of one moment, and no more of them than are wanted', async () => {
     const sizes: number[] = [];
     let changed: Promise<unknown> | undefined;
-    await store.ledger.usage(query('day', 'key'), (rows) => {
+    await db.store.ledger.usage(query('day', 'key'), (rows) => {
       sizes.push(rows.length);
       changed ??= sql(
-        url,
-        `update daily_usage set requests = 1000 where organization_id = '${customer.organizationId}'`,
+        db.url,
+        `update daily_usage set requests = 1000 where organization_id = '${db.customer.organizationId}'`,
       );
       expect(rows.every(({ requests }) => requests === 1)).toBe(true);
       return true;
@@ -56,10 +43,10 @@ describe('usage in pages', () => {
     expect(sizes).toEqual([1000, 1000, 1000, 1000, 1000, 0]);
     await changed;
     let pages = 0;
-    await store.ledger.usage(query('day', 'key'), () => ++pages < 2);
+    await db.store.ledger.usage(query('day', 'key'), () => ++pages < 2);
     expect(pages).toBe(2);
     // The connections are free again.
-    const several = await Promise.all([1, 2, 3, 4].map(() => usageOf(store.ledger, query('model'))));
+    const several = await Promise.all([1, 2, 3, 4].map(() => usageOf(db.store.ledger, query('model'))));
     expect(several.map((rows) => rows.length)).toEqual([1, 1, 1, 1]);
   });
 });

@@ -16,9 +16,10 @@ import { readPayment } from '#dashboard/server/payments/read-payment.ts';
 import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { listTopUps } from '#database/payments/top-ups.ts';
-import { BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
+import { BY } from '../harness/database.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';
+import { withStore } from '../harness/with-store.ts';
 
 /**
  * Every call of the dashboard at stripe-mock, which refuses what Stripe would refuse: an unknown
@@ -35,7 +36,7 @@ const MOST_TRIES = 600;
 requirement(MISSING, () => {
   let mock: ChildProcess;
   let config: StripeConfig;
-  let store: TestStore;
+  const db = withStore();
   let database: ReturnType<typeof openDatabase>;
   let organizationId: string;
 
@@ -48,12 +49,10 @@ requirement(MISSING, () => {
       ...{ presetsUsd: [10], leastUsd: 5, mostUsd: 100 },
     };
     await untilAnswering(apiBase);
-    const url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, { info() {}, warn() {}, error() {} });
+    database = openDatabase(db.url, { info() {}, warn() {}, error() {} });
     organizationId = newId('org', Date.now());
     const settings = { id: organizationId, name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
-    await store.administration.createOrganization(settings, BY);
+    await db.store.administration.createOrganization(settings, BY);
   });
 
   afterAll(async () => {
@@ -61,7 +60,6 @@ requirement(MISSING, () => {
     mock?.kill();
     await ended;
     await database?.end();
-    await store?.close();
   });
 
   const work = () => ({
