@@ -3,10 +3,7 @@ import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { loadJob, withSilentClients } from '../../load/checks.ts';
 import { type LoadStack, startLoadStack } from '../../load/load-stack.ts';
 
-/**
- * Sizes that still show the traps (rapid reset comes after about 1,000 requests on a connection);
- * test/load/main.ts runs the full ones.
- */
+/** Sizes that show the traps: rapid reset comes after about 1,000 requests on a connection. */
 const REQUESTS = process.env.CI === 'true' ? 4_000 : 2_000;
 const STREAM_CLIENTS = process.env.CI === 'true' ? 30 : 10;
 
