@@ -61,6 +61,18 @@ export function reasoningStoreContract(name: string, open: OpenReasoningStore): 
       expect(await store.find('org-1', ['call_0'], MiB)).toEqual([undefined]);
     });
 
+    it.each([
+      ['larger than allowed', 1_001, 'full'],
+      ['empty', 0, 'kept'],
+    ])('finds no message of a name that another one has which is %s, before or after', async (_, bytes, result) => {
+      const store = await openStore({ messageBytes: 1_000 });
+      await store.keep(message('org-1', 'before'));
+      expect(await store.keep(message('org-1', 'before', bytes))).toBe(result);
+      expect(await store.keep(message('org-1', 'after', bytes))).toBe(result);
+      await store.keep(message('org-1', 'after'));
+      expect(await found(store, 'org-1', ['before', 'after'])).toEqual([false, false]);
+    });
+
     it('finds no more than the bytes that were asked for, the first names first', async () => {
       const store = await openStore();
       for (const name of ['a', 'b', 'c']) await store.keep(message('org-1', name, 3_000));

@@ -15,6 +15,8 @@ const options = { bounds: REASONING_BOUNDS, clock: systemClock, onEvicted: () =>
 const message = { organizationId: 'org-1', name: 'one', sealed: Buffer.from('sealed') };
 const silent = { info: () => {}, warn: () => {} };
 
+const usedBytes = (memory: string): number => Number(/used_memory:(\d+)/.exec(memory)?.[1]);
+
 function openRedisStore(url: string): Promise<RedisLimitStore> {
   const settings = { url, log: silent, leaseMs: 15_000, fences: localFences(), replyMs: 20_000 };
   return createRedisLimitStore({ ...settings, clock: 'server' });
@@ -52,11 +54,21 @@ requirement(missingRedis, () => {
 
     it('leaves half of the memory to the holds', async () => {
       await Promise.all(nodes.map((node) => node.empty()));
-      for (const { admin } of nodes) await admin.config('SET', 'maxmemory', '100000');
+      const limit = async (bytes: number) => {
+        for (const { admin } of nodes) await admin.config('SET', 'maxmemory', `${bytes}`);
+      };
       const store = first().keepReasoning(options);
-      expect(await store.keep(message)).toBe('full');
-      for (const { admin } of nodes) await admin.config('SET', 'maxmemory', '0');
+      const [before, after] = [{ ...message, name: 'before' }, { ...message, name: 'after' }];
+      await store.keep(before);
+      // More than is used, and less than twice as much.
+      const used = await Promise.all(nodes.map(async ({ admin }) => usedBytes(await admin.info('memory'))));
+      await limit(Math.ceil(1.5 * Math.max(...used)));
+      for (const one of [before, after]) expect(await store.keep(one)).toBe('full');
+      await limit(0);
+      await store.keep(after);
+      expect(await store.find('org-1', ['before', 'after'], 1_000)).toEqual([undefined, undefined]);
       expect(await store.keep(message)).toBe('kept');
+      expect(await store.find('org-1', ['one'], 1_000)).toEqual([message.sealed]);
     });
   });
 });

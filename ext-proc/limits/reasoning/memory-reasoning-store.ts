@@ -5,7 +5,7 @@ import type { ReasoningBounds, ReasoningStore } from './reasoning-store.ts';
 /** Messages expire in a process that keeps no more of them, too. */
 const EXPIRE_EVERY_MS = 60_000;
 
-/** Two messages have this name. */
+/** Nothing is found by a name that has it. */
 const AMBIGUOUS = Buffer.alloc(0);
 
 export interface ReasoningStoreOptions {
@@ -21,19 +21,19 @@ export function createMemoryReasoningStore({ bounds, clock, onEvicted }: Reasoni
   timer.unref();
   return {
     async keep({ organizationId, name, sealed }) {
-      if (sealed.length > bounds.messageBytes) return 'full';
+      const fits = sealed.length <= bounds.messageBytes;
       const nowMs = clock.monotonicMs();
-      const value = kept.get(name, nowMs) === undefined ? sealed : AMBIGUOUS;
+      const value = fits && kept.get(name, nowMs) === undefined ? sealed : AMBIGUOUS;
       const evicted = kept.add({ organizationId, name, value, bytes: value.length }, nowMs);
       if (evicted.length > 0) onEvicted(evicted.length);
-      return 'kept';
+      return fits ? 'kept' : 'full';
     },
     async find(_, names, mostBytes) {
       const nowMs = clock.monotonicMs();
       let leftBytes = mostBytes;
       return names.map((name) => {
         const sealed = kept.get(name, nowMs);
-        if (sealed === undefined || sealed === AMBIGUOUS || sealed.length > leftBytes) return undefined;
+        if (sealed === undefined || sealed.length === 0 || sealed.length > leftBytes) return undefined;
         leftBytes -= sealed.length;
         return sealed;
       });

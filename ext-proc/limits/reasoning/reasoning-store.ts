@@ -6,7 +6,8 @@
 export interface ReasoningStore {
   /**
    * Keeps one message. Another one of the same name makes the name ambiguous: neither is found
-   * until both would have expired. `full`: not kept, because it is too large or there is no memory.
+   * until both would have expired. `full`: not kept, because it is too large or there is no memory;
+   * the name is ambiguous all the same.
    */
   keep(message: SealedMessage): Promise<'kept' | 'full'>;
   /**
@@ -24,6 +25,7 @@ export interface SealedMessage {
   readonly organizationId: string;
   /** Keyed hash, so that it belongs to one organization and says nothing. */
   readonly name: string;
+  /** Empty: nothing of the message is kept, and its name is ambiguous. */
   readonly sealed: Buffer;
 }
 

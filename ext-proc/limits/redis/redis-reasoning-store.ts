@@ -22,10 +22,10 @@ export function createRedisReasoningStore(
   async function keepText(organizationId: string, name: string, text: string): Promise<'kept' | 'full'> {
     const args = [text, bounds.expiresAfterMs];
     const reply = await connection.run('keepReasoning', [reasoningKey(organizationId, name)], args);
-    if (reply === 'full') return 'full';
+    const result = reply === 'full' ? 'full' : 'kept';
     const bytes = reply === 'kept' ? text.length : 0;
     const evicted = written.add({ organizationId, name, value: undefined, bytes }, clock.monotonicMs());
-    if (evicted.length === 0) return 'kept';
+    if (evicted.length === 0) return result;
     onEvicted(evicted.length);
     const byOrganization = Map.groupBy(evicted, (message) => message.organizationId);
     const calls = [...byOrganization].map(([id, messages]) => {
@@ -33,13 +33,14 @@ export function createRedisReasoningStore(
       return connection.run('forgetReasoning', keys, []);
     });
     await Promise.all(calls);
-    return 'kept';
+    return result;
   }
 
   return {
     async keep({ organizationId, name, sealed }) {
-      if (sealed.length > bounds.messageBytes) return 'full';
-      return keepText(organizationId, name, sealed.toString('base64'));
+      if (sealed.length <= bounds.messageBytes) return keepText(organizationId, name, sealed.toString('base64'));
+      await keepText(organizationId, name, '');
+      return 'full';
     },
     async find(organizationId, names, mostBytes) {
       const keys = names.map((name) => reasoningKey(organizationId, name));
