@@ -14,12 +14,21 @@ export interface CalledMessage {
   readonly toolCalls: Buffer;
   /** What of the members that were asked for it lacks. */
   readonly lacks: readonly ReasoningMember[];
+  /** Digest of what the model heard last before it, '' for nothing. */
+  readonly heard: string;
+}
+
+/** Pieces of a PromptRecord: those of one message. */
+export interface Heard {
+  readonly firstPiece: number;
+  readonly endPiece: number;
 }
 
 /** An assistant message with tool calls that lacks reasoning in at least one member. */
 interface Calling {
   readonly message: number;
   readonly toolCalls: Span;
+  readonly heard: Heard | undefined;
   readonly lacksDetails: boolean;
   /**
    * Where a missing `reasoning_content` belongs: an empty span, or the span of a value without a
@@ -28,6 +37,8 @@ interface Calling {
   readonly contentPlace: Span | undefined;
 }
 
+interface LackingMessage extends Pick<Calling, 'message' | 'toolCalls' | 'heard'>, Pick<CalledMessage, 'lacks'> {}
+
 /** Messages before the newest ones are not looked up. */
 const MOST_MESSAGES = 512;
 
@@ -35,14 +46,22 @@ const MOST_MESSAGES = 512;
 export class CalledMessages {
   readonly #messages: Calling[] = [];
   #sinceUser = 0;
+  #heard: Heard | undefined;
 
-  add(message: Calling): void {
-    if (message.lacksDetails || message.contentPlace !== undefined) this.#messages.push(message);
+  /** The last message of a user or a tool. */
+  get heard(): Heard | undefined {
+    return this.#heard;
   }
 
-  /** The user has spoken. */
-  userSpeaks(): void {
-    this.#sinceUser = this.#messages.length;
+  add(message: Omit<Calling, 'heard'>): void {
+    const { heard } = this;
+    if (message.lacksDetails || message.contentPlace !== undefined) this.#messages.push({ ...message, heard });
+  }
+
+  /** The model hears a tool, or the user. */
+  hears(heard: Heard, isUser: boolean): void {
+    if (isUser) this.#sinceUser = this.#messages.length;
+    this.#heard = heard;
   }
 
   /**
@@ -50,16 +69,17 @@ export class CalledMessages {
    * the last one of the user alone. Providers of chat completions refuse any message without its
    * content.
    */
-  lacking(members: ReadonlySet<ReasoningMember>, body: Buffer): readonly CalledMessage[] {
-    const called: CalledMessage[] = [];
+  lacking(members: ReadonlySet<ReasoningMember>): readonly LackingMessage[] {
+    const called: LackingMessage[] = [];
     for (let at = this.#messages.length - 1; at >= 0 && called.length < MOST_MESSAGES; at--) {
-      const { message, toolCalls, lacksDetails, contentPlace } = this.#messages[at] as Calling;
+      const calling = this.#messages[at] as Calling;
+      const { lacksDetails, contentPlace } = calling;
       const isLacking = {
         reasoning_content: contentPlace !== undefined,
         reasoning_details: lacksDetails && at >= this.#sinceUser,
       };
       const lacks = [...members].filter((member) => isLacking[member]);
-      if (lacks.length > 0) called.push({ message, lacks, toolCalls: body.subarray(toolCalls.start, toolCalls.end) });
+      if (lacks.length > 0) called.push({ ...calling, lacks });
     }
     return called.reverse();
   }

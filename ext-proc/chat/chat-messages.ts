@@ -7,6 +7,9 @@ import type { JsonCursor, JsonKind, Span } from './json/json-cursor.ts';
 const EMPTY_STRING_BYTES = 2;
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
 
+/** A model answers these. Clients change the others between requests. */
+const HEARD: ReadonlySet<string> = new Set(['user', 'tool', 'function']);
+
 /** `messages`: an array with at least one message, which is checked before (`missing_messages`). */
 export function checkMessages(...[cursor, facts]: Parameters<FieldRule>): Refusal | undefined {
   return cursor.eachElement((index) => new MessageReader(cursor, facts, index).read());
@@ -41,7 +44,9 @@ class MessageReader {
 
   read(): Refusal | undefined {
     if (this.#cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
-    this.#facts.prompt.messages++;
+    const { prompt } = this.#facts;
+    prompt.messages++;
+    const firstPiece = prompt.pieceCount;
     const refusal = this.#eachMember('', (name) => this.#member(name));
     if (refusal) return refusal;
     if (this.#role === '') return this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
@@ -49,17 +54,17 @@ class MessageReader {
       return this.#invalid('.content', 'must be a string or an array of content parts');
     }
     if (this.#role === 'tool' && !this.#hasToolCallId) return this.#invalid('.tool_call_id', 'must be a string');
+    const { called } = this.#facts;
+    if (HEARD.has(this.#role)) called.hears({ firstPiece, endPiece: prompt.pieceCount }, this.#role === 'user');
     this.#noteCalls();
     return undefined;
   }
 
   #noteCalls(): void {
-    const { called } = this.#facts;
-    if (this.#role === 'user') called.userSpeaks();
     const [toolCalls, reasoning] = [this.#toolCalls, this.#reasoning];
     if (this.#role !== 'assistant' || toolCalls === undefined) return;
     const contentPlace = reasoning ?? { start: toolCalls.end, end: toolCalls.end };
-    called.add({
+    this.#facts.called.add({
       ...{ message: this.#index, toolCalls, lacksDetails: !this.#hasDetails },
       contentPlace: reasoning?.isGiven ? undefined : contentPlace,
     });

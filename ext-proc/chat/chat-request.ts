@@ -56,6 +56,8 @@ export interface ChatRequest {
   readonly messagesWithoutReasoning: number;
   /** Assistant messages that lack one of these members, whose value may be kept. */
   calledMessages(members: ReadonlySet<ReasoningMember>): readonly CalledMessage[];
+  /** Digest of the last message of a user or a tool, as `heard` of a called message. */
+  lastHeard(): string;
   /**
    * The body for a provider, in pieces: that of the client, with another model, output limit, usage
    * request and identities.

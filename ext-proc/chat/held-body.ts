@@ -1,8 +1,8 @@
 import { freeMemory } from '../fairness/growing-bytes.ts';
 import type { Steps } from '../fairness/steps.ts';
-import type { CalledMessage, CalledMessages, ReasoningMember } from './called-messages.ts';
+import type { CalledMessage, CalledMessages, Heard, ReasoningMember } from './called-messages.ts';
 import type { ProviderFields } from './chat-request.ts';
-import { promptHead, promptTexts } from './prompt-text.ts';
+import { heardDigest, promptHead, promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
@@ -55,7 +55,15 @@ export class HeldBody {
   }
 
   calledMessages(called: CalledMessages, members: ReadonlySet<ReasoningMember>): readonly CalledMessage[] {
-    return called.lacking(members, this.#whole().bytes);
+    const { bytes } = this.#whole();
+    return called.lacking(members).map(({ message, lacks, toolCalls: { start, end }, heard }) => ({
+      ...{ message, lacks, toolCalls: bytes.subarray(start, end), heard: this.digestOf(heard) },
+    }));
+  }
+
+  digestOf(heard: Heard | undefined): string {
+    const { bytes, prompt } = this.#whole();
+    return heard === undefined ? '' : heardDigest(bytes, prompt, heard);
   }
 
   encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { Heard } from './called-messages.ts';
 import { BACKSLASH, LETTER_U } from './json/json-bytes.ts';
 import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
 import { JSON_TEXT, type PromptRecord, TEXT } from './tokens/prompt-record.ts';
@@ -18,6 +20,28 @@ export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: b
     texts.push(isEscaped ? JSON.parse(bytes.toString('utf8', start - 1, end + 1)) : bytes.toString('utf8', start, end));
   }
   return texts;
+}
+
+/** A request has at most 512 digests, so they read 512 KiB at most. */
+const MOST_DIGESTED_BYTES = 1024;
+const MOST_DIGESTED_TEXTS = 16;
+
+/**
+ * Digest of the texts of a message: the beginning of them, and their lengths. It is the same when
+ * the client sends the message again in parts, with other members beside them.
+ */
+export function heardDigest(bytes: Buffer, { pieces }: PromptRecord, { firstPiece, endPiece }: Heard): string {
+  const hash = createHash('sha256');
+  let leftBytes = MOST_DIGESTED_BYTES;
+  const lastPiece = Math.min(endPiece, firstPiece + MOST_DIGESTED_TEXTS);
+  for (let at = 3 * firstPiece; at < 3 * lastPiece; at += 3) {
+    const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+    if (kind !== TEXT) continue;
+    const digested = bytes.subarray(start, Math.min(end, start + leftBytes));
+    leftBytes -= digested.length;
+    hash.update(`${end - start} `).update(digested);
+  }
+  return hash.digest('base64');
 }
 
 export interface PromptHead {

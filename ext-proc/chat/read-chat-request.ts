@@ -192,6 +192,7 @@ function chatRequest(
     promptTexts: () => held.promptTexts(),
     messagesWithoutReasoning: contentPlaces.length,
     calledMessages: (members) => held.calledMessages(called, members),
+    lastHeard: () => held.digestOf(called.heard),
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensOmitted: () => held.tokensOmitted(),

@@ -76,6 +76,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     promptTexts: () => ['one two three'],
     messagesWithoutReasoning: 0,
     calledMessages: () => [],
+    lastHeard: () => '',
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
     keepText: () => 0,
     tokensOmitted: () => 0,

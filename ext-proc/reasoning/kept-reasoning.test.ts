@@ -9,8 +9,8 @@ import {
   REASONING_BOUNDS,
   type ReasoningStore,
 } from '../limits/reasoning/reasoning-store.ts';
-import { createKeptReasoning } from './kept-reasoning.ts';
-import { ProducedMessage, type ProducedReasoning } from './produced-message.ts';
+import { type CallsAfter, createKeptReasoning } from './kept-reasoning.ts';
+import { ProducedMessage } from './produced-message.ts';
 import { reasoningSeal } from './reasoning-seal.ts';
 
 const ORIGIN = { provider: 'alpha', model: 'its-model' };
@@ -34,19 +34,19 @@ function opened(given?: Partial<ReasoningStore>) {
   return { kept, memory, results, onFault };
 }
 
-function produced(member: ReasoningMember, ...choices: readonly object[]): ProducedReasoning {
+function produced(member: ReasoningMember | undefined, ...choices: readonly object[]): CallsAfter {
   const message = new ProducedMessage(member);
   for (const choice of choices) message.take([choice]);
-  const reasoning = message.reasoning();
-  if (reasoning === undefined) throw new Error('no reasoning was produced');
-  return reasoning;
+  const calls = message.produced();
+  if (calls === undefined) throw new Error('no calls were produced');
+  return { ...calls, heard: 'it' };
 }
 
 const PRODUCED = produced(DETAILS, { message: { content: null, tool_calls: [CALL], reasoning_details: [DETAIL] } });
 
 const lookup = (lacks: ReasoningMember, ...messages: readonly (readonly object[])[]) => ({
   messages: messages.map((calls, at) => ({
-    ...{ message: 2 * at + 1, lacks: [lacks] },
+    ...{ message: 2 * at + 1, lacks: [lacks], heard: 'it' },
     toolCalls: Buffer.from(JSON.stringify(calls)),
   })),
   takeMemory: () => true,
@@ -114,7 +114,42 @@ describe('kept reasoning', () => {
     const message = new ProducedMessage('reasoning_content');
     message.take([{ delta: { tool_calls: [{ index: 0, ...CALL }] } }]);
     for (let at = 0; at < 300; at++) message.take([{ delta: { reasoning_content: 'x'.repeat(1_000) } }]);
-    expect(message.reasoning()).toBeUndefined();
+    expect(message.produced()?.reasoning).toBe('too_much');
+  });
+
+  it.each<[string, KeptReasoningResult[], CallsAfter]>([
+    ['has none', [], produced(DETAILS, { message: { tool_calls: [CALL] } })],
+    [
+      'has none that is kept',
+      [],
+      produced(undefined, { message: { tool_calls: [CALL], reasoning_details: [DETAIL] } }),
+    ],
+    [
+      'has too much',
+      ['full'],
+      produced(DETAILS, { message: { tool_calls: [CALL], reasoning_details: Array(257).fill(DETAIL) } }),
+    ],
+  ])('is not found for the same calls of a response that %s, whichever comes first', async (_, result, other) => {
+    for (const order of [
+      [PRODUCED, other],
+      [other, PRODUCED],
+    ]) {
+      const { kept, results, memory } = opened();
+      for (const one of order) await kept.keep(seal, 'org-1', ORIGIN, one);
+      expect(results.map(([one]) => one).toSorted()).toEqual([...result, 'kept'].toSorted());
+      expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toEqual([]);
+      memory.close();
+    }
+  });
+
+  it('is not found for the same calls after something else', async () => {
+    const { kept, memory } = opened();
+    const asked = lookup(DETAILS, [CALL]);
+    const messages = asked.messages.map((message) => ({ ...message, heard: 'other' }));
+    await kept.keep(seal, 'org-1', ORIGIN, PRODUCED);
+    expect(await kept.find(seal, 'org-1', { ...asked, messages })).toEqual([]);
+    expect(await kept.find(seal, 'org-1', lookup(DETAILS, [CALL]))).toHaveLength(1);
+    memory.close();
   });
 
   it('is sealed: no other API key finds it, and what somebody else wrote is not opened', async () => {
@@ -167,15 +202,6 @@ describe('kept reasoning', () => {
 
   it.each([
     ['has no calls', { message: { reasoning_details: [DETAIL] } }],
-    ['has no reasoning', { message: { tool_calls: [CALL] } }],
-    [
-      'has more reasoning than is kept',
-      { message: { tool_calls: [CALL], reasoning_details: Array(257).fill(DETAIL) } },
-    ],
-    [
-      'has longer reasoning than is kept',
-      { message: { tool_calls: [CALL], reasoning_details: [{ ...DETAIL, data: 'x'.repeat(300_000) }] } },
-    ],
     [
       'has more input than is kept',
       {
@@ -189,6 +215,12 @@ describe('kept reasoning', () => {
   ])('is none where a message %s', (_, choice) => {
     const message = new ProducedMessage(DETAILS);
     message.take([choice]);
-    expect(message.reasoning()).toBeUndefined();
+    expect(message.produced()).toBeUndefined();
+  });
+
+  it('is too much where one detail is longer than is kept', () => {
+    const long = { ...DETAIL, data: 'x'.repeat(300_000) };
+    const { reasoning } = produced(DETAILS, { message: { tool_calls: [CALL], reasoning_details: [long] } });
+    expect(reasoning).toBe('too_much');
   });
 });

@@ -6,7 +6,7 @@ import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import { settlesWithin } from '../fairness/wait.ts';
 import type { KeptReasoningResult, ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import { calledTools, textOfCalls } from './called-tools.ts';
-import type { ProducedReasoning } from './produced-message.ts';
+import type { ProducedCalls } from './produced-message.ts';
 import type { ReasoningSeal } from './reasoning-seal.ts';
 import { type ReasoningTokens, tokensOf } from './reasoning-tokens.ts';
 
@@ -29,14 +29,15 @@ export interface ReasoningOrigin {
   readonly model: string;
 }
 
+/** Calls that a model made after it had heard something. */
+export interface CallsAfter extends ProducedCalls, Pick<CalledMessage, 'heard'> {}
+
 export interface KeptReasoning {
-  /** Keeps the reasoning of a response. Never rejects, and never takes long. */
-  keep(
-    seal: ReasoningSeal,
-    organizationId: string,
-    origin: ReasoningOrigin,
-    produced: ProducedReasoning,
-  ): Promise<void>;
+  /**
+   * Keeps the reasoning of a response with tool calls, or that there is none to keep. Never
+   * rejects, and never takes long.
+   */
+  keep(seal: ReasoningSeal, organizationId: string, origin: ReasoningOrigin, answer: CallsAfter): Promise<void>;
   /**
    * Finds the reasoning that messages lack. Never rejects, and takes long only where its
    * organization asks for much.
@@ -78,6 +79,8 @@ const MOST_COMPARED_BYTES = 256 * 1024;
 /** Reasoning is kept whether or not its client stays. */
 const nobodyLeaves = () => new AbortController().signal;
 
+const NOTHING = Buffer.alloc(0);
+
 export function createKeptReasoning(options: KeptReasoningOptions): KeptReasoning {
   const { store, turns, onResult, onFault, waitMs = WAIT_MS } = options;
 
@@ -94,12 +97,16 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
   }
 
   return {
-    async keep(seal, organizationId, origin, produced) {
-      const prepared = await turns.run(organizationId, prepare(seal, origin, produced), nobodyLeaves);
-      if (prepared === undefined) return onResult('full', 1);
+    async keep(seal, organizationId, origin, answer) {
+      const { reasoning } = answer;
+      const prepared = await turns.run(organizationId, prepare(seal, origin, answer), nobodyLeaves);
+      if (prepared === undefined) return reasoning && onResult('full', 1);
       const { name, text } = prepared;
-      const sealed = await seal.seal(name, text);
-      onResult((await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable', 1);
+      // Without a mark another message of this name would be found for this one.
+      const sealed = text === undefined ? NOTHING : await seal.seal(name, text);
+      const result = (await inTime(store.keep({ organizationId, name, sealed }))) ?? 'unavailable';
+      if (reasoning === 'too_much') onResult('full', 1);
+      else if (reasoning !== undefined || result === 'unavailable') onResult(result, 1);
     },
     async find(seal, organizationId, { messages, takeMemory, gone }) {
       if (messages.length === 0) return [];
@@ -123,7 +130,8 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
 
 interface PreparedReasoning {
   readonly name: string;
-  readonly text: Buffer;
+  /** Absent: there is nothing to keep. */
+  readonly text?: Buffer;
 }
 
 /** The sealed text is a line about the reasoning, and its value as it is put into requests. */
@@ -133,13 +141,16 @@ type SealedHead = Omit<FoundReasoning, 'message' | 'json'>;
 function* prepare(
   seal: ReasoningSeal,
   { provider, model }: ReasoningOrigin,
-  { calls, member, value }: ProducedReasoning,
+  { calls, heard, reasoning }: CallsAfter,
 ): Steps<PreparedReasoning | undefined> {
   const callsText = yield* textOfCalls(calls);
   if (callsText === undefined) return undefined;
+  const name = seal.nameOf(heard + callsText);
+  if (reasoning === undefined || reasoning === 'too_much') return { name };
+  const { member, value } = reasoning;
   const json = Buffer.from(JSON.stringify(value));
   const head: SealedHead = { provider, model, member, tokens: yield* tokensOf(json) };
-  return { name: seal.nameOf(callsText), text: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), json]) };
+  return { name, text: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), json]) };
 }
 
 interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks'> {
@@ -150,12 +161,12 @@ interface NamedMessage extends Pick<CalledMessage, 'message' | 'lacks'> {
 function* namesOf(seal: ReasoningSeal, messages: readonly CalledMessage[]): Steps<readonly NamedMessage[]> {
   const byName = new Map<string, NamedMessage>();
   let comparedBytes = 0;
-  for (const { message, lacks, toolCalls } of messages.toReversed()) {
+  for (const { message, lacks, toolCalls, heard } of messages.toReversed()) {
     if (comparedBytes + toolCalls.length > MOST_COMPARED_BYTES) continue;
     comparedBytes += toolCalls.length;
     const calls = calledTools(JSON.parse(toolCalls.toString()));
     const text = calls && (yield* textOfCalls(calls));
-    const name = text && seal.nameOf(text);
+    const name = text && seal.nameOf(heard + text);
     if (name !== undefined && !byName.has(name)) byName.set(name, { message, lacks, name });
     yield;
   }

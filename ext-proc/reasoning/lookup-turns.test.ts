@@ -55,7 +55,7 @@ function lookup(...messages: readonly (readonly object[])[]) {
   const takeMemory = vi.fn<ReasoningLookup['takeMemory']>(() => true);
   return {
     messages: messages.map((calls, message) => ({
-      ...{ message, lacks: [MEMBER] as const },
+      ...{ message, lacks: [MEMBER] as const, heard: '' },
       toolCalls: Buffer.from(JSON.stringify(calls)),
     })),
     takeMemory,
@@ -70,7 +70,7 @@ async function keepLoop(organizationId: string): Promise<void> {
   const seal = reasoningSeal(organizationId, 'sk-gw-one');
   for (const { id } of LOOP.flat()) {
     const calls = [{ id, name: 'look', input: '{}', isCustom: false }];
-    await kept.keep(seal, organizationId, ORIGIN, { calls, member: MEMBER, value: VALUE });
+    await kept.keep(seal, organizationId, ORIGIN, { calls, heard: '', reasoning: { member: MEMBER, value: VALUE } });
   }
 }
 

@@ -9,9 +9,14 @@ const MOST_CHARACTERS = REASONING_BOUNDS.messageBytes;
 /** Pieces of a text are joined, or each would take more memory than its characters. */
 const MOST_PIECES = 1024;
 
-/** An assistant message with tool calls and reasoning, as a client will have it. */
-export interface ProducedReasoning {
+/** The tool calls of an assistant message, as a client will have it, and their reasoning. */
+export interface ProducedCalls {
   readonly calls: readonly CalledTool[];
+  /** Absent: it has none that is kept. `too_much`: more than is kept. */
+  readonly reasoning?: ProducedReasoning | 'too_much';
+}
+
+export interface ProducedReasoning {
   readonly member: ReasoningMember;
   /** The member's value: a list of objects, or a text. */
   readonly value: readonly JsonObject[] | string;
@@ -19,46 +24,49 @@ export interface ProducedReasoning {
 
 /** Gathers tool calls and reasoning of a response, whole or chunk by chunk. */
 export class ProducedMessage {
-  readonly #member: ReasoningMember;
+  readonly #member: ReasoningMember | undefined;
   readonly #calls = new Map<unknown, Gathered>();
   readonly #details: JsonObject[] = [];
   #text: string[] = [];
   #inputCharacters = 0;
   #reasoningCharacters = 0;
+  /** More calls than a name can be made of, so no later request can look for them either. */
+  #hasTooManyCalls = false;
   #isTooMuch = false;
 
-  /** `member`: where the reasoning is. */
-  constructor(member: ReasoningMember) {
+  /** `member`: where the reasoning is. Absent: none is kept. */
+  constructor(member: ReasoningMember | undefined) {
     this.#member = member;
   }
 
   /** `choices` of a completion or of a chunk of a request for one completion. */
   take(choices: readonly unknown[]): void {
     const [choice] = choices;
-    if (this.#isTooMuch || !isObject(choice)) return;
+    if (this.#hasTooManyCalls || !isObject(choice)) return;
     const part = choice.delta ?? choice.message;
     if (!isObject(part)) return;
     const { tool_calls: calls } = part;
     if (Array.isArray(calls)) for (const [position, call] of calls.entries()) this.#takeCall(call, position);
-    this.#takeReasoning(part[this.#member]);
-    const isTooMuch =
-      this.#calls.size > MOST_CALLS ||
-      this.#inputCharacters > LONGEST_INPUT ||
-      this.#details.length > MOST_DETAILS ||
-      this.#reasoningCharacters > MOST_CHARACTERS;
-    if (!isTooMuch) return;
+    if (this.#calls.size > MOST_CALLS || this.#inputCharacters > LONGEST_INPUT) {
+      this.#hasTooManyCalls = true;
+      this.#calls.clear();
+    }
+    if (this.#member !== undefined && !this.#isTooMuch) this.#takeReasoning(part[this.#member]);
+    const isTooMuch = this.#details.length > MOST_DETAILS || this.#reasoningCharacters > MOST_CHARACTERS;
+    if (!isTooMuch && !this.#hasTooManyCalls) return;
     this.#isTooMuch = true;
-    this.#calls.clear();
     this.#details.length = 0;
     this.#text = [];
   }
 
-  /** `undefined`: it has no reasoning that a later request could need. */
-  reasoning(): ProducedReasoning | undefined {
-    if (this.#isTooMuch || this.#calls.size === 0 || this.#reasoningCharacters === 0) return undefined;
+  /** `undefined`: it has no calls that a later request could look for. */
+  produced(): ProducedCalls | undefined {
+    if (this.#calls.size === 0) return undefined;
     const calls = [...this.#calls.values()].map(({ input, ...call }) => ({ ...call, input: input.join('') }));
+    if (this.#isTooMuch) return { calls, reasoning: 'too_much' };
+    if (this.#member === undefined || this.#reasoningCharacters === 0) return { calls };
     const value = this.#member === 'reasoning_details' ? this.#details : this.#text.join('');
-    return { calls, member: this.#member, value };
+    return { calls, reasoning: { member: this.#member, value } };
   }
 
   #takeReasoning(value: unknown): void {

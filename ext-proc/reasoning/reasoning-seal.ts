@@ -7,7 +7,7 @@ import { HEAD_BYTES, isInSegments, sealSegments, segmentOpener } from '../fairne
  * the same organization nor of another one.
  */
 export interface ReasoningSeal {
-  /** Name of the message that made these tool calls. */
+  /** Name of the message that made these tool calls, after what it had heard. */
   nameOf(calls: string): string;
   seal(name: string, text: Buffer): Promise<Buffer>;
   /** `undefined`: it is not what was sealed under this name. */

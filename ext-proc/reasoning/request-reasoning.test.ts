@@ -31,6 +31,7 @@ const TURN: readonly JsonObject[] = [
   { role: 'assistant', content: null, tool_calls: [CALL] },
   ANSWER,
 ];
+const MARKED = { type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } };
 const BODY = { model: 'm', tools: [{ type: 'function', function: { name: 'look' } }] };
 
 function chatRequest(body: JsonObject): ChatRequest {
@@ -183,6 +184,43 @@ describe('the reasoning of a request', () => {
     const { chat, reasoning } = await find(messages);
     expect(reasoning?.of(OPENAI)).toEqual([]);
     expect(chat.inputTokens).toEqual(chatRequest({ ...BODY, messages }).inputTokens);
+    close();
+  });
+
+  it.each<[string, readonly JsonObject[]]>([
+    ['in parts, with a marker of the cache', TURN.with(0, { role: 'user', content: [MARKED] })],
+    ['after another prompt of the system', [{ role: 'system', content: 'Be brief.' }, ...TURN]],
+  ])('is found where the client sends the conversation %s', async (_, messages) => {
+    const { find, close } = await afterTurn();
+    const message = messages.findIndex(({ role }) => role === 'assistant');
+    expect((await find(messages)).reasoning?.of(OPENAI)).toMatchObject([{ message }]);
+    close();
+  });
+
+  it('is that of the conversation: the same calls after another message have none', async () => {
+    const { find, close } = await afterTurn();
+    const other = TURN.with(0, { role: 'user', content: 'Look!' });
+    expect((await find(other)).reasoning?.of(OPENAI)).toEqual([]);
+    const loop = [...TURN, { role: 'assistant', content: null, tool_calls: [CALL] }, ANSWER];
+    expect((await find(loop)).reasoning?.of(OPENAI)).toMatchObject([{ message: 1 }]);
+    close();
+  });
+
+  it('is that of the loop: each message has its own, after the result of a tool', async () => {
+    const { find, close } = await afterTurn();
+    const { reasoning } = await find(TURN);
+    const message = reasoning?.messageOf(OPENAI);
+    const next = DETAILS.map((detail) => ({ ...detail, id: 'rs_2' }));
+    message?.take([{ message: { tool_calls: [CALL], reasoning_details: next } }]);
+    await reasoning?.keep(message, OPENAI);
+    const loop = [...TURN, { role: 'assistant', content: null, tool_calls: [CALL] }, ANSWER];
+    const found = (await find(loop)).reasoning
+      ?.of(OPENAI)
+      .map(({ message, json }) => [message, JSON.parse(json.toString())]);
+    expect(found?.toSorted()).toEqual([
+      [1, DETAILS],
+      [3, next],
+    ]);
     close();
   });
 

@@ -15,9 +15,9 @@ export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
 export interface RequestReasoning {
   /** Returns what this target can read. A count of the prompt includes what was returned last. */
   of(target: Target): readonly AddedReasoning[];
-  /** For the response of this target. `undefined`: its reasoning is not kept. */
+  /** For the response of this target. `undefined`: nothing is known of its calls. */
   messageOf(target: Target): ProducedMessage | undefined;
-  /** Keeps the reasoning of a whole response. Never rejects, and never takes long. */
+  /** Keeps what is known of a whole response. Never rejects, and never takes long. */
   keep(message: ProducedMessage | undefined, target: Target): Promise<void>;
 }
 
@@ -59,6 +59,7 @@ async function findKept(
   const messages = chat.calledMessages(members);
   if (messages.length === 0 && !chat.hasTools) return { chat, choice };
   const seal = reasoningSeal(organizationId, apiKey);
+  const heard = chat.lastHeard();
   const takeMemory = (bytes: number) => memory.take(bytes);
   const found = await kept.find(seal, organizationId, { messages, takeMemory, gone });
   const spaces = members.has('reasoning_content') ? chat.messagesWithoutReasoning : 0;
@@ -74,15 +75,14 @@ async function findKept(
       return readable.map(({ message, json }) => ({ message, json }));
     },
     messageOf(target) {
-      const member = reasoningMember(target);
       // A client takes one of several completions, and nobody knows which.
-      return member === undefined || chat.completions > 1 ? undefined : new ProducedMessage(member);
+      return chat.completions > 1 ? undefined : new ProducedMessage(reasoningMember(target));
     },
     async keep(message, target) {
-      const produced = message?.reasoning();
+      const produced = message?.produced();
       if (produced === undefined) return;
       const { provider, model } = target;
-      await kept.keep(seal, organizationId, { provider: provider.name, model }, produced);
+      await kept.keep(seal, organizationId, { provider: provider.name, model }, { ...produced, heard });
     },
   };
   if (!fits && spaces === 0) return { chat, choice, reasoning };

@@ -262,6 +262,7 @@ const CHAT = {
   keepText: () => 0,
   messagesWithoutReasoning: 0,
   calledMessages: () => [],
+  lastHeard: () => '',
   tokensOmitted: () => 0,
 };
 

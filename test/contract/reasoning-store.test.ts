@@ -58,7 +58,10 @@ requirement(missingRedis, () => {
         for (const { admin } of nodes) await admin.config('SET', 'maxmemory', `${bytes}`);
       };
       const store = first().keepReasoning(options);
-      const [before, after] = [{ ...message, name: 'before' }, { ...message, name: 'after' }];
+      const [before, after] = [
+        { ...message, name: 'before' },
+        { ...message, name: 'after' },
+      ];
       await store.keep(before);
       // More than is used, and less than twice as much.
       const used = await Promise.all(nodes.map(async ({ admin }) => usedBytes(await admin.info('memory'))));

@@ -43,6 +43,11 @@ export class PromptRecorder {
   readonly #pieces: number[] = [];
   readonly #roles: number[] = [];
 
+  /** Number of pieces so far. */
+  get pieceCount(): number {
+    return this.#pieces.length / 3;
+  }
+
   addRole({ start, end }: Span): void {
     this.#roles.push(start, end);
   }
