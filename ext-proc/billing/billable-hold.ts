@@ -17,8 +17,6 @@ export interface HoldTerms extends ListedTerms {
   readonly user?: string;
   readonly streamed: boolean;
   readonly createdAtMs: number;
-  /** Estimated tokens of the prompt. */
-  readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
   /** The request can be charged at most this. */

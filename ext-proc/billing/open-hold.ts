@@ -6,7 +6,7 @@ import { listNanoUsd, priced } from '#core/pricing.ts';
 import { tierIn, tierWord } from '#core/service-tiers.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
-import type { MeteredUsage, OutputSoFar, ProviderOutput } from '../hold/delivery-hold.ts';
+import type { MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
 import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace, Span } from '../telemetry/request-trace.ts';
@@ -71,8 +71,8 @@ export class OpenHold implements BillableHold {
     return usdNumber(dueNanoUsd({ ...due, holdNanoUsd }));
   }
 
-  asked({ provider, model, costTable }: Target, sentTier: string | undefined): void {
-    this.#asked = { provider: provider.name, providerModel: model, costTable, sentTier };
+  asked({ provider, model, costTable }: Target, { tier, promptTokens }: SentPrompt): void {
+    this.#asked = { provider: provider.name, providerModel: model, costTable, sentTier: tier, promptTokens };
     this.#journalled.asked(this.#asked);
   }
 

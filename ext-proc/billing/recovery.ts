@@ -50,7 +50,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
       if (outcome === 'dead_lettered') {
-        const { costTable: _, sentTier: __, ...asked } = left.asked;
+        const { costTable: _, sentTier: __, promptTokens: ___, ...asked } = left.asked;
         attempts.record({ ...unchargedSettlement(settlement), ...asked });
         return;
       }
@@ -82,7 +82,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
  * Usage of what was delivered: the prompt, and the output that the client had been sent, as the
  * provider reported them or else as they were estimated, as for a stream that breaks.
  */
-function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
+function usageOf({ delivered, asked: { promptTokens }, mostOutputTokens }: LeftIntent): TokenUsage {
   // Clamped: an estimate may be above the output limit, and the hold covers no more.
   const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
   const { ended, reported } = delivered ?? {};
@@ -123,7 +123,7 @@ function settlementOf(left: LeftIntent): Settlement {
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
   const { generationId, organizationId, keyId, model, delivered, holdNanoUsd } = left;
-  const { costTable, sentTier, ...asked } = left.asked;
+  const { costTable, sentTier, promptTokens: _, ...asked } = left.asked;
   const used = { usage: usageOf(left), serviceTier: tierOf(left) };
   const costNanoUsd = providerCostNanoUsd({ costTable, sentTier }, used);
   return {

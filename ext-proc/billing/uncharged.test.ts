@@ -14,7 +14,6 @@ const terms: HoldTerms = {
   priceTable: flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 10_000_000n }),
   streamed: false,
   createdAtMs: 1,
-  promptTokens: 100,
   mostOutputTokens: 100,
   holdNanoUsd: 1_000_000n,
   totalTimeoutMs: 60_000,

@@ -71,6 +71,8 @@ export interface ChatRequest {
   keepText(mostBytes: number): number;
   /** Estimate of the tokens that `promptText` lacks since `keepText`. */
   tokensOmitted(): number;
+  /** Part of the estimate that the target which was asked last was not sent. */
+  unsentTokens(): number;
 }
 
 export interface ProviderFields {

@@ -196,6 +196,7 @@ function chatRequest(
     encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensOmitted: () => held.tokensOmitted(),
+    unsentTokens: () => 0,
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
   if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;

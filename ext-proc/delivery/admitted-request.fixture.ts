@@ -80,6 +80,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
     keepText: () => 0,
     tokensOmitted: () => 0,
+    unsentTokens: () => 0,
   };
   const config = {
     timeouts: { totalMs, heartbeatMs },

@@ -8,8 +8,8 @@ import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
  * the client gets the error.
  */
 export interface DeliveryHold {
-  /** Notes the target of the next attempt and the tier that it is sent, before it is called. */
-  asked(target: Target, sentTier: string | undefined): void;
+  /** Notes the target of the next attempt and what it is sent, before it is called. */
+  asked(target: Target, sent: SentPrompt): void;
   /**
    * Notes that the stream begins to go to the client. `output` says what was sent, which is charged
    * even if this process is killed.
@@ -29,6 +29,14 @@ export interface DeliveryHold {
   uncharged(attempt: UnchargedAttempt): void;
   /** Releases the hold, unless it was charged. */
   release(): Promise<void>;
+}
+
+/** What one target is sent. */
+export interface SentPrompt {
+  /** Service tier, if any. */
+  readonly tier: string | undefined;
+  /** Estimated tokens. */
+  readonly promptTokens: number;
 }
 
 /** Output of a provider that is to be charged. */

@@ -66,6 +66,7 @@ async function findKept(
   const ofAll = addedTokens(found, spaces);
   const fits = found.length > 0 && hasRoom(request, ofAll);
   let inserted = fits ? found : [];
+  const added = fits ? ofAll : addedTokens([], spaces);
   let sentTokens = 0;
   const reasoning: RequestReasoning = {
     of(target) {
@@ -88,12 +89,13 @@ async function findKept(
   if (!fits && spaces === 0) return { chat, choice, reasoning };
   const counted: ChatRequest = {
     ...chat,
-    inputTokens: together(chat.inputTokens, fits ? ofAll : addedTokens([], spaces)),
+    inputTokens: together(chat.inputTokens, added),
     keepText(mostBytes) {
       inserted = [];
       return chat.keepText(mostBytes);
     },
     tokensOmitted: () => chat.tokensOmitted() + sentTokens,
+    unsentTokens: () => added.estimate - sentTokens,
   };
   return { chat: counted, choice, reasoning };
 }

@@ -100,7 +100,6 @@ export async function admitAndDeliver(
       ...(chat.serviceTier === undefined ? {} : { askedTier: chat.serviceTier }),
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,
-      promptTokens: Math.min(chat.inputTokens.estimate, chat.inputTokens.ceiling),
       mostOutputTokens: chat.completions * choice.heldOutputTokens,
       holdNanoUsd: admission.holdNanoUsd,
       totalTimeoutMs: admission.totalTimeoutMs,

@@ -171,7 +171,7 @@ async function play({ first, reloads, requests }: typeof history extends fc.Arbi
     const target = admitted.model.targets[0];
     if (one === undefined || target === undefined) throw new Error('nobody sent this');
     one.admitted = admitted;
-    hold.asked(target, sentTierOf(target, admitted.chat));
+    hold.asked(target, { tier: sentTierOf(target, admitted.chat), promptTokens: 1 });
     await one.answered.promise;
     const facts = { usageCounted: false, cancelled: false, latencyMs: 1, generationTimeMs: 1 };
     const tier = one.given.served === undefined ? {} : { serviceTier: one.given.served };

@@ -24,7 +24,7 @@ import { startTestPostgres, type TestPostgres } from '../harness/postgres-server
 import { replayedAnswer } from './stored-responses.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {}, spooledIds: () => new Set<string>() };
-const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
+const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
 const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
 /** 37 tokens at a thousand nano-dollars. */
 const COST = 37_000n;

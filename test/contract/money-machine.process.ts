@@ -203,7 +203,7 @@ export class GatewayProcess implements Runner {
     const { priceTable, id: model } = MODEL;
     const hold = this.#accounting.open({
       ...{ generationId, organizationId, keyId, day: admission.day, model, priceTable, streamed: true, createdAtMs: 0 },
-      ...{ promptTokens: 0, mostOutputTokens: limit },
+      mostOutputTokens: limit,
       ...{ holdNanoUsd: admission.holdNanoUsd, totalTimeoutMs: admission.totalTimeoutMs },
     });
     try {
@@ -263,7 +263,7 @@ const CHAT = {
   messagesWithoutReasoning: 0,
   calledMessages: () => [],
   lastHeard: () => '',
-  tokensOmitted: () => 0,
+  ...{ tokensOmitted: () => 0, unsentTokens: () => 0 },
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {

@@ -67,11 +67,14 @@ describe('recovery', () => {
         priceTable: flatTable(PRICES),
       },
       ...{ holdNanoUsd: 100_000n, streamed: true, createdAtMs: 1_700_000_000_000 },
-      ...{ promptTokens: 20, mostOutputTokens: 50, delivered: DELIVERED },
-      asked: { provider: 'p', providerModel: 'pm', attempt: 2, askedAtMs: 1_700_000_000_050 },
+      ...{ mostOutputTokens: 50, delivered: DELIVERED },
+      asked: { provider: 'p', providerModel: 'pm', attempt: 2, askedAtMs: 1_700_000_000_050, promptTokens: 20 },
       ...changes,
     };
   }
+
+  /** The estimate of its prompt is in the usage. */
+  const recorded = ({ asked: { promptTokens: _, ...asked } }: LeftIntent) => asked;
 
   const generation = ({ generationId }: LeftIntent) =>
     db.store.ledger.findGeneration(customer.organizationId, generationId);
@@ -201,7 +204,7 @@ describe('recovery', () => {
     expect(attempts).toEqual([
       {
         ...{ generationId: begun.generationId, organizationId: begun.organizationId, keyId: begun.keyId, model: 'm' },
-        ...begun.asked,
+        ...recorded(begun),
         ...{ result: 'crash', reason: 'crash', loss: { reason: 'crash', amountNanoUsd: 20_000n } },
         tokens: {
           usage: { ...NO_USAGE, promptTokens: 20 },
@@ -234,7 +237,7 @@ describe('recovery', () => {
     const { generationId, organizationId, keyId } = refused;
     expect(attempts).toEqual([
       {
-        ...{ generationId, organizationId, keyId, model: 'm', upstreamId: 'up-1', ...refused.asked },
+        ...{ generationId, organizationId, keyId, model: 'm', upstreamId: 'up-1', ...recorded(refused) },
         ...{ result: 'ok', reason: 'not_charged' },
         tokens: { usage: { ...NO_USAGE, promptTokens: 20, completionTokens: 30 }, source: 'counted' },
       },

@@ -116,7 +116,7 @@ describe('the journal of intents', () => {
 
   it('has the target that was asked last', async () => {
     const request = journal.open(intent('gen-1'));
-    request.asked({ provider: 'zero', providerModel: 'm' });
+    request.asked({ provider: 'zero', providerModel: 'm', promptTokens: 5_000 });
     nowMs = 6_000;
     request.asked(TARGET);
     const asked = { ...TARGET, attempt: 2, askedAtMs: 6_000 };

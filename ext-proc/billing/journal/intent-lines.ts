@@ -21,7 +21,7 @@ export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
   const claimed = claim ? `,"${claim.keyHash.toString('base64')}","${claim.bodyHash.toString('base64')}"` : '';
   return (
     `A${slot.toString(36)} [${askedText(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${textOrNull(intent.user)},${terms},` +
-    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]`
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.mostOutputTokens}${claimed}]`
   );
 }
 
@@ -29,9 +29,9 @@ export function askedAgainEntry(slot: number, asked: Asked): string {
   return `T${slot.toString(36)} ${askedText(asked)}`;
 }
 
-function askedText({ provider, providerModel, attempt, askedAtMs, sentTier, costTable }: Asked): string {
+function askedText({ provider, providerModel, attempt, askedAtMs, promptTokens, sentTier, costTable }: Asked): string {
   const costs = costTable ? tableText(costTable) : null;
-  return `[${JSON.stringify(provider)},${JSON.stringify(providerModel)},${attempt},${askedAtMs},${textOrNull(sentTier)},${costs}]`;
+  return `[${JSON.stringify(provider)},${JSON.stringify(providerModel)},${attempt},${askedAtMs},${promptTokens},${textOrNull(sentTier)},${costs}]`;
 }
 
 function textOrNull(text: string | undefined): string {
@@ -63,6 +63,7 @@ type AskedFields = readonly [
   providerModel: string,
   attempt: number,
   askedAtMs: number,
+  promptTokens: number,
   sentTier: string | null,
   costTable: TableJson | null,
 ];
@@ -81,7 +82,6 @@ type IntentFields = readonly [
   holdNanoUsd: string,
   streamed: boolean,
   createdAtMs: number,
-  promptTokens: number,
   mostOutputTokens: number,
   keyHash?: string,
   bodyHash?: string,
@@ -90,9 +90,9 @@ type IntentFields = readonly [
 function leftIntent(fields: IntentFields): LeftIntent {
   const [asked, generationId, organizationId, keyId, day, model, user, priceTable, ownTable, askedTier, ...rest] =
     fields;
-  const [hold, streamed, createdAtMs, promptTokens, mostOutputTokens, keyHash, bodyHash] = rest;
+  const [hold, streamed, createdAtMs, mostOutputTokens, keyHash, bodyHash] = rest;
   return {
-    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, promptTokens, mostOutputTokens },
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, mostOutputTokens },
     ...(user === null ? {} : { user }),
     holdNanoUsd: BigInt(hold),
     priceTable: tableIn(priceTable),
@@ -105,9 +105,9 @@ function leftIntent(fields: IntentFields): LeftIntent {
   };
 }
 
-function askedIn([provider, providerModel, attempt, askedAtMs, sentTier, costTable]: AskedFields): Asked {
+function askedIn([provider, providerModel, attempt, askedAtMs, promptTokens, sentTier, costTable]: AskedFields): Asked {
   return {
-    ...{ provider, providerModel, attempt, askedAtMs },
+    ...{ provider, providerModel, attempt, askedAtMs, promptTokens },
     ...(sentTier === null ? {} : { sentTier }),
     ...(costTable === null ? {} : { costTable: tableIn(costTable) }),
   };

@@ -17,8 +17,6 @@ export interface Intent extends ListedTerms {
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;
   readonly createdAtMs: number;
-  /** Estimated tokens of the prompt. */
-  readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
   /** Present if the request has an Idempotency-Key; 32 bytes each. */
@@ -38,6 +36,8 @@ export interface AskedTarget {
   readonly costTable?: PriceTable | undefined;
   /** Service tier that it was sent, if any. */
   readonly sentTier?: string | undefined;
+  /** Estimated tokens of the prompt that it was sent. */
+  readonly promptTokens: number;
 }
 
 /** Last attempt. */

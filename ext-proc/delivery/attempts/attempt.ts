@@ -23,6 +23,7 @@ import { sentTierOf } from '../provider/sent-tier.ts';
 
 import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
+import { sentEstimate } from '../response/response-meter.ts';
 import { errorListIn } from '../response/stream-event.ts';
 import type { FailedAttempt } from './active-delivery.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
@@ -130,7 +131,9 @@ async function askTranslated(
 function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[]): BegunAttempt {
   const { admitted, providers, requestMemory } = delivery;
   const askedMs = elapsedMs(delivery);
-  delivery.hold.asked(target, sentTierOf(target, admitted.chat));
+  const { chat } = admitted;
+  const promptTokens = Math.min(sentEstimate(chat), chat.inputTokens.ceiling);
+  delivery.hold.asked(target, { tier: sentTierOf(target, chat), promptTokens });
   const span = beginAttemptSpan(admitted, target);
   const request = providerRequest(admitted, target, span, body);
   return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };

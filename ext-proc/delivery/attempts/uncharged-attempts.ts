@@ -4,7 +4,7 @@ import type { CountTokens } from '#core/tokenizer.ts';
 import type { UnchargedAttempt } from '../../hold/provider-attempt.ts';
 import { FAILURES, workFor } from '../provider/provider-failure.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
-import { promptTokensOf } from '../response/response-meter.ts';
+import { promptTokensOf, sentEstimate } from '../response/response-meter.ts';
 import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
@@ -73,11 +73,13 @@ export class UnchargedAttempts implements UnchargedRecorder {
     attempt: UnchargedAttempt,
   ): Promise<UnchargedAttempt> {
     const { chat, outputLimit } = delivery.admitted;
+    // Read before the next target is asked.
+    const estimate = sentEstimate(chat);
     const counted = await this.#countPrompt(delivery);
     // Only the length of an undelivered response is known; the output limit bounds it.
     const produced = chat.stream ? 0 : Math.ceil(asked.responseBytes / BYTES_PER_TOKEN);
     const completionTokens = Math.min(produced, outputLimit * chat.completions);
-    const promptTokens = counted ?? chat.inputTokens.estimate;
+    const promptTokens = counted ?? estimate;
     const source = counted === undefined || completionTokens > 0 ? 'estimated' : 'counted';
     return {
       ...attempt,
@@ -94,8 +96,8 @@ export class UnchargedAttempts implements UnchargedRecorder {
     if (ceiling > this.#mayCount) return undefined;
     this.#mayCount -= ceiling;
     // Read with the text: the body may be evicted during the count.
-    const omitted = chat.tokensOmitted();
+    const [omitted, least] = [chat.tokensOmitted(), promptTokensOf(chat, 0)];
     const [counted = 0] = await this.#countTokens([chat.promptText()]);
-    return promptTokensOf(chat, counted + omitted);
+    return Math.max(least, counted + omitted);
   }
 }

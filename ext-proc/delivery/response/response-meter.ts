@@ -169,8 +169,13 @@ export class ResponseMeter {
 }
 
 /** Tokens of a prompt whose text has `textTokens`, which do not include images and files. */
-export function promptTokensOf({ hasMedia, inputTokens }: ChatRequest, textTokens: number): number {
-  return hasMedia && inputTokens.estimate > textTokens ? inputTokens.estimate : textTokens;
+export function promptTokensOf(chat: ChatRequest, textTokens: number): number {
+  return chat.hasMedia ? Math.max(sentEstimate(chat), textTokens) : textTokens;
+}
+
+/** Estimate of the prompt as the target that was asked last was sent it. */
+export function sentEstimate(chat: ChatRequest): number {
+  return chat.inputTokens.estimate - chat.unsentTokens();
 }
 
 /**

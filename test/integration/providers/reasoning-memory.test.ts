@@ -1,7 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { isRefusal } from '#core/errors/refusal.ts';
+import { readChatRequest } from '../../fixtures/chat-request.ts';
+import { sql } from '../../harness/database.ts';
 import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
 /** Bodies to a provider with `reasoning_memory`, for a client that drops `reasoning_content`. */
 const gateway = withGateway(({ baseUrl }) => ({
@@ -13,7 +17,8 @@ const gateway = withGateway(({ baseUrl }) => ({
     },
     models: {
       thinks: {
-        capabilities: ['tools'],
+        capabilities: ['tools', 'vision'],
+        context_window: 200_000,
         targets: [
           { provider: 'remembering', model: 'first' },
           { provider: 'second', model: 'second' },
@@ -49,6 +54,21 @@ function sentTo(target: string): readonly unknown[] {
   expect(messages.map((message) => ({ ...message, reasoning_content: undefined }))).toEqual(CONVERSATION);
   return messages.map((message) => 'reasoning_content' in message && message.reasoning_content);
 }
+
+/** Estimate of the last body that a target was sent. */
+function sentEstimate(target: string): number {
+  const { body = Buffer.alloc(0) } = gateway.provider.requests(target).at(-1) ?? {};
+  const sent = readChatRequest(body, undefined);
+  if (isRefusal(sent)) throw new Error(sent.code);
+  return sent.inputTokens.estimate;
+}
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const LOOK_AT_IT = [
+  { type: 'text', text: 'Look' },
+  { type: 'image_url', image_url: { url: PIXEL } },
+];
 
 describe('a provider with reasoning_memory', () => {
   test.each([false, true])(
@@ -97,5 +117,58 @@ describe('a provider with reasoning_memory', () => {
     };
     const without = await promptOf(await gateway.openClient());
     expect(await promptOf(client)).toBeGreaterThan(without + 2_000);
+  });
+
+  test.each(['user', 'call'])(
+    'gives a conversation of the same API key and calls none of another one: %s',
+    async (same) => {
+      const say = (name: string) => ({ role: 'user', content: same === 'user' ? 'Look' : `I am ${name}.` });
+      const said = { reasoning: REASONING.repeat(4_000), toolCalls: TOOL_CALLS };
+      gateway.provider.script('first', jsonAnswer(said), jsonAnswer({ toolCalls: TOOL_CALLS }), jsonAnswer());
+      const client = await gateway.openClient();
+      for (const user of ['alice', 'bob']) await chat(client, { user, messages: [say(user)] });
+      await chat(client, { user: 'bob', messages: CONVERSATION.with(0, say('bob')) });
+      const { body } = gateway.provider.requests('first').at(-1) ?? {};
+      expect(JSON.parse(String(body)).messages[1]).toMatchObject({ reasoning_content: ' ' });
+    },
+  );
+
+  test('is not paid by a target that was not sent it: nobody reports a prompt with an image', async () => {
+    const long = { reasoning: REASONING.repeat(2_000), toolCalls: TOOL_CALLS };
+    gateway.provider.script('first', jsonAnswer(long), errorAnswer(500, 'x'));
+    gateway.provider.script('second', errorAnswer(500, 'x'));
+    gateway.provider.script('plain', jsonAnswer({ usage: null }));
+    const client = await gateway.openClient();
+    const messages = CONVERSATION.with(0, { role: 'user', content: LOOK_AT_IT } as never);
+    await chat(client, { messages: messages.slice(0, 1) });
+    const { text } = await client.chat({ ...BODY, messages });
+    const { usage } = JSON.parse(text) as { usage: { prompt_tokens: number } };
+    expect(sentEstimate('first')).toBeGreaterThan(10_000);
+    expect(usage.prompt_tokens).toBeLessThanOrEqual(sentEstimate('plain'));
+  });
+
+  test('is not paid by a target that was not sent it: a crash ends its stream', async () => {
+    const long = { reasoning: REASONING.repeat(2_000), toolCalls: TOOL_CALLS };
+    gateway.provider.script('first', jsonAnswer(long), errorAnswer(500, 'x'));
+    gateway.provider.script('second', errorAnswer(500, 'x'));
+    gateway.provider.script('plain', streamThen(5, stall));
+    const client = await gateway.openClient();
+    await chat(client, { messages: CONVERSATION.slice(0, 1) });
+    let [id, pieces] = ['', 0];
+    const cut = client
+      .chat(
+        { ...BODY, stream: true, messages: CONVERSATION },
+        { onHead: (_, head) => (id = String(head['x-generation-id'])), onPiece: () => pieces++ },
+      )
+      .catch(() => undefined);
+    await expect.poll(() => pieces).toBeGreaterThan(0);
+    // The journal has it a moment later.
+    await setTimeout(500);
+    await gateway.stack.restartGateway('SIGKILL');
+    await cut;
+    const prompt = `select prompt_tokens from generations where id = '${id}'`;
+    const charged = await sql<{ prompt_tokens: string }>(gateway.stack.databaseUrl, prompt);
+    expect(sentEstimate('first')).toBeGreaterThan(10_000);
+    expect(Number(charged[0]?.prompt_tokens)).toBeLessThanOrEqual(sentEstimate('plain'));
   });
 });
