@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestPostgres } from '../harness/postgres-server.ts';
+import type { TestRedis } from '../harness/redis-server.ts';
+import { supervisedChildren } from '../harness/supervised-children.ts';
+
+export interface AccidentScene {
+  readonly supervisorPid: number;
+  readonly postgres: TestPostgres;
+  readonly redis: TestRedis;
+}
+
+export interface Accident {
+  readonly name: string;
+  run(scene: AccidentScene): Promise<void>;
+}
+
+const POSTGRES_AWAY_MS = 4_000;
+const GATEWAY = 'ext-proc/main.ts';
+
+/** By turns, so that each process is killed and each store is lost while the others work. */
+export const ACCIDENTS: readonly Accident[] = [
+  signal('kill -9 of the first gateway process', GATEWAY, 0, 'SIGKILL'),
+  {
+    name: 'PostgreSQL stopped and started',
+    async run({ postgres }) {
+      await postgres.shutDown();
+      await sleep(POSTGRES_AWAY_MS);
+      await postgres.restart();
+    },
+  },
+  signal('SIGTERM to the second gateway process', GATEWAY, 1, 'SIGTERM'),
+  { name: 'Redis flushed', run: ({ redis }) => redis.empty() },
+  signal('kill -9 of Envoy', 'envoy.yaml', 0, 'SIGKILL'),
+  signal('kill -9 of the second gateway process', GATEWAY, 1, 'SIGKILL'),
+  {
+    name: 'kill -9 of PostgreSQL',
+    async run({ postgres }) {
+      await postgres.crash();
+      await sleep(POSTGRES_AWAY_MS);
+      await postgres.restart();
+    },
+  },
+  signal('SIGTERM to the first gateway process', GATEWAY, 0, 'SIGTERM'),
+  { name: 'kill -9 of Redis', run: ({ redis }) => redis.restart() },
+  signal('kill -9 of the dashboard', 'dashboard/server/main.ts', 0, 'SIGKILL'),
+];
+
+/** Does nothing while the former process is still restarting. */
+function signal(name: string, part: string, index: number, which: NodeJS.Signals): Accident {
+  return {
+    name,
+    async run({ supervisorPid }) {
+      const victim = supervisedChildren(supervisorPid, part).sort((a, b) => a - b)[index];
+      if (victim !== undefined) process.kill(victim, which);
+    },
+  };
+}
