@@ -95,11 +95,8 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     ...{ limits, accounting, delivery, clock, metrics, log, requestLog, tracing, config },
     keys: database.keys,
     ledger: ledgerInTurns(database.ledger, stores.turns),
-    turns: stores.turns,
-    claims: money.claims,
-    boundTokens: tokens.boundTokens,
-    reasoning: reasoning.kept,
-    validationTurns,
+    ...{ turns: stores.turns, claims: money.claims, boundTokens: tokens.boundTokens },
+    ...{ reasoning: reasoning.kept, validationTurns },
     isProbe: readiness.isProbe,
   });
   const transport = await openTransport(context, handler);
