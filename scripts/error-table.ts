@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 
 /**
  * The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these
@@ -8,7 +8,7 @@ const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';
 
 export function errorTable(): string {
-  const rows = Object.entries<CatalogueEntry>(CATALOGUE).map(
+  const rows = Object.entries<ErrorEntry>(ERROR_CODES).map(
     ([code, entry]) =>
       `| \`${code}\` | ${entry.status} | \`${entry.type}\` | ${retryAfter(entry)} | ${billed(entry)} | ${entry.advice} |`,
   );
@@ -34,11 +34,11 @@ function placeIn(page: string): { readonly start: number; readonly end: number }
   return { start: start + BEGIN.length, end };
 }
 
-function retryAfter({ retryAfter: seconds }: CatalogueEntry): string {
+function retryAfter({ retryAfter: seconds }: ErrorEntry): string {
   if (seconds === undefined) return '';
   return seconds === 'window' ? 'until the window ends' : `${seconds} s`;
 }
 
-function billed(entry: CatalogueEntry): string {
+function billed(entry: ErrorEntry): string {
   return entry.billed === undefined ? 'no' : 'in a stream: what was delivered';
 }

@@ -1,5 +1,5 @@
 import { Document, isScalar, visit } from 'yaml';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorCode, type ErrorEntry } from '#core/errors/error-codes.ts';
 
 /**
  * The error schemas and error responses of docs/openapi.yaml, made from the catalogue.
@@ -8,7 +8,7 @@ import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/cat
 const BEGIN = '# errors:begin\n';
 const END = '# errors:end\n';
 
-const CODES = Object.keys(CATALOGUE) as readonly ErrorCode[];
+const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
 
 interface ErrorResponse {
   readonly description: string;
@@ -18,7 +18,7 @@ interface ErrorResponse {
 }
 
 const ofStatus = (status: number, ...without: readonly ErrorCode[]) =>
-  CODES.filter((code) => CATALOGUE[code].status === status && !without.includes(code));
+  CODES.filter((code) => ERROR_CODES[code].status === status && !without.includes(code));
 
 const RATE_LIMITS = ['requests', 'tokens'].flatMap((window) =>
   ['limit', 'remaining', 'reset'].map((what) => `x-ratelimit-${what}-${window}`),
@@ -111,7 +111,7 @@ function errorsPart(): string {
 }
 
 function errorSchema(code: ErrorCode): object {
-  const entry: CatalogueEntry = CATALOGUE[code];
+  const entry: ErrorEntry = ERROR_CODES[code];
   const canNameField = entry.param !== undefined || entry.status === 400;
   return {
     description: entry.advice,

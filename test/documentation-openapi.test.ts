@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { CATALOGUE, type CatalogueEntry } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { ROUTES } from '#ext-proc/access/route.ts';
 import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
 import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/delivery/response/shown-members.ts';
@@ -28,7 +28,7 @@ function codesOf(response: unknown): string[] {
 
 const propertiesOf = (schema: string) => Object.keys(components.schemas[schema]?.properties ?? {}).sort();
 
-it('has the errors of the catalogue; if not: npm run generate', () => {
+it('has every error code; if not: npm run generate', () => {
   const text = readFileSync(API_DOCUMENT, 'utf8');
   expect(withErrors(text)).toBe(text);
 });
@@ -39,7 +39,7 @@ it('has every error under its status, in an operation or as RouteNotFound', () =
     .flatMap(({ status, response }) => codesOf(response).map((code) => `${code} ${status}`));
   const elsewhere = codesOf(components.responses.RouteNotFound).map((code) => `${code} 404`);
   expect([...new Set([...named, ...elsewhere])].sort()).toEqual(
-    Object.entries<CatalogueEntry>(CATALOGUE)
+    Object.entries<ErrorEntry>(ERROR_CODES)
       .map(([code, { status }]) => `${code} ${status}`)
       .sort(),
   );
@@ -82,13 +82,13 @@ it('has the headers of limits on completions and on 429 of them', () => {
   expect(compileSchema('/components/headers/x-ratelimit-reset-requests/schema')(reset)).toBe(true);
 });
 
-it('has retry-after where the catalogue has it', () => {
+it('has retry-after where the error code has it', () => {
   for (const { name, status, response } of responses.filter((each) => each.status !== 200)) {
-    const retried = codesOf(response).filter((code) => code in CATALOGUE && 'retryAfter' in entryOf(code));
+    const retried = codesOf(response).filter((code) => code in ERROR_CODES && 'retryAfter' in entryOf(code));
     expect([name, status, 'retry-after' in response.headers]).toEqual([name, status, retried.length > 0]);
   }
 });
 
-function entryOf(code: string): CatalogueEntry {
-  return CATALOGUE[code as keyof typeof CATALOGUE];
+function entryOf(code: string): ErrorEntry {
+  return ERROR_CODES[code as keyof typeof ERROR_CODES];
 }

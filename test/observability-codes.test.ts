@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type ErrorCode, type ErrorType } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorCode, type ErrorType } from '#core/errors/error-codes.ts';
 import { ALERTS, EXPRESSIONS } from './fixtures/observability-files.ts';
 
 /**
@@ -18,11 +18,11 @@ const CLASSES: Readonly<Record<ErrorType, 'failed' | 'refused'>> = {
   service_unavailable_error: 'failed',
 };
 
-const codes = Object.keys(CATALOGUE) as ErrorCode[];
-const failed = codes.filter((code) => CLASSES[CATALOGUE[code].type] === 'failed').toSorted();
+const codes = Object.keys(ERROR_CODES) as ErrorCode[];
+const failed = codes.filter((code) => CLASSES[ERROR_CODES[code].type] === 'failed').toSorted();
 
 describe('the error codes of rules and panels', () => {
-  it('are all codes of the catalogue that count as failed, wherever several are listed', () => {
+  it('are all error codes that count as failed, wherever several are listed', () => {
     const lists = EXPRESSIONS.flatMap(({ at, expr }) =>
       [...expr.matchAll(/gateway_requests_total\{[^}]*?code=~"([a-z_|]+)"/g)].map(([, list = '']) => ({ at, list })),
     );
@@ -41,6 +41,6 @@ describe('the error codes of rules and panels', () => {
   it('each have their advice in the recipe of the alert about failed completions', () => {
     const { look = '' } = ALERTS.find(({ alert }) => alert === 'CompletionsFailing')?.annotations ?? {};
     const named = [...look.matchAll(/[a-z_]+/g)].map(([name]) => name);
-    expect(named.filter((name) => name in CATALOGUE).toSorted()).toEqual(failed);
+    expect(named.filter((name) => name in ERROR_CODES).toSorted()).toEqual(failed);
   });
 });

@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from './catalogue.ts';
+import { ERROR_CODES, type ErrorCode, type ErrorEntry } from './error-codes.ts';
 
 /**
  * A refusal is a value, not an exception (measured: 0.3 us against 6 us through four awaits).
@@ -11,7 +11,7 @@ export interface Refusal {
   readonly values: Readonly<Record<string, string | number>>;
   readonly param?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Whole seconds; overrides the catalogue's. Required where the catalogue says `window`. */
+  /** Whole seconds; overrides that of the code. Required where the code has `window`. */
   readonly retryAfterSeconds?: number;
   /** Further response headers, such as `x-ratelimit-*`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
   ? Name | Places<Rest>
   : never;
 
-type PlacesOf<Code extends ErrorCode> = Places<(typeof CATALOGUE)[Code]['message']>;
+type PlacesOf<Code extends ErrorCode> = Places<(typeof ERROR_CODES)[Code]['message']>;
 
 /**
  * Values for exactly the places of a code's message: a call that forgets one does not compile.
@@ -33,8 +33,8 @@ type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
 
 type Extra = Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>>;
 
-/** Arguments of `refuse`. For `window` in the catalogue the caller must pass the wait. */
-type RefuseArguments<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends { readonly retryAfter: 'window' }
+/** Arguments of `refuse`. For a code with `window` the caller must pass the wait. */
+type RefuseArguments<Code extends ErrorCode> = (typeof ERROR_CODES)[Code] extends { readonly retryAfter: 'window' }
   ? [values: ValuesOf<Code>, extra: Extra & { readonly retryAfterSeconds: number }]
   : [PlacesOf<Code>] extends [never]
     ? [values?: ValuesOf<Code>, extra?: Extra]
@@ -59,7 +59,7 @@ export interface Envelope {
 }
 
 export function envelopeOf(refusal: Refusal): Envelope {
-  const entry: CatalogueEntry = CATALOGUE[refusal.code];
+  const entry: ErrorEntry = ERROR_CODES[refusal.code];
   const param = refusal.param ?? entry.param;
   return {
     error: {
@@ -73,12 +73,12 @@ export function envelopeOf(refusal: Refusal): Envelope {
 }
 
 export function statusOf({ code }: Refusal): number {
-  return CATALOGUE[code].status;
+  return ERROR_CODES[code].status;
 }
 
 /** Status, headers and body of the HTTP response for a refusal. */
 export function renderRefusal(refusal: Refusal): { status: number; headers: Record<string, string>; body: Buffer } {
-  const entry: CatalogueEntry = CATALOGUE[refusal.code];
+  const entry: ErrorEntry = ERROR_CODES[refusal.code];
   const retryAfter = refusal.retryAfterSeconds ?? (typeof entry.retryAfter === 'number' ? entry.retryAfter : undefined);
   return {
     status: entry.status,

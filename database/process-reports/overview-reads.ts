@@ -39,7 +39,7 @@ export interface SeriesCell {
 /** Figures of this range and of the former one. */
 export interface TotalCell {
   readonly isBefore: boolean;
-  /** Code of the error catalogue; empty: success. */
+  /** Error code; empty: success. */
   readonly code: string;
   readonly requests: number;
   readonly promptTokens: number;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { RequestFilter } from '#contract/request-log.ts';
-import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */

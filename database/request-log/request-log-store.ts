@@ -33,7 +33,7 @@ export interface OmittedRequests {
   readonly minute: number;
   /** Empty: no model of the configuration. */
   readonly model: string;
-  /** Code of the error catalogue; empty: the client left before there was a response. */
+  /** Error code; empty: the client left before there was a response. */
   readonly code: string;
   readonly status: number;
   readonly requests: number;
@@ -64,7 +64,7 @@ export interface RequestLogRow {
   readonly address: string;
   readonly userAgent: string | undefined;
   readonly status: number;
-  /** Code of the error catalogue. */
+  /** Error code. */
   readonly code: string | undefined;
   readonly streamed: boolean;
   readonly replayed: boolean;

@@ -425,7 +425,7 @@ create table request_log (
   end_user text,
   metadata text,
   status smallint not null,
-  -- Code of the error catalogue. Null: it went well, or its client left before there was an answer
+  -- Error code. Null: it went well, or its client left before there was an answer
   -- (status 499).
   code text collate "C",
   streamed boolean not null,

@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock.ts';
 import type { Provider } from '#core/config/gateway-config.ts';
-import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import type { Refusal } from '#core/errors/refusal.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
 import type { ProviderTokens } from '../envoy-config/envoy-tokens.ts';

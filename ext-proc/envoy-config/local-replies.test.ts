@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CATALOGUE, type ErrorCode } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorCode } from '#core/errors/error-codes.ts';
 import { localReplyMappers } from './local-replies.ts';
 
 interface Body {
@@ -7,11 +7,11 @@ interface Body {
   readonly text_format_source: { readonly inline_string: string };
 }
 
-test('every mapper gives a code of the catalogue with its status, type and text', () => {
+test('every mapper gives an error code with its status, type and text', () => {
   const codes = localReplyMappers().map((mapper) => {
     const body = mapper.body_format_override as Body;
     const { error } = JSON.parse(body.text_format_source.inline_string.replaceAll('%%', '%'));
-    const entry = CATALOGUE[error.code as ErrorCode];
+    const entry = ERROR_CODES[error.code as ErrorCode];
     expect(mapper.status_code).toBe(entry.status);
     expect(error.type).toBe(entry.type);
     // No place of the message was forgotten, and nothing is left that Envoy would read as an

@@ -5,8 +5,8 @@ import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';
 
 /**
  * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the
- * catalogue's texts, so that they cannot drift. The first mapper that fits decides. Answers of the
- * process do not pass through here: StreamedImmediateResponse is no local reply.
+ * texts of error codes, so that they cannot drift. The first mapper that fits decides. Answers of
+ * the process do not pass through here: StreamedImmediateResponse is no local reply.
  */
 export interface LocalReplyMapper {
   readonly filter: object;

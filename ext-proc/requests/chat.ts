@@ -1,4 +1,4 @@
-import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import { newId } from '#core/ids.ts';
 import type { Claims, FinishedClaim } from '../billing/idempotency/claims.ts';

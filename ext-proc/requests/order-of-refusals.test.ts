@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Capability, Model } from '#core/config/gateway-config.ts';
-import type { ErrorCode } from '#core/errors/catalogue.ts';
+import type { ErrorCode } from '#core/errors/error-codes.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
 import { clientAddress } from '#core/net/client-address.ts';
 import type { Key, Organization } from '#core/principal.ts';

@@ -10,7 +10,7 @@ import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 
 /**
  * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes,
- * catalogue codes, configured models and providers; never a key, organization or address.
+ * error codes, configured models and providers; never a key, organization or address.
  */
 export interface Metrics
   extends RequestMetrics,

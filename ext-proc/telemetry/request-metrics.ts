@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import type { RouteName } from '../access/route.ts';
 import type { AccountErrorKind, Attempt } from '../hold/provider-attempt.ts';
 
@@ -142,5 +142,5 @@ export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'
 }
 
 const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map(
-  Object.entries(CATALOGUE).map(([code, entry]) => [code, entry.status]),
+  Object.entries(ERROR_CODES).map(([code, entry]) => [code, entry.status]),
 );

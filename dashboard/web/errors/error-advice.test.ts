@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import { findErrors, readableMessage } from './error-advice.ts';
 
 const all = findErrors('').flatMap(({ errors }) => errors);
 const retryOf = (code: string) => all.find((error) => error.code === code)?.retry;
 
-describe('the catalogue for people', () => {
+describe('error codes for people', () => {
   it('has every code once, by ascending status, each status with a title', () => {
-    expect(all.map(({ code }) => code).sort()).toEqual(Object.keys(CATALOGUE).sort());
+    expect(all.map(({ code }) => code).sort()).toEqual(Object.keys(ERROR_CODES).sort());
     const groups = findErrors('');
     expect(groups.map(({ status }) => status)).toEqual(groups.map(({ status }) => status).toSorted((a, b) => a - b));
     expect(groups.filter(({ title }) => title === '')).toEqual([]);

@@ -1,9 +1,9 @@
 import { countOf } from '#core/count-of.ts';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorCode, type ErrorEntry } from '#core/errors/error-codes.ts';
 
 export interface ErrorAdvice {
   readonly code: ErrorCode;
-  readonly entry: CatalogueEntry;
+  readonly entry: ErrorEntry;
   readonly retry: string;
   readonly billed: string;
 }
@@ -40,7 +40,7 @@ const RETRY: Partial<Record<ErrorCode, string>> = {
   upstream_config_error: 'No. The operator has to repair the mapping.',
 };
 
-function retry(code: ErrorCode, { status, retryAfter }: CatalogueEntry): string {
+function retry(code: ErrorCode, { status, retryAfter }: ErrorEntry): string {
   const known = RETRY[code];
   if (known !== undefined) return known;
   if (retryAfter === 'window') return 'Yes, after the seconds in retry-after.';
@@ -50,31 +50,31 @@ function retry(code: ErrorCode, { status, retryAfter }: CatalogueEntry): string 
     : 'No. It fails again unless something changes.';
 }
 
-function billed({ billed: when }: CatalogueEntry): string {
+function billed({ billed: when }: ErrorEntry): string {
   return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
 }
 
 /** `undefined` for an unknown code, such as one of a later version. */
 export function adviceFor(code: string): ErrorAdvice | undefined {
-  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : undefined;
-  return known && adviceOf(known, CATALOGUE[known]);
+  const known = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : undefined;
+  return known && adviceOf(known, ERROR_CODES[known]);
 }
 
-function adviceOf(code: ErrorCode, entry: CatalogueEntry): ErrorAdvice {
+function adviceOf(code: ErrorCode, entry: ErrorEntry): ErrorAdvice {
   return { code, entry, retry: retry(code, entry), billed: billed(entry) };
 }
 
 /** A message template for people: `{model}` becomes a placeholder. */
-export function readableMessage({ message }: CatalogueEntry): string {
+export function readableMessage({ message }: ErrorEntry): string {
   return message === '{problem}'
     ? 'Says what exactly is wrong.'
     : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
 }
 
-/** Entries of the catalogue that contain every word of `search`, by status. */
+/** Error codes that contain every word of `search`, by status. */
 export function findErrors(search: string): readonly ErrorGroup[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = Object.entries<CatalogueEntry>(CATALOGUE).map(([code, entry]) => adviceOf(code as ErrorCode, entry));
+  const all = Object.entries<ErrorEntry>(ERROR_CODES).map(([code, entry]) => adviceOf(code as ErrorCode, entry));
   const found = all.filter(({ code, entry }) => {
     const text =
       `${code} ${entry.status} ${entry.type} ${entry.message} ${entry.advice} ${entry.param ?? ''}`.toLowerCase();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import { envelopeOf } from '#core/errors/refusal.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import {
@@ -98,7 +98,7 @@ describe('what the client is told', () => {
     const { message } = envelopeOf(
       refusalOf(admittedRequest(), statusFailure(401, { error: { message: 'Key sk-1 is wrong' } })),
     ).error;
-    expect(message).toBe(CATALOGUE.upstream_config_error.message.replace('{model}', 'public-model'));
+    expect(message).toBe(ERROR_CODES.upstream_config_error.message.replace('{model}', 'public-model'));
   });
 
   test('of a broken stream is never a code that promises a free request', () => {

@@ -247,7 +247,7 @@ test("an error about the operator's account goes to the next target, is counted,
     .toEqual([...before.map((count) => count + 2), 2]);
 });
 
-test('errors carry the advice of the catalogue', async () => {
+test('errors carry the advice of their code', async () => {
   const client = await newClient('http1');
   const busy = await once(client, false, [errorAnswer(429, 'internal words of the provider')]);
   expect(busy.received.headers['retry-after']).toBe('10');

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { RequestView } from '#contract/request-log.ts';
-import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
 import type { Column } from '../../table/table.tsx';

@@ -1,5 +1,5 @@
 import type { RequestFilter } from '#contract/request-log.ts';
-import { CATALOGUE, type CatalogueEntry, CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS, ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { present } from '#core/present.ts';
 import type { RequestsState } from '../searches.ts';
 
@@ -54,7 +54,7 @@ export function resultFilter(choice: string): ResultState {
 
 /** All results by status, and the present one even if it is unknown. */
 export function resultChoices(chosen: string): readonly ResultChoice[] {
-  const byStatus = Map.groupBy(Object.entries<CatalogueEntry>(CATALOGUE), ([, { status }]) => status);
+  const byStatus = Map.groupBy(Object.entries<ErrorEntry>(ERROR_CODES), ([, { status }]) => status);
   const known: readonly ResultChoice[] = [
     { value: '', label: 'All results' },
     { value: 'succeeded', label: 'Succeeded' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '#core/errors/catalogue.ts';
+import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import { resultChoice, resultChoices, resultFilter } from './request-filter.ts';
 import { statusLabel, statusTone } from './request-labels.ts';
 
@@ -20,10 +20,10 @@ describe('the result of a request', () => {
 });
 
 describe('the filter of results', () => {
-  it('offers every code of the catalogue and every status, each once', () => {
+  it('offers every error code and every status, each once', () => {
     const values = resultChoices('').map(({ value }) => value);
     expect(new Set(values).size).toBe(values.length);
-    for (const code of Object.keys(CATALOGUE)) expect(values).toContain(code);
+    for (const code of Object.keys(ERROR_CODES)) expect(values).toContain(code);
     for (const status of ['429', '503', '499']) expect(values).toContain(status);
   });
 

@@ -1,5 +1,5 @@
 import type { RequestView } from '#contract/request-log.ts';
-import { CLIENT_GONE_STATUS } from '#core/errors/catalogue.ts';
+import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { formatCount } from '../../format/format.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
 /**
- * The error catalogue: the one place that knows a code's status, type, text, retry advice and
+ * Every error code: the one place that knows a code's status, type, text, retry advice and
  * whether a request that ends so can have been billed. docs/errors.md is generated from it, and
- * test/catalogue.test.ts keeps page and code in step.
+ * test/error-codes.test.ts keeps page and code in step.
  */
-export interface CatalogueEntry {
+export interface ErrorEntry {
   readonly status: number;
   readonly type: ErrorType;
   /** `{name}` is replaced by the refusal's parameter of that name. */
@@ -35,7 +35,7 @@ export type ErrorType =
   | 'api_error'
   | 'service_unavailable_error';
 
-export const CATALOGUE = {
+export const ERROR_CODES = {
   context_length_exceeded: {
     status: 400,
     type: 'invalid_request_error',
@@ -275,7 +275,7 @@ export const CATALOGUE = {
     billed: 'delivered',
     advice: 'Retry with backoff.',
   },
-} as const satisfies Record<string, CatalogueEntry>;
+} as const satisfies Record<string, ErrorEntry>;
 
 /**
  * Status in logs and metrics of a request whose client left before the response. It is never sent,
@@ -283,4 +283,4 @@ export const CATALOGUE = {
  */
 export const CLIENT_GONE_STATUS = 499;
 
-export type ErrorCode = keyof typeof CATALOGUE;
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '#core/errors/catalogue.ts';
+import { ERROR_CODES, type ErrorCode, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '#core/errors/refusal.ts';
 import { errorTable, tableIn, withTable } from '#scripts/error-table.ts';
 import { sourceFiles } from './fixtures/source-files.ts';
@@ -44,10 +44,10 @@ upstream_config_error 500 api_error
 no_capacity 503 service_unavailable_error
 upstream_error 503 api_error`;
 
-const entries = Object.entries<CatalogueEntry>(CATALOGUE);
-const placesOf = (entry: CatalogueEntry) => [...entry.message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+const entries = Object.entries<ErrorEntry>(ERROR_CODES);
+const placesOf = (entry: ErrorEntry) => [...entry.message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
-describe('the catalogue', () => {
+describe('error codes', () => {
   it('is the specification’s table', () => {
     expect(entries.map(([code, { status, type }]) => `${code} ${status} ${type}`)).toEqual(
       SPECIFIED.trim().split('\n'),
@@ -111,7 +111,7 @@ describe('a refusal', () => {
     expect(rendered.headers).toEqual({ 'content-type': 'application/json' });
     expect(JSON.parse(rendered.body.toString())).toEqual({
       error: {
-        message: CATALOGUE.missing_model.message,
+        message: ERROR_CODES.missing_model.message,
         type: 'invalid_request_error',
         code: 'missing_model',
         param: 'model',
@@ -128,9 +128,9 @@ describe('a refusal', () => {
 });
 
 /** Codes are members of a type and read by name: no tool finds one that nothing names. */
-describe('code and catalogue', () => {
+describe('source code and error codes', () => {
   const sources = sourceFiles(['core', 'database', 'ext-proc']).filter(
-    ({ path }) => path !== 'core/errors/catalogue.ts',
+    ({ path }) => path !== 'core/errors/error-codes.ts',
   );
   const used = (code: string) => sources.some(({ text }) => text.includes(`'${code}'`));
 
@@ -139,7 +139,7 @@ describe('code and catalogue', () => {
   });
 });
 
-describe('documentation and catalogue', () => {
+describe('documentation and error codes', () => {
   const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
 
   it('have the same table; if not: npm run generate', () => {
