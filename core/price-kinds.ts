@@ -96,6 +96,8 @@ export type PriceName = (typeof PRICE_KINDS)[PriceField]['name'];
 /** Names of the prices that a table may leave out. */
 export type OptionalPriceName = Extract<(typeof PRICE_KINDS)[PriceField], { fallsBackTo: string }>['name'];
 
+export const OPTIONAL_PRICES = Object.values(PRICE_KINDS).flatMap((kind) => ('fallsBackTo' in kind ? [kind.name] : []));
+
 export const PRICE_FIELDS = Object.keys(PRICE_KINDS) as readonly PriceField[];
 export const TOKEN_NAMES = Object.keys(TOKEN_KINDS) as readonly TokenKind[];
 

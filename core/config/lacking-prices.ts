@@ -1,17 +1,16 @@
+import { OPTIONAL_PRICES, type OptionalPriceName } from '../price-kinds.ts';
 import { type PeriodEntry, type ScheduleEntry, tableEntries } from './price-schedule.ts';
 import type { TableEntry } from './price-table.ts';
 import type { RuleProblem } from './problem.ts';
 import type { Path } from './yaml-tree.ts';
 
-const KINDS = ['cached_input', 'cache_write', 'cache_write_1h'] as const;
-
-type EntryPrices = Readonly<Partial<Record<(typeof KINDS)[number], unknown>>>;
+type EntryPrices = Readonly<Partial<Record<OptionalPriceName, unknown>>>;
 type LongPrompts = Pick<TableEntry, 'above'>;
 
 /**
- * Tables of a day, of hours and of long prompts without a price that the table has which they
- * replace. Without it these tokens are charged as input, or a long prompt as a short one, which is
- * seldom meant. `own`: prices of the model, which the schedule of a price list replaces.
+ * Warns of a table for a day, for hours or for long prompts that lacks a price which the table that
+ * it replaces has. These tokens would be charged as input, or a long prompt as a short one, which
+ * is seldom meant. `own`: prices of the model, which the schedule of a price list replaces.
  */
 export function lackingPrices(path: Path, schedule: ScheduleEntry, own?: ScheduleEntry): readonly RuleProblem[] {
   const later = Object.entries(schedule.from).flatMap(([from, period]) => {
@@ -19,7 +18,7 @@ export function lackingPrices(path: Path, schedule: ScheduleEntry, own?: Schedul
     return [...comparedTables(place, period, schedule), ...withinPeriod(place, period)];
   });
   const inList = own === undefined ? [] : lackingInList(schedule, own);
-  return [...told(path, inList), ...withinPeriod(path, schedule), ...later];
+  return [...warningOf(path, inList), ...withinPeriod(path, schedule), ...later];
 }
 
 /**
@@ -35,7 +34,7 @@ function lackingInList(listed: ScheduleEntry, own: ScheduleEntry): readonly stri
 
 function namesIn(table: TableEntry): readonly string[] {
   const tiers = Object.keys(table.service_tiers).map((tier) => `service_tiers.${tier}`);
-  const kinds = KINDS.filter((kind) => table[kind] !== undefined);
+  const kinds = OPTIONAL_PRICES.filter((kind) => table[kind] !== undefined);
   return [...kinds, ...(table.above.length > 0 ? ['above'] : []), ...tiers];
 }
 
@@ -48,7 +47,7 @@ function withinPeriod(path: Path, period: PeriodEntry): readonly RuleProblem[] {
 }
 
 function longPrompts(path: Path, table: EntryPrices & LongPrompts): readonly RuleProblem[] {
-  return table.above.flatMap((entry, index) => told([...path, 'above', index], lackingKinds(entry, table)));
+  return table.above.flatMap((entry, index) => warningOf([...path, 'above', index], lackingKinds(entry, table)));
 }
 
 function comparedTables(
@@ -57,14 +56,14 @@ function comparedTables(
   replaced: EntryPrices & LongPrompts,
 ): readonly RuleProblem[] {
   const lacksLong = table.above.length === 0 && replaced.above.length > 0;
-  return told(path, [...lackingKinds(table, replaced), ...(lacksLong ? ['above'] : [])]);
+  return warningOf(path, [...lackingKinds(table, replaced), ...(lacksLong ? ['above'] : [])]);
 }
 
 function lackingKinds(table: EntryPrices, replaced: EntryPrices): readonly string[] {
-  return KINDS.filter((kind) => table[kind] === undefined && replaced[kind] !== undefined);
+  return OPTIONAL_PRICES.filter((kind) => table[kind] === undefined && replaced[kind] !== undefined);
 }
 
-function told(path: Path, lacking: readonly string[]): readonly RuleProblem[] {
+function warningOf(path: Path, lacking: readonly string[]): readonly RuleProblem[] {
   if (lacking.length === 0) return [];
   return [{ path, message: `has no ${lacking.join(' and no ')}, unlike the table that it replaces` }];
 }

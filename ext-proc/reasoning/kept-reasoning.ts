@@ -100,7 +100,10 @@ export function createKeptReasoning(options: KeptReasoningOptions): KeptReasonin
     async keep(seal, organizationId, origin, answer) {
       const { reasoning } = answer;
       const prepared = await turns.run(organizationId, prepare(seal, origin, answer), nobodyLeaves);
-      if (prepared === undefined) return reasoning && onResult('full', 1);
+      if (prepared === undefined) {
+        if (reasoning !== undefined) onResult('full', 1);
+        return;
+      }
       const { name, text } = prepared;
       // Without a mark another message of this name would be found for this one.
       const sealed = text === undefined ? NOTHING : await seal.seal(name, text);
