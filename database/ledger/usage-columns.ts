@@ -29,7 +29,7 @@ export function pricesOf(row: PriceRow): Readonly<Record<PriceField, string>> {
   return byPrice((field) => row[PRICE_KINDS[field].column]);
 }
 
-export const PRICE_LIST = PRICE_FIELDS.map((field) => PRICE_KINDS[field].column).join(', ');
+export const PRICE_COLUMN_LIST = PRICE_FIELDS.map((field) => PRICE_KINDS[field].column).join(', ');
 
 /** An SQL list with an expression for each kind of tokens, in one order everywhere. */
 export function tokenList(expression: (column: TokenColumn) => string = (column) => column): string {
