@@ -60,6 +60,10 @@ export class Accounting {
     const charges = new DurableCharges({
       ...options,
       releaseHold,
+      oweHold: (settled, tokensUsed, owedNanoUsd) => {
+        holds.owe(settled.generationId, owedNanoUsd);
+        void this.#tell(settled, { tokensUsed, owedNanoUsd });
+      },
       uncharged: (settlement) => attempts.record(unchargedSettlement(settlement)),
       liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
     });
@@ -149,12 +153,16 @@ export class Accounting {
     await this.#late.close();
   }
 
-  async #release(
+  #release(owner: HoldOwner, what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'>): Promise<void> {
+    this.#options.holds.drop(owner.generationId);
+    return this.#tell(owner, what);
+  }
+
+  async #tell(
     { generationId, organizationId, keyId }: HoldOwner,
-    what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'>,
+    what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged' | 'owedNanoUsd'>,
   ): Promise<void> {
-    const { holds, limits, clock, log } = this.#options;
-    holds.drop(generationId);
+    const { limits, clock, log } = this.#options;
     const given = { ...what, holdId: generationId, organizationId, keyId, nowMs: clock.nowMs() };
     try {
       await limits.release(given);

@@ -34,11 +34,12 @@ it('spools what PostgreSQL has not confirmed once the process ends, and what com
   const releaseHold = async () => {};
   const uncharged = () => undefined;
   const of = { ledger, spool, room, metrics, log, uncharged, recent: noRecentCharges };
-  charges = new DurableCharges({ ...of, releaseHold, liveHold: () => undefined });
-  const waiting = charges.charge({ generationId: 'gen-1' } as Settlement);
+  charges = new DurableCharges({ ...of, releaseHold, liveHold: () => undefined, oweHold: () => undefined });
+  const usage = { promptTokens: 1, completionTokens: 1 };
+  const waiting = charges.charge({ generationId: 'gen-1', usage } as Settlement);
   charges.spoolAfter(0);
   expect(await waiting).toBe('spooled');
-  expect(await charges.charge({ generationId: 'gen-2' } as Settlement)).toBe('spooled');
+  expect(await charges.charge({ generationId: 'gen-2', usage } as Settlement)).toBe('spooled');
   expect([spooled, asked]).toEqual([['gen-1', 'gen-2'], 1]);
 });
 
@@ -59,6 +60,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
     releaseHold: async () => {},
     uncharged: () => undefined,
     liveHold: () => undefined,
+    oweHold: () => undefined,
     recent: noRecentCharges,
   });
   expect(charges.refusesBecause()).toBeUndefined();
@@ -94,6 +96,7 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
     releaseHold: async ({ generationId }) => void released.push(generationId),
     uncharged: () => undefined,
     liveHold: () => undefined,
+    oweHold: () => undefined,
     recent: noRecentCharges,
   });
   expect(await charges.charge({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
@@ -123,6 +126,7 @@ it('tells of an answer that was given, and whose charge is refused when it leave
     releaseHold: async () => {},
     uncharged: ({ generationId }) => void uncharged.push(generationId),
     liveHold: () => undefined,
+    oweHold: () => undefined,
   });
   await charges.replay();
   expect(uncharged).toEqual(['gen-late']);

@@ -1,5 +1,6 @@
 import type { OnSent } from '#core/batching/joined-calls.ts';
 import type { Log } from '#core/log/log.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import {
@@ -44,6 +45,8 @@ export interface DurableChargesOptions {
   readonly uncharged: (settlement: Settlement) => void;
   /** Releases the hold of a settlement. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
+  /** Leaves the hold of a settlement what it is owed until its release. */
+  readonly oweHold: (of: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd) => void;
   /** Finds the hold of a generation, if this process still has it. */
   readonly liveHold: (generationId: string) => Hold | undefined;
 }
@@ -190,7 +193,7 @@ export class DurableCharges {
     settlement: Settlement | ClaimedSettlement,
     claim?: IdempotencyClaim,
   ): Promise<'spooled' | 'taken_over' | 'lost'> {
-    const { spool, room, metrics, log } = this.#options;
+    const { spool, room, metrics, log, oweHold } = this.#options;
     const { generationId } = settlement;
     if (claim) this.#waitingClaims.set(generationId, claim);
     try {
@@ -205,6 +208,7 @@ export class DurableCharges {
       );
       return 'lost';
     }
+    oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
     const copied = this.#mirrored?.add(settlement);
     // The response waits until the mirror has the charge: another process with the same
     // Idempotency-Key asks the mirror who may go on.

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '#core/clock.ts';
-import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
+import type { Hold, HoldRelease, LimitStore, Renewal } from '../limits/limit-store.ts';
 import { HoldKeeper, type HoldProblem } from './hold-keeper.ts';
 
 const hold: Hold = {
@@ -13,10 +13,9 @@ const WELL: Renewal = { takenBack: [], exposed: [], failed: [] };
 describe('keeping leases', () => {
   let nowMs = 0;
   let renewals: string[][] = [];
-  /** Holds that renewals called spooled. */
-  let toldSpooled: string[] = [];
-  let spooledIds: ReadonlySet<string> = new Set();
-  let released: string[] = [];
+  /** What the last renewal said to be owed. */
+  let toldOwed: (bigint | undefined)[] = [];
+  let released: HoldRelease[] = [];
   let problems: HoldProblem[] = [];
   /** How the store answers a renewal. */
   let answer: () => Promise<Renewal> = async () => WELL;
@@ -25,23 +24,22 @@ describe('keeping leases', () => {
   const limits: Pick<LimitStore, 'renew' | 'release'> = {
     renew(holds) {
       renewals.push(holds.map(({ holdId }) => holdId));
-      toldSpooled = holds.filter(({ spooled }) => spooled).map(({ holdId }) => holdId);
+      toldOwed = holds.map(({ owedNanoUsd }) => owedNanoUsd);
       return answer();
     },
-    release: async ({ holdId }) => void released.push(holdId),
+    release: async (release) => void released.push(release),
   };
 
   beforeEach(() => {
     vi.useFakeTimers();
     nowMs = 0;
     renewals = [];
-    spooledIds = new Set();
     released = [];
     problems = [];
     answer = async () => WELL;
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
     const times = { renewEveryMs: 4_000, renewWithinMs: 9_000 };
-    keeper = new HoldKeeper({ limits, clock, ...times, spooledIds: () => spooledIds, onProblem });
+    keeper = new HoldKeeper({ limits, clock, ...times, onProblem });
   });
   afterEach(() => {
     keeper.close();
@@ -108,14 +106,16 @@ describe('keeping leases', () => {
     expect(problems.slice(1)).toEqual([{ kind: 'not_renewed', holds: 2, error }]);
   });
 
-  it('tells the store which charges wait in the spool, where another process may have made them', async () => {
+  it('tells the store what is owed', async () => {
     keeper.keep(hold);
     keeper.keep(other);
     await pass(500);
-    expect(toldSpooled).toEqual([]);
-    spooledIds = new Set(['other', 'ended']);
+    expect(toldOwed).toEqual([undefined, undefined]);
+    keeper.owe('other', 3n);
+    keeper.owe('ended', 3n);
     await pass(4_000);
-    expect(toldSpooled).toEqual(['other']);
+    expect(toldOwed).toEqual([undefined, 3n]);
+    expect(keeper.live().map(({ holdId }) => holdId)).toEqual(['hold', 'other']);
   });
 
   it('tells which of its holds the store had forgotten while it admitted others', async () => {
@@ -129,13 +129,15 @@ describe('keeping leases', () => {
   it('gives back what ended while its renewal was under way and took it back in', async () => {
     keeper.keep(hold);
     keeper.keep(other);
+    keeper.owe('other', 3n);
     const answered = Promise.withResolvers<Renewal>();
     answer = () => answered.promise;
     await pass(1_000);
     keeper.drop('other');
     answered.resolve({ ...WELL, takenBack: ['hold', 'other'] });
     await pass(500);
-    expect(released).toEqual(['other']);
+    const nowMs = expect.any(Number);
+    expect(released).toEqual([{ holdId: 'other', organizationId: 'org', keyId: 'key', nowMs, tokensUsed: 0 }]);
     expect(problems).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Clock } from '#core/clock.ts';
+import type { NanoUsd } from '#core/money.ts';
 import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
 
 export interface HoldKeeperOptions {
@@ -7,8 +8,6 @@ export interface HoldKeeperOptions {
   readonly renewEveryMs: number;
   /** After distrust begins, every hold must be renewed within this time. */
   readonly renewWithinMs: number;
-  /** Holds whose charge waits in the spool. */
-  readonly spooledIds: () => ReadonlySet<string>;
   readonly onProblem: (problem: HoldProblem) => void;
 }
 
@@ -54,6 +53,12 @@ export class HoldKeeper {
     this.#live.set(hold.holdId, hold);
   }
 
+  /** Notes that a hold is owed: renewals say so. */
+  owe(holdId: string, owedNanoUsd: NanoUsd): void {
+    const hold = this.#live.get(holdId);
+    if (hold) this.#live.set(holdId, { ...hold, owedNanoUsd });
+  }
+
   drop(holdId: string): void {
     this.#live.delete(holdId);
   }
@@ -97,12 +102,10 @@ export class HoldKeeper {
   }
 
   async #renew(holds: readonly Hold[]): Promise<void> {
-    const { limits, clock, spooledIds } = this.#options;
+    const { limits, clock } = this.#options;
     this.#renewing = true;
     const distrustsBefore = this.#distrusts;
-    const spooled = spooledIds();
-    const asked = holds.map((hold): Hold => (spooled.has(hold.holdId) ? { ...hold, spooled: true } : hold));
-    const renewal = await limits.renew(asked, clock.nowMs()).catch((error: unknown) => ({
+    const renewal = await limits.renew(holds, clock.nowMs()).catch((error: unknown) => ({
       takenBack: [],
       exposed: [],
       failed: [{ holdIds: holds.map(({ holdId }) => holdId), error }],
@@ -130,8 +133,9 @@ export class HoldKeeper {
    * Releases a hold that ended while a renewal registered it again. If this fails, its quarantine
    * ends it.
    */
-  #giveBack(hold: Hold): void {
+  #giveBack({ holdId, organizationId, keyId }: Hold): void {
     const { limits, clock } = this.#options;
-    limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);
+    const release = { holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 };
+    limits.release(release).catch(() => undefined);
   }
 }

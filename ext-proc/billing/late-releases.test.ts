@@ -52,6 +52,31 @@ describe('releases that the store did not confirm', () => {
     expect(tried).toEqual([]);
   });
 
+  it('of what is owed give way to the end of the hold, whichever came first', async () => {
+    const owed = (holdId: string) => ({ ...releaseOf(holdId), owedNanoUsd: 1n });
+    answer = unavailable;
+    late.add(owed('a'));
+    late.add(releaseOf('a'));
+    late.add(releaseOf('b'));
+    late.add(owed('b'));
+    const slow = Promise.withResolvers<void>();
+    answer = () => slow.promise;
+    late.add(owed('c'));
+    await pass(1_000);
+    late.add(releaseOf('c'));
+    slow.resolve();
+    answer = async () => {};
+    await pass(1_000);
+    expect(tried.map(({ holdId, owedNanoUsd }) => [holdId, owedNanoUsd])).toEqual([
+      ...[
+        ['a', undefined],
+        ['b', undefined],
+        ['c', 1n],
+      ],
+      ['c', undefined],
+    ]);
+  });
+
   it('of one organization whose keys are broken do not keep the others waiting', async () => {
     answer = async ({ holdId }) => {
       if (holdId === 'broken') throw new Error('WRONGTYPE');

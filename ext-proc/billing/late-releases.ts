@@ -7,6 +7,7 @@ import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
  * long as a request may live.
  */
 export interface LateReleases {
+  /** What is only owed does not take the place of the end of its hold. */
   add(release: HoldRelease): void;
   waiting(): number;
   /** Tries all of them once more. Never rejects. */
@@ -42,13 +43,15 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
       if (error instanceof StoreUnavailable) return 'unavailable';
       // Other errors are final: keys in the store were changed by hand.
     }
-    waiting.delete(release.holdId);
+    if (waiting.get(release.holdId) === release) waiting.delete(release.holdId);
     return 'done';
   }
 
   return {
     add(release) {
-      if (waiting.size < MOST_WAITING) waiting.set(release.holdId, release);
+      const { holdId, owedNanoUsd } = release;
+      if (owedNanoUsd !== undefined && waiting.has(holdId)) return;
+      if (waiting.size < MOST_WAITING) waiting.set(holdId, release);
     },
     waiting: () => waiting.size,
     async close() {

@@ -17,23 +17,27 @@ export function quarantineMs({ totalTimeoutMs }: Pick<Hold, 'totalTimeoutMs'>): 
  *
  * A hold whose lease expires loses its slot and goes into quarantine (docs/design.md, "Holds are
  * leases"). Quarantine ends with a release, a renewal, or `quarantineMs` after the admission. If
- * the lease expires later than that, its charge waits in a spool, and quarantine is as long from
- * the expiry on.
+ * the lease expires later than that, its charge waits for PostgreSQL, and quarantine is as long
+ * from the expiry on.
+ *
+ * A hold is owed when its response has ended and its charge is durable, but not committed yet: it
+ * has no slot, and its money is the exact charge. It is renewed, expires and ends like any other.
  */
 export interface LimitStore {
   /** Repeating an admission with the same hold id takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
   /**
    * Ends a hold, live or in quarantine: frees slot and money, corrects the token window, takes in
-   * the snapshot. Called by the owner, or by the process that settled the hold in its place.
-   * Repeating it changes nothing.
+   * the snapshot. Called by the owner, or by the process that settled the hold in its place. With
+   * `owedNanoUsd` the hold is owed from then on, and another release ends it. Either may be
+   * repeated, lost or late: what has ended stays so.
    */
   release(release: HoldRelease): Promise<void>;
   /**
    * Extends the leases of holds. A hold in quarantine becomes live again. A hold that the store
    * does not know is registered again, even above the limits, with one exception: a store that
-   * admits does not register a spooled hold, because another process has made its charge and
-   * released it.
+   * admits does not register an owed hold, because another process has made its charge and released
+   * it.
    */
   renew(holds: readonly Hold[], nowMs: number): Promise<Renewal>;
   /** Sum of an organization's holds, quarantine included. */
@@ -74,8 +78,11 @@ export interface Hold {
   readonly holdNanoUsd: NanoUsd;
   /** `timeouts.total` as of the admission. */
   readonly totalTimeoutMs: number;
-  /** True if its charge waits in the spool. Another process may charge and release it. */
-  readonly spooled?: true;
+  /**
+   * What an owed hold is owed, at most `holdNanoUsd`. Absent: its response has not ended. If the
+   * charge waits for long, another process may make it and release the hold.
+   */
+  readonly owedNanoUsd?: NanoUsd;
 }
 
 /** Result of a renewal. Holds are renewed independently; some may fail. */
@@ -152,12 +159,19 @@ export interface HoldRelease {
   readonly nowMs: number;
   /** Tokens really used. The windows of the admission's minute are corrected to them. */
   readonly tokensUsed: number;
-  /** Account after the charge. Absent: nothing was charged, or see `mayBeCharged`. */
+  /**
+   * Account after the charge. Absent: nothing was charged, or see `mayBeCharged` and `owedNanoUsd`.
+   */
   readonly snapshot?: AccountSnapshot;
   /**
    * True if it is unknown whether the hold was charged. Snapshots read before are not trusted then.
    */
   readonly mayBeCharged?: boolean;
+  /**
+   * Present, with neither of the two: the charge of this amount is durable, and will be committed.
+   * At most what is held stays held.
+   */
+  readonly owedNanoUsd?: NanoUsd;
 }
 
 export interface RefusedCount {

@@ -37,7 +37,7 @@ export const PRICE_LIST = 'partner';
 const CREDIT_NANO_USD = 10n ** 15n;
 /** Longer than any history: what becomes of lost holds is tested elsewhere. */
 const LEASE_MS = 365 * 86_400_000;
-const LEASES = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem() {}, spooledIds: () => new Set<string>() };
+const LEASES = { renewEveryMs: 60_000, renewWithinMs: 60_000, onProblem() {} };
 const metrics = createMetrics();
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 

@@ -53,12 +53,11 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
   const { stores, attempts, paths, workerIndex, clock, metrics, log } = options;
   const { database, limits, mirror } = stores;
   const folder = paths.spoolDir;
-  const holds = keepHolds(options, { cut: () => accounting.cut(), spooledIds: () => spooledIds() });
+  const holds = keepHolds(options, () => accounting.cut());
   database.fences.onNewer((sinceMs) => holds.distrust(sinceMs));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
   const spool = await openOwnSpool(options);
-  const spooledIds = () => new Set(spool.pending().map(({ generationId }) => generationId));
   const room = await watchSpoolRoom(folder, spool);
   metrics.watchHolds(() => holds.live());
   const recent = new RecentCharges({
@@ -100,10 +99,7 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     claims,
     holds,
     spool,
-    openHolds() {
-      const spooled = spooledIds();
-      return holds.live().filter(({ holdId }) => !spooled.has(holdId)).length;
-    },
+    openHolds: () => holds.live().filter(({ owedNanoUsd }) => owedNanoUsd === undefined).length,
     close: async () => {
       holds.close();
       claims.close();
@@ -141,16 +137,12 @@ function tellDamage(log: Log): OnDamage {
   return (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside');
 }
 
-function keepHolds(
-  { stores, clock, metrics, log }: OpenAccountingOptions,
-  { cut, spooledIds }: { cut: () => void; spooledIds: () => ReadonlySet<string> },
-): HoldKeeper {
+function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: () => void): HoldKeeper {
   return new HoldKeeper({
     limits: stores.limits,
     clock,
     renewEveryMs: RENEW_EVERY_MS,
     renewWithinMs: RENEW_WITHIN_MS,
-    spooledIds,
     onProblem(problem) {
       const { holds } = problem;
       if (problem.kind === 'not_renewed') {

@@ -23,7 +23,7 @@ import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from 
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
-const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {}, spooledIds: () => new Set<string>() };
+const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {} };
 const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
 const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
 /** 37 tokens at a thousand nano-dollars. */
@@ -163,7 +163,7 @@ describe('accounting', () => {
     expect(outcomes).toEqual([undefined, undefined]);
     expect([process.accounting.refusesBecause(), endedKeys.splice(0)]).toEqual([expect.stringContaining('wait'), []]);
     await Promise.all([plain.release(), keyed.release()]);
-    expect(await process.heldNanoUsd()).toBe(2n * HELD);
+    expect(await process.heldNanoUsd()).toBe(2n * COST);
     const onDisk = await readFile(spoolPath, 'utf8');
     for (const sentinel of [BODY, ANSWER]) {
       expect(onDisk).not.toContain(sentinel.toString());

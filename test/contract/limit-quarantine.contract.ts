@@ -104,7 +104,7 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       expect(next).toMatchObject({ rule: 'concurrency' });
     });
 
-    it('is in quarantine anew when it was renewed for longer than requests live: its charge waits in a spool', async () => {
+    it('is in quarantine anew when it was renewed for longer than requests live: its charge waits', async () => {
       await admitFresh(storeOf(), { holdId: 'a' });
       for (let ms = 0; ms < 2 * QUARANTINE_MS; ms += 10_000) await renew(['a'], ms);
       const expiresMs = 2 * QUARANTINE_MS - 10_000 + LEASE_MS;
@@ -138,17 +138,6 @@ export function quarantineContract(storeOf: () => LimitStore): void {
       });
       await release('a', 3);
       expect(await held(3)).toBe(950n);
-    });
-
-    it('is not taken back in when its charge is spooled: another process made it, and released the hold', async () => {
-      const spooled = { ...live('a'), spooled: true } as const;
-      await admitFresh(storeOf(), { holdId: 'a' });
-      await release('a', 1, { snapshot: snapshotOf({ sequence: 2, balance: 950n }) });
-      expect(await storeOf().renew([spooled], at(2))).toEqual(KNOWN);
-      expect(await held(2)).toBe(0n);
-      await admitFresh(storeOf(), { holdId: 'a', nowMs: at(3) });
-      expect(await storeOf().renew([spooled], at(2 + LEASE_MS))).toEqual(KNOWN);
-      expect(await held(QUARANTINE_MS)).toBe(100n);
     });
 
     it('is in quarantine like any other when its process dies after that', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe } from 'vitest';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { budgetsContract } from './limit-budgets.contract.ts';
 import { holdsContract } from './limit-holds.contract.ts';
+import { owedContract } from './limit-owed.contract.ts';
 import { quarantineContract } from './limit-quarantine.contract.ts';
 import { rulesContract } from './limit-rules.contract.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
@@ -21,5 +22,6 @@ export function limitStoreContract(name: string, open: OpenLimitStore): void {
     budgetsContract(() => store);
     holdsContract(() => store);
     quarantineContract(() => store);
+    owedContract(() => store);
   });
 }

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { firstOfMonth, MINUTE_MS, utcDay } from '#core/clock.ts';
+import { present } from '#core/present.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { type AdmissionRequest, type LimitStore, quarantineMs } from '#ext-proc/limits/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 
 /**
- * One thing that happens. Reads, admissions, commits and releases of a request are moves of their
- * own, with any others in between, so that snapshots come late, twice and in any order, and
+ * One thing that happens. Reads, admissions, ends, commits and releases of a request are moves of
+ * their own, with any others in between, so that snapshots come late, twice and in any order, and
  * organizations are evicted while snapshots of them are on their way.
  */
 export const move = fc.oneof(
@@ -17,6 +18,10 @@ export const move = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('read'), organization: fc.constantFrom(0, 0, 0, 1), key: fc.nat(1) }),
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('admit'), pick: fc.nat(), holdNanoUsd: fc.bigInt(1n, 400n) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('owe'), pick: fc.nat(), share: fc.integer({ min: 50, max: 100 }) }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({ kind: fc.constant('commit'), pick: fc.nat(), share: fc.integer({ min: 60, max: 100 }) }),
@@ -38,6 +43,10 @@ interface Hold {
   /** No living request is older. */
   readonly requestEndsAtMs: number;
   expiresAtMs: number;
+  /** The exact charge, known when the response has ended. */
+  dueNanoUsd?: bigint;
+  /** The store was told so. */
+  owed: boolean;
   charged: boolean;
   /** Snapshot of the commit, on its way to the store. */
   snapshot?: AccountSnapshot;
@@ -54,7 +63,8 @@ const OPENING = 1_000n;
 
 /**
  * Plays the moves and checks at every admission what was promised: docs/design.md, "Invariants", 3,
- * and the same for the budgets of the day, the month and the lifetime.
+ * and the same for the budgets of the day, the month and the lifetime. What is held is checked
+ * after every move, and the slots at the end.
  */
 export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
   const ledger = createLedgerModel(OPENING);
@@ -73,7 +83,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;
     const times = { requestEndsAtMs: nowMs + quarantineMs(request), expiresAtMs: nowMs + leaseMs };
-    holds.push({ request, day: result.day, charged: false, ...times });
+    holds.push({ request, day: result.day, owed: false, charged: false, ...times });
     const uncharged = holds.filter((hold) => hold.request.organizationId === organizationId && !hold.charged);
     const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
     expect(balanceNanoUsd - sumOf(uncharged)).toBeGreaterThanOrEqual(0n);
@@ -86,10 +96,22 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   }
 
   function commit(hold: Hold, share: number): void {
-    const { holdId, organizationId, keyId, holdNanoUsd } = hold.request;
+    const { holdId, organizationId, keyId } = hold.request;
     hold.charged = true;
-    ledger.charge(holdId, hold.request, hold.day, (holdNanoUsd * BigInt(share)) / 100n);
+    ledger.charge(holdId, hold.request, hold.day, due(hold, share));
     hold.snapshot = ledger.read(organizationId, keyId, hold.day);
+  }
+
+  function due(hold: Hold, share: number): bigint {
+    hold.dueNanoUsd ??= (hold.request.holdNanoUsd * BigInt(share)) / 100n;
+    return hold.dueNanoUsd;
+  }
+
+  async function owe(hold: Hold, share: number): Promise<void> {
+    const { holdId, organizationId, keyId } = hold.request;
+    await store.release({ holdId, organizationId, keyId, nowMs, tokensUsed: 1, owedNanoUsd: due(hold, share) });
+    if (!hold.owed) hold.expiresAtMs = nowMs + leaseMs;
+    hold.owed = true;
   }
 
   /** Ends requests without a renewal: their processes died, charged or not, and never return. */
@@ -103,9 +125,28 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   }
 
   async function renew(hold: Hold): Promise<void> {
-    const { takenBack } = await store.renew([{ ...hold.request, day: hold.day }], nowMs);
+    const owedNanoUsd = hold.owed ? hold.dueNanoUsd : undefined;
+    const { takenBack } = await store.renew([{ ...hold.request, day: hold.day, ...present({ owedNanoUsd }) }], nowMs);
     expect(takenBack).toEqual([]);
     hold.expiresAtMs = nowMs + leaseMs;
+  }
+
+  /** Exactly the slots that no message freed are taken. */
+  async function checkSlots(organization: number): Promise<void> {
+    const organizationId = `org-${organization}`;
+    const keyId = `${organizationId} key-0`;
+    const slots = holds.filter(
+      ({ request, owed, expiresAtMs }) => request.organizationId === organizationId && !owed && nowMs < expiresAtMs,
+    ).length;
+    const snapshot = ledger.read(organizationId, keyId, utcDay(nowMs));
+    const request = { ...TEMPLATE, organizationId, keyId, nowMs, snapshot, holdNanoUsd: 1_000_000n };
+    const ask = async (concurrency: number) => {
+      const asking = { ...request, concurrency, holdId: `${organizationId} ${concurrency}` };
+      const first = await store.admit(asking);
+      return first.kind === 'read_again' ? store.admit(asking) : first;
+    };
+    expect(await ask(slots)).toMatchObject({ rule: 'concurrency' });
+    expect(await ask(slots + 1)).toMatchObject({ rule: 'daily_budget' });
   }
 
   async function release(hold: Hold): Promise<void> {
@@ -116,7 +157,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     if (at !== -1) released.push(...holds.splice(at, 1));
   }
 
-  for (const current of moves) {
+  async function play(current: Move): Promise<void> {
     if (current.kind === 'idle') pass(current.minutes);
     else if (current.kind === 'renew') {
       const hold = oneOf(holds, current.pick);
@@ -131,6 +172,10 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       const at = asked.length === 0 ? 0 : current.pick % asked.length;
       const [request] = asked.splice(at, 1);
       if (request) await admit({ ...request, nowMs, holdNanoUsd: request.holdNanoUsd || current.holdNanoUsd });
+    } else if (current.kind === 'owe') {
+      // What is owed may be told late, and again.
+      const hold = oneOf([...holds, ...released.filter(({ dueNanoUsd }) => dueNanoUsd !== undefined)], current.pick);
+      if (hold) await owe(hold, current.share);
     } else if (current.kind === 'commit') {
       const hold = oneOf(
         holds.filter(({ charged }) => !charged),
@@ -149,6 +194,16 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
       if (hold) await release(hold);
     }
   }
+
+  for (const current of moves) {
+    await play(current);
+    const held = sumOf(
+      holds.filter(({ request }) => request.organizationId === 'org-0'),
+      ({ owed, dueNanoUsd, request }) => (owed ? dueNanoUsd : undefined) ?? request.holdNanoUsd,
+    );
+    expect(await store.heldNanoUsd('org-0', nowMs)).toBe(held);
+  }
+  for (const organization of [0, 1]) await checkSlots(organization);
   await store.close();
 }
 
@@ -165,6 +220,9 @@ function oneOf<T>(list: readonly T[], pick: number): T | undefined {
   return list[pick % Math.max(1, list.length)];
 }
 
-function sumOf(holds: readonly Hold[]): bigint {
-  return holds.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+/** What may still be charged. */
+const mostDue = ({ dueNanoUsd, request }: Hold) => dueNanoUsd ?? request.holdNanoUsd;
+
+function sumOf(holds: readonly Hold[], of = mostDue): bigint {
+  return holds.reduce((sum, hold) => sum + of(hold), 0n);
 }

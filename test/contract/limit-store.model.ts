@@ -17,6 +17,7 @@ interface Admission {
   /** Minute of the windows. Absent: the hold was taken back in, and the windows do not know it. */
   readonly minute?: number;
   tokens: number;
+  owedNanoUsd?: bigint;
   released: boolean;
   renewedAtMs: number;
 }
@@ -47,8 +48,8 @@ export function createLimitModel(leaseMs: number) {
     return all.reduce((least, one) => (one[1] < least[1] ? one : least));
   }
 
-  const isLive = (admission: Admission, nowMs: number) =>
-    !admission.released && nowMs < admission.renewedAtMs + leaseMs;
+  const hasSlot = ({ released, owedNanoUsd, renewedAtMs }: Admission, nowMs: number) =>
+    !released && owedNanoUsd === undefined && nowMs < renewedAtMs + leaseMs;
   const isHeld = ({ request, atMs, released, renewedAtMs }: Admission, nowMs: number) => {
     const expiresAtMs = renewedAtMs + leaseMs;
     const requestEndsAtMs = atMs + quarantineMs(request);
@@ -57,7 +58,8 @@ export function createLimitModel(leaseMs: number) {
   const findHeld = (holdId: string, nowMs: number) =>
     admissions.find((admission) => admission.request.holdId === holdId && isHeld(admission, nowMs));
   const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
-  const sumOf = (of: readonly Admission[]) => of.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+  const sumOf = (of: readonly Admission[]) =>
+    of.reduce((sum, { request, owedNanoUsd }) => sum + (owedNanoUsd ?? request.holdNanoUsd), 0n);
 
   function usage(mine: (other: Hold) => boolean, nowMs: number) {
     const all = admissions.filter(({ request }) => mine(request));
@@ -66,7 +68,7 @@ export function createLimitModel(leaseMs: number) {
     return {
       requests: inMinute.length,
       tokens: inMinute.reduce((sum, { tokens }) => sum + tokens, 0),
-      live: held.filter((admission) => isLive(admission, nowMs)),
+      live: held.filter((admission) => hasSlot(admission, nowMs)),
       held,
       heldToday: sumOf(held.filter(({ request }) => request.day === utcDay(nowMs))),
     };
@@ -125,17 +127,23 @@ export function createLimitModel(leaseMs: number) {
   return {
     admit,
     isHeld: (holdId: string, nowMs: number) => findHeld(holdId, nowMs) !== undefined,
-    release({ holdId, nowMs, tokensUsed }: HoldRelease) {
+    release({ holdId, nowMs, tokensUsed, owedNanoUsd }: HoldRelease) {
       const admission = findHeld(holdId, nowMs);
-      if (!admission) return;
-      admission.released = true;
+      if (!admission || (owedNanoUsd !== undefined && admission.owedNanoUsd !== undefined)) return;
       admission.tokens = tokensUsed;
+      if (owedNanoUsd === undefined) admission.released = true;
+      else {
+        const { holdNanoUsd } = admission.request;
+        admission.owedNanoUsd = owedNanoUsd < holdNanoUsd ? owedNanoUsd : holdNanoUsd;
+        admission.renewedAtMs = nowMs;
+      }
     },
-    /** The ids that were not known. */
+    /** The ids that were not known, and are now. */
     renew: (holds: readonly Hold[], nowMs: number) =>
       holds.filter((hold) => {
         const admission = findHeld(hold.holdId, nowMs);
         if (admission) admission.renewedAtMs = nowMs;
+        else if (hold.owedNanoUsd !== undefined) return false;
         else admissions.push({ request: hold, atMs: nowMs, tokens: 0, released: false, renewedAtMs: nowMs });
         return !admission;
       }),

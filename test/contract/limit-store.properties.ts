@@ -90,8 +90,21 @@ const step = fc.oneof(
     }),
   },
   {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('owe' as const),
+      pick: fc.nat(),
+      tokensUsed: fc.integer({ min: 0, max: 90 }),
+      owedNanoUsd: fc.bigInt({ min: 0n, max: 300n }),
+    }),
+  },
+  {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('renew' as const), picks: fc.array(fc.nat(), { maxLength: 4 }) }),
+    arbitrary: fc.record({
+      kind: fc.constant('renew' as const),
+      picks: fc.array(fc.nat(), { maxLength: 4 }),
+      owed: fc.constantFrom({}, {}, { owedNanoUsd: 1n }),
+    }),
   },
   {
     weight: 2,
@@ -135,18 +148,24 @@ async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Pro
       expect(result).toEqual(model.admit(request));
     } else if (current.kind === 'renew') {
       const picked = [...new Set(current.picks.map((pick) => pick % (requests.length + 1)))];
-      const holds = picked.map((i) => ({ ...(requests[i] ?? UNKNOWN), day: utcDay(requests[i]?.nowMs ?? nowMs) }));
+      const holds = picked.map((i) => ({
+        ...(requests[i] ?? UNKNOWN),
+        day: utcDay(requests[i]?.nowMs ?? nowMs),
+        ...current.owed,
+      }));
       const unknown = model.renew(holds, nowMs).map(({ holdId }) => holdId);
       expect(new Set((await store.renew(holds, nowMs)).takenBack)).toEqual(new Set(unknown));
     } else {
       const request = requests[current.pick % Math.max(1, requests.length)];
       if (!request) continue;
       const { holdId, organizationId, keyId } = request;
-      const { costNanoUsd, tokensUsed } = current;
+      const { tokensUsed } = current;
+      const costNanoUsd = current.kind === 'release' ? current.costNanoUsd : undefined;
+      const owed = current.kind === 'owe' ? { owedNanoUsd: current.owedNanoUsd } : {};
       const isCharged = costNanoUsd !== undefined && model.isHeld(holdId, nowMs);
       if (isCharged) ledger.charge(holdId, request, utcDay(request.nowMs), costNanoUsd);
       const snapshot = ledger.read(organizationId, keyId, utcDay(request.nowMs));
-      const release = { holdId, organizationId, keyId, nowMs, tokensUsed, ...(isCharged ? { snapshot } : {}) };
+      const release = { holdId, organizationId, keyId, nowMs, tokensUsed, ...(isCharged ? { snapshot } : owed) };
       await store.release(release);
       model.release(release);
     }

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { firstOfMonth } from '#core/clock.ts';
 import { dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
-import { type AdmissionRequest, type Admitted, quarantineMs } from '#ext-proc/limits/limit-store.ts';
+import { type AdmissionRequest, type Admitted, type Hold, quarantineMs } from '#ext-proc/limits/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { keyLimits } from './money-machine.budgets.ts';
 import type { Ask } from './money-machine.process.ts';
@@ -22,6 +22,8 @@ interface Obligation {
   forgottenAtMs: number | undefined;
   /** Why its lease could not be renewed since it was the last time. */
   cutOff: CutOff | undefined;
+  /** The exact charge, once the response has ended and the charge waits. */
+  owedNanoUsd?: bigint;
 }
 
 /**
@@ -107,12 +109,13 @@ export class MoneyModel {
     this.#running.delete(ask.generationId);
   }
 
-  renewed(holdIds: readonly string[], nowMs: number): void {
-    for (const holdId of holdIds) {
+  renewed(holds: readonly Hold[], nowMs: number): void {
+    for (const { holdId, owedNanoUsd } of holds) {
       const obligation = this.#obligations.get(holdId);
-      if (!obligation) continue;
+      if (!obligation || (owedNanoUsd !== undefined && !this.#isHeld(obligation, nowMs))) continue;
       if (obligation.forgottenAtMs !== undefined || heldUntilMs(obligation) <= nowMs) obligation.admittedAtMs = nowMs;
       obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
+      if (owedNanoUsd !== undefined) obligation.owedNanoUsd = owedNanoUsd;
       obligation.forgottenAtMs = undefined;
       // A renewal that was sent before the stall says nothing of those that should follow it.
       obligation.cutOff = obligation.owner.stalled ? 'stalled' : undefined;
@@ -132,6 +135,13 @@ export class MoneyModel {
 
   cutOff(owner: object, why: CutOff): void {
     for (const obligation of this.#obligations.values()) if (obligation.owner === owner) obligation.cutOff = why;
+  }
+
+  owed(holdId: string, owedNanoUsd: bigint, nowMs: number): void {
+    const obligation = this.#obligations.get(holdId);
+    if (!obligation || !this.#isHeld(obligation, nowMs)) return;
+    obligation.owedNanoUsd = owedNanoUsd;
+    obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
   }
 
   released(holdId: string): void {
@@ -231,5 +241,5 @@ function heldUntilMs({ request, admittedAtMs, expiresAtMs }: Obligation): number
 }
 
 function sumOf(obligations: readonly Obligation[]): bigint {
-  return obligations.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+  return obligations.reduce((sum, { request, owedNanoUsd }) => sum + (owedNanoUsd ?? request.holdNanoUsd), 0n);
 }

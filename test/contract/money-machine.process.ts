@@ -100,7 +100,6 @@ export class GatewayProcess implements Runner {
         clock,
         renewEveryMs: RENEW_EVERY_MS,
         renewWithinMs: 9_000,
-        spooledIds: () => new Set(spool.pending().map(({ generationId }) => generationId)),
         onProblem: () => undefined,
       });
       const gatedLedger = {

@@ -35,13 +35,15 @@ export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, st
     release: (release) =>
       reached(async () => {
         await store.release({ ...release, nowMs: storeNowMs() });
-        model.released(release.holdId);
+        const { holdId, owedNanoUsd } = release;
+        if (owedNanoUsd === undefined) model.released(holdId);
+        else model.owed(holdId, owedNanoUsd, nowMs());
       }),
     renew: (holds) =>
       reached(async () => {
         const renewal = await store.renew(holds, storeNowMs());
         const failed = new Set(renewal.failed.flatMap(({ holdIds }) => holdIds));
-        const kept = holds.map(({ holdId }) => holdId).filter((holdId) => !failed.has(holdId));
+        const kept = holds.filter(({ holdId }) => !failed.has(holdId));
         model.renewed(kept, nowMs());
         return renewal;
       }),

@@ -43,7 +43,12 @@ describe('recovery', () => {
     const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
     const uncharged = () => undefined;
     const parts = { ledger, spool, room, metrics, log, releaseHold, uncharged };
-    const charges = new DurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
+    const charges = new DurableCharges({
+      ...parts,
+      recent: noRecentCharges,
+      liveHold: () => undefined,
+      oweHold: () => undefined,
+    });
     const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
     const { idempotency } = db.store;
     const recovery = createRecovery({

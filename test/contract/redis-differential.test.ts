@@ -70,7 +70,20 @@ const command = fc.oneof(
       mayBeCharged: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), holdIds: fc.uniqueArray(holdId) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('owe' as const),
+      ...{ holdId, tokensUsed: fc.integer({ min: 0, max: 90 }), owedNanoUsd: nano },
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...{ kind: fc.constant('renew' as const), holdIds: fc.uniqueArray(holdId) },
+      owed: fc.constantFrom({}, {}, { owedNanoUsd: 1n }),
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -145,13 +158,18 @@ function questions(commands: readonly Command[]): Ask[] {
         const holds = each.holdIds.map((id) => ({
           holdId: id,
           ...ownerOf(id),
-          ...{ day: utcDay(atMs), holdNanoUsd: 1n, totalTimeoutMs: TOTAL_MS },
+          ...{ day: utcDay(atMs), holdNanoUsd: 1n, totalTimeoutMs: TOTAL_MS, ...each.owed },
         }));
         return [
           async (store) => [...(await store.renew(holds, atMs)).takenBack].sort(),
           (store) => store.heldNanoUsd('org-1', atMs),
           (store) => store.heldNanoUsd('org-2', atMs),
         ];
+      }
+      case 'owe': {
+        const { holdId: id, tokensUsed, owedNanoUsd } = each;
+        const owed = { holdId: id, ...ownerOf(id), nowMs: atMs, tokensUsed, owedNanoUsd };
+        return [(store) => store.release(owed), (store) => store.heldNanoUsd(owed.organizationId, atMs)];
       }
       case 'release': {
         const { holdId: id, tokensUsed, mayBeCharged } = each;

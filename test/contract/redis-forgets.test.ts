@@ -7,7 +7,16 @@ import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';
-import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
+import {
+  admitFresh,
+  DAY,
+  LEASE_MS,
+  NOON_ISH,
+  releaseOf,
+  requestOf,
+  snapshotOf,
+  TOTAL_MS,
+} from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
 
 /** Redis loses its memory in more than one way; what is held must never be lost with it. */
@@ -94,10 +103,16 @@ requirement(missingRedis, () => {
       });
     });
 
-    test('takes a hold back in whose charge is spooled: it forgot it, nobody released it', async () => {
-      const spooled = { ...live, spooled: true } as const;
-      expect(await store.renew([spooled], at(1))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
-      expect(await store.heldNanoUsd('org-1', at(1 + LEASE_MS))).toBe(700n);
+    test('takes an owed hold back in without a slot: it forgot it, nobody released it', async () => {
+      const owed = { ...live, owedNanoUsd: 300n };
+      expect(await store.renew([owed], at(1))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
+      expect(await store.renew([owed, live], at(2))).toEqual({ takenBack: [], exposed: [], failed: [] });
+      expect(await store.heldNanoUsd('org-1', at(LEASE_MS))).toBe(300n);
+      const nowMs = at(1 + LEASE_MS);
+      expect(await admitFresh(store, { nowMs, concurrency: 1, holdNanoUsd: 701n })).toMatchObject({ rule: 'balance' });
+      expect(await admitFresh(store, { nowMs, concurrency: 1, holdNanoUsd: 700n })).toMatchObject({ kind: 'admitted' });
+      await store.release({ ...releaseOf('live'), nowMs });
+      expect(await store.heldNanoUsd('org-1', nowMs)).toBe(700n);
     });
 
     test('says of what was not renewed in time that its money could be given away, and holds it again', async () => {

@@ -150,10 +150,12 @@ requirement(missingRedis, () => {
     await admitFresh(store, hold);
     await redis.admin.config('SET', 'maxmemory', '1mb');
     const { result } = await timed(store.admit(requestOf()));
+    const owed = await timed(store.release({ ...hold, tokensUsed: 1, owedNanoUsd: 1n }));
+    const heldNanoUsd = await store.heldNanoUsd(hold.organizationId, hold.nowMs);
     const released = await timed(store.release({ ...hold, tokensUsed: 1, snapshot: hold.snapshot }));
     await redis.admin.config('SET', 'maxmemory', '0');
     expect(result).toBeInstanceOf(StoreUnavailable);
-    expect(released.result).toBeUndefined();
+    expect([owed.result, heldNanoUsd, released.result]).toEqual([undefined, 1n, undefined]);
     expect(await store.heldNanoUsd(hold.organizationId, hold.nowMs)).toBe(0n);
     expect(await admitFresh(store)).toMatchObject({ kind: 'admitted' });
     await store.close();
@@ -176,6 +178,9 @@ requirement(missingRedis, () => {
     await store.admit(requestOf({ organizationId: 'org-2', keyId: 'key-2' }));
     await admitFresh(store, hold);
     await store.renew([{ ...hold, day: 0 }], hold.nowMs);
+    const owed = requestOf();
+    await admitFresh(store, owed);
+    await store.release({ ...owed, tokensUsed: 3, owedNanoUsd: 1n });
     await store.release({ ...hold, tokensUsed: 3, snapshot: hold.snapshot });
     await store.takeRead('key-1', 1, hold.nowMs);
     const names = await redis.admin.keys('*');

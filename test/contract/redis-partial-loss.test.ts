@@ -48,7 +48,7 @@ requirement(missingRedis, () => {
     );
 
   const LOSSES = fc
-    .sample(fc.subarray(['org', 'holds', 'leases'], { minLength: 1 }), { numRuns: 100, seed: 1 })
+    .sample(fc.subarray(['org', 'holds', 'leases', 'quarantine'], { minLength: 1 }), { numRuns: 100, seed: 1 })
     .map((kinds) => kinds.join(' '));
 
   describe.each([...new Set(LOSSES)])('lost: %s', (kinds) => {
@@ -86,6 +86,22 @@ requirement(missingRedis, () => {
       if ((await tryToTake('finds it', 1_000n, after)) === 'admitted') return;
       expect(await tryToTake('all', 1_000n, after + LEASE_MS)).toBe('admitted');
     });
+  });
+
+  test.each([...new Set(LOSSES)])('what is owed stays held beside what is not. Lost: %s', async (kinds) => {
+    const owed = { ...holdOf('owed'), holdNanoUsd: 300n, owedNanoUsd: 200n };
+    expect(await tryToTake('owed', 300n, 0)).toBe('admitted');
+    await store.release({ ...owed, nowMs: at(0), tokensUsed: 0 });
+    expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+    await lose(kinds.split(' '));
+    expect(await tryToTake('early', 101n, 1)).toMatch(/closed|balance/);
+    await store.renew([live, owed], at(4_000));
+    await store.renew([live, owed], at(16_000));
+    expect(await tryToTake('next', 101n, 20_000)).toBe('balance');
+    expect(await tryToTake('fits', 100n, 20_000)).toBe('admitted');
+    for (const holdId of ['fits', 'live', 'owed'])
+      await store.release({ ...live, holdId, nowMs: at(20_001), tokensUsed: 0 });
+    expect(await store.heldNanoUsd('org-1', at(20_002))).toBe(0n);
   });
 
   test('what a dead process held stays held when the hash of its organization is lost', async () => {

@@ -58,7 +58,7 @@ requirement(missingRedis, () => {
     expect(lock.kind).toBe('held');
     const stranded = new AbortController();
     const holds = new HoldKeeper({
-      ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2, spooledIds: () => new Set<string>() },
+      ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
       onProblem({ kind }) {
         if (kind === 'stranded') stranded.abort();
       },

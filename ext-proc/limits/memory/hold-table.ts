@@ -3,18 +3,22 @@ import type { NanoUsd } from '#core/money.ts';
 import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/** Hold in memory. It counts in the sums of its organization and key, and has a slot while live. */
+/**
+ * Hold in memory. It counts in the sums of its organization and key, and has a slot while it is
+ * live and not owed.
+ */
 export interface StoredHold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
   readonly day: UtcDay;
   readonly minute: number | undefined;
-  readonly tokens: number;
-  readonly nanoUsd: NanoUsd;
+  tokens: number;
+  nanoUsd: NanoUsd;
+  isOwed: boolean;
   readonly quarantineMs: number;
   /** End of the longest possible life of its request and charge. */
   readonly requestEndsAtMs: number;
-  /** End of the lease, or of the quarantine. */
+  /** End of the lease, or of the hold if it has no slot. */
   endsAtMs: number;
 }
 
@@ -22,44 +26,60 @@ export class HoldTable {
   readonly #leaseMs: number;
   /** Ordered by expiry: all leases are equally long, and a renewed hold moves to the end. */
   readonly #live = new Map<string, StoredHold>();
-  readonly #quarantined = new Map<string, StoredHold>();
+  /** Owed, or in quarantine. */
+  readonly #withoutSlot = new Map<string, StoredHold>();
+  /** None of `#withoutSlot` ends before. */
+  #endsFromMs = Infinity;
 
   constructor(leaseMs: number) {
     this.#leaseMs = leaseMs;
   }
 
   find(holdId: string): StoredHold | undefined {
-    return this.#live.get(holdId) ?? this.#quarantined.get(holdId);
+    return this.#live.get(holdId) ?? this.#withoutSlot.get(holdId);
   }
 
   take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void {
     const { tokens, holdNanoUsd: nanoUsd, nowMs, holdId } = request;
     const { minute } = organization.window;
-    this.#add(holdId, { organization, key, day, minute, tokens, nanoUsd, ...this.#times(request, nowMs) });
+    const isOwed = false;
+    this.#add(holdId, { organization, key, day, minute, tokens, nanoUsd, isOwed, ...this.#times(request, nowMs) });
   }
 
   /** Registers an unknown hold, without its tokens: their windows may be lost too. */
   takeBack(live: Hold, nowMs: number, organization: OrganizationState, key: KeyState): void {
-    const { holdId, day, holdNanoUsd: nanoUsd } = live;
-    this.#add(holdId, { organization, key, day, minute: undefined, tokens: 0, nanoUsd, ...this.#times(live, nowMs) });
+    const { holdId, day, holdNanoUsd, owedNanoUsd } = live;
+    const hold = { organization, key, day, minute: undefined, tokens: 0, nanoUsd: holdNanoUsd, isOwed: false };
+    const added = { ...hold, ...this.#times(live, nowMs) };
+    this.#add(holdId, added);
+    if (owedNanoUsd !== undefined) this.owe(holdId, added, owedNanoUsd, nowMs);
   }
 
   free(holdId: string, hold: StoredHold): void {
     if (this.#live.delete(holdId)) hold.organization.slots -= 1;
-    this.#quarantined.delete(holdId);
-    for (const subject of [hold.organization, hold.key]) {
-      subject.holds -= 1;
-      addTo(subject.heldByDay, hold.day, -hold.nanoUsd);
-    }
-    hold.organization.heldNanoUsd -= hold.nanoUsd;
+    this.#withoutSlot.delete(holdId);
+    for (const subject of [hold.organization, hold.key]) subject.holds -= 1;
+    this.#hold(hold, 0n);
+  }
+
+  /** Frees the slot, and the money beyond what is owed. */
+  owe(holdId: string, hold: StoredHold, owedNanoUsd: NanoUsd, nowMs: number): void {
+    hold.isOwed = true;
+    if (owedNanoUsd < hold.nanoUsd) this.#hold(hold, owedNanoUsd);
+    this.#takeSlot(holdId, hold, nowMs + this.#leaseMs);
   }
 
   /** True if the hold was known, live or in quarantine. */
   renew(holdId: string, nowMs: number): boolean {
     const hold = this.find(holdId);
     if (!hold) return false;
-    if (this.#quarantined.delete(holdId)) hold.organization.slots += 1;
-    hold.endsAtMs = nowMs + this.#leaseMs;
+    const expiresAtMs = nowMs + this.#leaseMs;
+    if (hold.isOwed) {
+      this.#takeSlot(holdId, hold, expiresAtMs);
+      return true;
+    }
+    if (this.#withoutSlot.delete(holdId)) hold.organization.slots += 1;
+    hold.endsAtMs = expiresAtMs;
     this.#live.delete(holdId);
     this.#live.set(holdId, hold);
     return true;
@@ -73,12 +93,16 @@ export class HoldTable {
   expire(nowMs: number): void {
     for (const [holdId, hold] of this.#live) {
       if (hold.endsAtMs > nowMs) break;
-      this.#quarantine(holdId, hold);
+      this.#takeSlot(holdId, hold, hold.endsAtMs);
     }
-    for (const [holdId, hold] of this.#quarantined) {
-      if (hold.endsAtMs > nowMs) continue;
-      this.free(holdId, hold);
-      distrust(hold.organization);
+    if (nowMs < this.#endsFromMs) return;
+    this.#endsFromMs = Infinity;
+    for (const [holdId, hold] of this.#withoutSlot) {
+      if (hold.endsAtMs > nowMs) this.#endsFromMs = Math.min(this.#endsFromMs, hold.endsAtMs);
+      else {
+        this.free(holdId, hold);
+        distrust(hold.organization);
+      }
     }
   }
 
@@ -92,16 +116,24 @@ export class HoldTable {
     this.#live.set(holdId, hold);
   }
 
+  /** Changes the money of a hold. */
+  #hold(hold: StoredHold, nanoUsd: NanoUsd): void {
+    const more = nanoUsd - hold.nanoUsd;
+    for (const { heldByDay } of [hold.organization, hold.key]) addTo(heldByDay, hold.day, more);
+    hold.organization.heldNanoUsd += more;
+    hold.nanoUsd = nanoUsd;
+  }
+
   #times(request: Pick<Hold, 'totalTimeoutMs'>, nowMs: number) {
     const ms = quarantineMs(request);
     return { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + this.#leaseMs };
   }
 
-  #quarantine(holdId: string, hold: StoredHold): void {
-    this.#live.delete(holdId);
-    hold.organization.slots -= 1;
-    const expiredAtMs = hold.endsAtMs;
-    hold.endsAtMs = expiredAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : expiredAtMs + hold.quarantineMs;
-    this.#quarantined.set(holdId, hold);
+  /** Leaves a hold its money until the quarantine after a lease that expires then is over. */
+  #takeSlot(holdId: string, hold: StoredHold, expiresAtMs: number): void {
+    if (this.#live.delete(holdId)) hold.organization.slots -= 1;
+    hold.endsAtMs = expiresAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : expiresAtMs + hold.quarantineMs;
+    this.#endsFromMs = Math.min(this.#endsFromMs, hold.endsAtMs);
+    this.#withoutSlot.set(holdId, hold);
   }
 }

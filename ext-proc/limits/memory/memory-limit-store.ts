@@ -105,24 +105,26 @@ class MemoryLimits {
   }
 
   release(given: HoldRelease): void {
-    const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed } = given;
+    const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed, owedNanoUsd } = given;
     this.#holds.expire(nowMs);
     const organization = this.#organizations.get(organizationId);
     if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
     else if (organization && given.mayBeCharged) distrust(organization);
     const hold = this.#holds.find(holdId);
-    if (!hold) return;
-    this.#holds.free(holdId, hold);
+    if (!hold || (hold.isOwed && owedNanoUsd !== undefined)) return;
+    if (owedNanoUsd === undefined) this.#holds.free(holdId, hold);
+    else this.#holds.owe(holdId, hold, owedNanoUsd, nowMs);
     for (const { window } of [hold.organization, hold.key]) {
       if (window.minute === hold.minute) window.tokens += tokensUsed - hold.tokens;
     }
+    hold.tokens = tokensUsed;
   }
 
   renew(live: readonly Hold[], nowMs: number): Renewal {
     this.#holds.expire(nowMs);
     const takenBack: string[] = [];
     for (const hold of live) {
-      if (this.#holds.renew(hold.holdId, nowMs) || hold.spooled) continue;
+      if (this.#holds.renew(hold.holdId, nowMs) || hold.owedNanoUsd !== undefined) continue;
       takenBack.push(hold.holdId);
       const organization = entry(this.#organizations, hold.organizationId, newOrganization);
       const key = entry(organization.keys, hold.keyId, newKey);

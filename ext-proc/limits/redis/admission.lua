@@ -37,11 +37,14 @@ end
 -- Counts the holds of a key again: after a recovery its sums may be too high.
 local function count_holds(call, org, key, fields)
   save_freed(org)
-  local sums, records = {}, redis.call('HVALS', org.holds)
-  for _, hold_id in ipairs(org.taken) do
-    records[#records + 1] = org.records[hold_id] or nil
+  local sums, records, stored = {}, {}, redis.call('HGETALL', org.holds)
+  for i = 1, #stored, 2 do
+    records[stored[i]] = stored[i + 1]
   end
-  for _, record in ipairs(records) do
+  for _, hold_id in ipairs(org.changed) do
+    records[hold_id] = org.records[hold_id] or nil
+  end
+  for _, record in pairs(records) do
     local key_id, day, _, _, amount = parse_hold(record)
     if key_id == key.id then
       sums[day] = (sums[day] or 0) + amount
@@ -166,6 +169,6 @@ local function admit(call, org, hold_id)
   key.requests, key.tokens, key.held_today, key.counts = key.requests + 1, key.tokens + tokens, key.held_today + sum, true
   org.held, org.live = org.held + sum, org.live + 1
   org.records[hold_id] = text(org.shard.now + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. call.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
-  org.taken[#org.taken + 1] = hold_id
+  org.changed[#org.changed + 1] = hold_id
   return reply_with('admitted', call.today, org, key)
 end

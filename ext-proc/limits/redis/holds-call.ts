@@ -75,8 +75,9 @@ function addAdmission(args: Argument[], request: AdmissionRequest): void {
 }
 
 function addRelease(args: Argument[], release: HoldRelease): void {
-  const { keyId, tokensUsed, snapshot, mayBeCharged } = release;
-  if (snapshot === undefined) args.push(mayBeCharged ? 'release_unknown' : 'release', keyId, tokensUsed, '');
+  const { keyId, tokensUsed, snapshot, mayBeCharged, owedNanoUsd } = release;
+  if (owedNanoUsd !== undefined) args.push('release_owed', keyId, tokensUsed, takenAmount(owedNanoUsd));
+  else if (snapshot === undefined) args.push(mayBeCharged ? 'release_unknown' : 'release', keyId, tokensUsed, '');
   else {
     args.push('release', keyId, tokensUsed);
     addSnapshot(args, snapshot);

@@ -15,6 +15,7 @@
 --             budget), snapshot
 --           release, key id, tokens used, snapshot
 --           release_unknown, key id, tokens used, '': it is unknown whether it was charged
+--           release_owed, key id, tokens used, amount
 --         Tokens, concurrency, quarantine, rpm and tpm are numbers, the rest is text. An absent
 --         limit or snapshot is ''.
 -- Returns  now, then for each request one of
@@ -53,7 +54,7 @@ local function serve(shard_name)
   for i = 1, count do
     local kind = args[call.next]
     call.next = call.next + 1
-    replies[i] = kind == 'admit' and admit(call, org, hold_ids[i]) or release(call, org, hold_ids[i], kind == 'release_unknown')
+    replies[i] = kind == 'admit' and admit(call, org, hold_ids[i]) or release(call, org, hold_ids[i], kind)
   end
   if org.is_known then
     save_organization(call, org)

@@ -38,7 +38,7 @@ end
 local function open_organization(call, shard, id, hold_ids)
   local prefix = string.sub(shard.name, 1, -6)
   local org = { name = prefix .. 'org:' .. id, prefix = prefix, holds = prefix .. 'holds:' .. id, leases = prefix .. 'leases:' .. id,
-    quarantine = prefix .. 'quarantine:' .. id, id = id, shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, taken = {}, freed = {}, live = 0, was_empty = false, counts = false,
+    quarantine = prefix .. 'quarantine:' .. id, id = id, shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, changed = {}, owed = {}, freed = {}, without_slot = {}, over = {}, live = 0, was_empty = false, counts = false,
     learns = false, begins = false, begins_minute = false }
   read_organization(call, org)
   if not org.is_there and shard.incarnation and is_lost(shard.name, shard.incarnation, id, org.leases, org.quarantine, shard.now, call.ttl_ms) then
@@ -50,7 +50,7 @@ local function open_organization(call, shard, id, hold_ids)
     end
     if call.has_admissions then
       org.live = redis.call('ZCARD', org.leases)
-      if org.live == 0 and org.held > 0 and not org.ends then
+      if org.live == 0 and org.held > 0 and misses_leases(org.holds, org.quarantine) then
         recover_organization(call, org)
       end
     end
@@ -76,16 +76,20 @@ local function begin_key(key)
   key.held_today, key.spent, key.begins, key.counts = 0, false, true, true
 end
 
--- Removes released holds. The first write of a release: with full memory Redis lets a script write
--- only if its first write takes no memory.
+-- Removes released holds and slots. The first write of a release: with full memory Redis lets a
+-- script write only if its first write takes no memory.
 local function save_freed(org)
+  if #org.without_slot > 0 then
+    redis.call('ZREM', org.leases, unpack(org.without_slot))
+    org.without_slot = {}
+  end
   if #org.freed > 0 then
     redis.call('HDEL', org.holds, unpack(org.freed))
-    redis.call('ZREM', org.leases, unpack(org.freed))
-    if org.frees_quarantined then
-      redis.call('ZREM', org.quarantine, unpack(org.freed))
-    end
     org.freed = {}
+  end
+  if #org.over > 0 then
+    redis.call('ZREM', org.quarantine, unpack(org.over))
+    org.over = {}
   end
 end
 
@@ -124,17 +128,27 @@ local function save_common(call, hash, fields)
 end
 
 local function save_holds(call, org)
-  local records, leases, expires_at = {}, {}, text(org.shard.now + call.lease_ms)
-  for _, hold_id in ipairs(org.taken) do
+  local records, leases, quarantine, expires_at = {}, {}, {}, text(org.shard.now + call.lease_ms)
+  for _, hold_id in ipairs(org.changed) do
     local record = org.records[hold_id]
     if record then
       put(records, hold_id, record)
-      put(leases, expires_at, hold_id)
+      if org.owed[hold_id] then
+        put(quarantine, text(org.owed[hold_id]), hold_id)
+      else
+        put(leases, expires_at, hold_id)
+      end
     end
   end
   if #records > 0 then
     redis.call('HSET', org.holds, unpack(records))
+  end
+  if #leases > 0 then
     redis.call('ZADD', org.leases, unpack(leases))
+  end
+  if #quarantine > 0 then
+    redis.call('ZADD', org.quarantine, unpack(quarantine))
+    redis.call('PEXPIRE', org.quarantine, call.ttl_ms)
   end
   if org.begins_minute or org.was_empty then
     redis.call('PEXPIRE', org.holds, call.ttl_ms)
@@ -147,6 +161,9 @@ local function save_organization(call, org)
   local fields = {}
   if org.counts then
     put(fields, 'held', text(org.held))
+  end
+  if org.ends_earlier then
+    put(fields, 'ends', text(org.ends))
   end
   if org.learns then
     put(fields, 'sequence', org.sequence)
@@ -174,7 +191,7 @@ local function save_organization(call, org)
       save_common(call, key, fields)
     end
   end
-  if #org.taken > 0 or org.begins_minute then
+  if #org.changed > 0 or org.begins_minute then
     save_holds(call, org)
   end
 end

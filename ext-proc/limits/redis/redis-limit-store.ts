@@ -158,8 +158,9 @@ export class RedisLimitStore implements LimitStore, SharedStore {
       [
         ...[clock, this.#leaseMs, this.#idleMs, keys.keyPrefix, organizationId, fence],
         ...holds.flatMap((hold) => {
-          const { holdId, keyId, day, holdNanoUsd, spooled } = hold;
-          return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold), spooled ? 1 : 0];
+          const { holdId, keyId, day, holdNanoUsd, owedNanoUsd } = hold;
+          const amount = takenAmount(owedNanoUsd ?? holdNanoUsd);
+          return [holdId, keyId, day, amount, quarantineMs(hold), owedNanoUsd === undefined ? '' : 'o'];
         }),
       ],
     );

@@ -23,7 +23,7 @@
 --                  counter|sequence|amount
 --     held, held:DAY   sum of all holds, and of those of one day
 --     day, minute, requests, tokens   windows
---     ends         no quarantine ends before this ms; absent without quarantine
+--     ends         nothing in quarantine:ID ends before this ms; may be absent when it is empty
 --     opens        ms at which it admits again after a recovery
 --   key:ID      hash, state of an API key: incarnation, trusted (the counter under which it is),
 --               held:DAY, spent:DAY, day, minute, requests, tokens; with longer budgets also
@@ -31,9 +31,10 @@
 --     counted      the counter under which its held:DAY were counted from holds:ID
 --   holds:ID    hash, hold id -> until/span|key id|day|minute|tokens|amount. No living request of
 --               the hold is older than `until`, which is `span` ms after the admission. A leading q
---               marks quarantine
---   leases:ID      sorted set, live hold ids by the ms at which their leases expire
---   quarantine:ID  sorted set, hold ids by the ms at which their quarantines end
+--               marks quarantine, a leading o an owed hold, whose amount is what is owed
+--   leases:ID      sorted set, ids of holds with a slot by the ms at which their leases expire
+--   quarantine:ID  sorted set, ids of holds without one, owed or in quarantine, by the ms at which
+--               they end
 --   known:SPAN  hash of a span of time, organization id -> incarnation|ms at which its hash got
 --               its last expiry
 --   `told:KEY`  set of incarnation/counter/round/hold id: callers that were asked to read again
@@ -158,11 +159,17 @@ local function negative(amount)
   return amount == '0' and '0' or '-' .. amount
 end
 
--- Returns the parts of a stored hold as text, and whether it is in quarantine.
+-- Returns the parts of a stored hold as text. The state is q, o or ''.
 local function parse_hold(record)
-  local quarantined, ends, span, key_id, day, minute, tokens, amount =
-    string.match(record, '^(q?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
-  return key_id, day, minute, tokens, amount, ends, span, quarantined == 'q'
+  local state, until_at, span, key_id, day, minute, tokens, amount =
+    string.match(record, '^([qo]?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  return key_id, day, minute, tokens, amount, until_at, span, state
+end
+
+-- Returns when a hold whose lease expires then is over. Leases are renewed beyond the life of a
+-- request only while its charge waits for PostgreSQL.
+local function end_after(expires_at, until_at, span)
+  return expires_at < tonumber(until_at) and tonumber(until_at) or expires_at + tonumber(span)
 end
 
 -- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. The
@@ -178,12 +185,10 @@ local function expire_holds(org, holds, leases, quarantine, key_prefix, ends, sh
     local record = redis.call('HGET', holds, hold_id)
     -- Precedes the writes that take memory (save_freed in organization.lua).
     redis.call('ZREM', leases, hold_id)
-    if record then
-      local _, _, _, _, _, until_at, span = parse_hold(record)
-      -- A lease is renewed beyond the life of its request only while a charge waits in a spool.
-      local ends_at = expired_at < tonumber(until_at) and tonumber(until_at) or expired_at + tonumber(span)
+    local _, _, _, _, _, until_at, span, state = parse_hold(record or '')
+    if state == '' then
       redis.call('HSET', holds, hold_id, 'q' .. record)
-      redis.call('ZADD', quarantine, string.format('%d', ends_at), hold_id)
+      redis.call('ZADD', quarantine, string.format('%d', end_after(expired_at, until_at, span)), hold_id)
     end
   end
 
@@ -222,6 +227,12 @@ local function expire_holds(org, holds, leases, quarantine, key_prefix, ends, sh
   return true
 end
 
+-- Returns whether an organization that holds money, and has no leases, has lost some.
+local function misses_leases(holds, quarantine)
+  local without_slot = redis.call('ZCARD', quarantine)
+  return without_slot == 0 or without_slot ~= redis.call('HLEN', holds)
+end
+
 -- Rebuilds an organization whose hash, holds or leases were lost. Holds that are left go into
 -- quarantine until their processes renew them. Nothing is admitted for one lease, in which lost
 -- live holds are registered again. The day sums of its keys may be too high afterwards,
@@ -235,12 +246,12 @@ local function recover(shard, incarnation, org, holds, leases, quarantine, shard
   end
   redis.call('DEL', org, holds, leases, quarantine)
   for hold_id, record in pairs(left) do
-    local _, day, _, _, amount, ends, span, quarantined = parse_hold(record)
+    local _, day, _, _, amount, ends, span, state = parse_hold(record)
     sum = sum + tonumber(amount)
     add_to_day(org, day, amount)
     ends = tonumber(ends) > shard_now + lease_ms and tonumber(ends) or shard_now + tonumber(span)
     redis.call('ZADD', quarantine, string.format('%d', ends), hold_id)
-    redis.call('HSET', holds, hold_id, quarantined and record or 'q' .. record)
+    redis.call('HSET', holds, hold_id, state ~= '' and record or 'q' .. record)
   end
   redis.call('HSET', org, 'incarnation', incarnation, 'generation', next_trust_counter(shard), 'trusted', 0, 'round', 0, 'epoch', '',
     'sequence', -1, 'balance', 0, 'held', string.format('%d', sum), 'requests', 0, 'tokens', 0, 'ends', 0,
