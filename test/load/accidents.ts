@@ -15,20 +15,16 @@ export interface Accident {
 }
 
 const POSTGRES_AWAY_MS = 4_000;
+/** Longer than any charge may wait before requests are refused, and than a request may last. */
+const POSTGRES_LONG_AWAY_MS = 20_000;
 const GATEWAY = 'ext-proc/main.ts';
 
 /** By turns, so that each process is killed and each store is lost while the others work. */
 export const ACCIDENTS: readonly Accident[] = [
   signal('kill -9 of the first gateway process', GATEWAY, 0, 'SIGKILL'),
-  {
-    name: 'PostgreSQL stopped and started',
-    async run({ postgres }) {
-      await postgres.shutDown();
-      await sleep(POSTGRES_AWAY_MS);
-      await postgres.restart();
-    },
-  },
+  postgresStopped('PostgreSQL stopped and started', POSTGRES_AWAY_MS),
   signal('SIGTERM to the second gateway process', GATEWAY, 1, 'SIGTERM'),
+  postgresStopped('PostgreSQL stopped for 20 s', POSTGRES_LONG_AWAY_MS),
   { name: 'Redis flushed', run: ({ redis }) => redis.empty() },
   signal('kill -9 of Envoy', 'envoy.yaml', 0, 'SIGKILL'),
   signal('kill -9 of the second gateway process', GATEWAY, 1, 'SIGKILL'),
@@ -44,6 +40,17 @@ export const ACCIDENTS: readonly Accident[] = [
   { name: 'kill -9 of Redis', run: ({ redis }) => redis.restart() },
   signal('kill -9 of the dashboard', 'dashboard/server/main.ts', 0, 'SIGKILL'),
 ];
+
+function postgresStopped(name: string, awayMs: number): Accident {
+  return {
+    name,
+    async run({ postgres }) {
+      await postgres.shutDown();
+      await sleep(awayMs);
+      await postgres.restart();
+    },
+  };
+}
 
 /** Does nothing while the former process is still restarting. */
 function signal(name: string, part: string, index: number, which: NodeJS.Signals): Accident {
