@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { addsUp, kernelMicros, ledgerBetween, type Snapshot, sumOf, type ThreadUse, totalMicros } from './ledger.ts';
+import {
+  addsUp,
+  ENDED,
+  kernelMicros,
+  ledgerBetween,
+  type Snapshot,
+  sumOf,
+  type ThreadUse,
+  totalMicros,
+} from './ledger.ts';
 
 const WORKER: ThreadUse = {
   process: 'envoy',
@@ -29,6 +38,14 @@ test('threads of a group are added up, less what they had used before', () => {
     ],
     kernelsMicros: 800,
   });
+});
+
+test('a child that has ended counts with what it used meanwhile, not with its whole life', () => {
+  const ended = { ...WORKER, process: 'postgres', group: ENDED, wakeUps: 0 };
+  const backend = { ...WORKER, process: 'postgres', group: 'backends', micros: 80, userTicks: 2 };
+  const before = snapshot(100, { [-1]: { ...ended, micros: 1000 }, 7: backend });
+  const after = snapshot(200, { [-1]: { ...ended, micros: 1090, userTicks: 6, kernelTicks: 2 } });
+  expect(ledgerBetween(before, after).uses).toEqual([{ ...ended, micros: 10, userTicks: 1, kernelTicks: 0 }]);
 });
 
 test('ledgers of several rounds are one', () => {

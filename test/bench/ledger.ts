@@ -25,13 +25,25 @@ export interface Ledger {
   readonly kernelsMicros: number;
 }
 
+/** Group of what children have used until they ended. */
+export const ENDED = 'ended children';
+
+/**
+ * A child that ended meanwhile, such as a backend of PostgreSQL whose connection was idle, is in
+ * the sum of the ended ones with its whole life: what it had used before is taken off there.
+ */
 export function ledgerBetween(before: Snapshot, after: Snapshot): Ledger {
   const uses = [...after.threads].map(([thread, use]) => {
     const former = before.threads.get(thread);
     return former === undefined ? use : combined(use, former, -1);
   });
-  return { uses: byGroup(uses), kernelsMicros: after.kernelsMicros - before.kernelsMicros };
+  const ended = [...before.threads]
+    .filter(([thread]) => !after.threads.has(thread))
+    .map(([, former]) => combined({ ...former, ...NOTHING, group: ENDED }, { ...former, wakeUps: 0 }, -1));
+  return { uses: byGroup([...uses, ...ended]), kernelsMicros: after.kernelsMicros - before.kernelsMicros };
 }
+
+const NOTHING = { micros: 0, userTicks: 0, kernelTicks: 0, wakeUps: 0 };
 
 export function sumOf(ledgers: readonly Ledger[]): Ledger {
   return {

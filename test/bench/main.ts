@@ -6,8 +6,9 @@
  * `--quick` takes one round of each and next to no warming up, `--rounds N`, `--scenario TEXT` (the
  * one with that name, or all whose name holds it), `--json FILE` (default bench-results.json),
  * `--ledger`: CPU and wake-ups by groups of threads, too, `--peer FILE`: Agent Router, too,
- * whose ext_proc service the file is, `--record`: the ratios that ratio.test.ts holds the code to.
- * Exits 1 when a request failed, or when a ledger does not add up.
+ * whose ext_proc service the file is, with `--rate-limit FILE` also with keys and token limits, for
+ * which that file is the rate limit service, `--record`: the ratios that ratio.test.ts holds the
+ * code to. Exits 1 when a request failed, or when a ledger does not add up.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -19,7 +20,7 @@ import { ratiosOf, record } from './ratios.ts';
 import { printFaults, printMemory, printTable } from './report.ts';
 import { measureScenario, type Round } from './round.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { GATEWAY, PEER, PLAIN, type SideName, startSides, WITH_REDIS } from './sides.ts';
+import { LIMITED_PEER, PEER, type SideName, startSides, WITH_REDIS } from './sides.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     json: { type: 'string', default: 'bench-results.json' },
     ledger: { type: 'boolean', default: false },
     peer: { type: 'string' },
+    'rate-limit': { type: 'string' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -45,10 +47,13 @@ if (scenarios.length === 0) {
 const startedAt = new Date().toISOString();
 
 if (missingRedis !== undefined) process.stderr.write(`Left out: ${WITH_REDIS}; it needs ${missingRedis}\n`);
-const sides: SideName[] = [PLAIN, GATEWAY];
-if (missingRedis === undefined) sides.push(WITH_REDIS);
-if (values.peer !== undefined) sides.push(PEER);
-const setup = await startSides(sides, values.peer);
+const peer = { extProc: values.peer, rateLimit: values['rate-limit'] };
+const missing: SideName[] = [];
+if (missingRedis !== undefined) missing.push(WITH_REDIS, LIMITED_PEER);
+if (peer.extProc === undefined) missing.push(PEER, LIMITED_PEER);
+if (peer.rateLimit === undefined) missing.push(LIMITED_PEER);
+const sides = new Set(scenarios.flatMap((scenario) => scenario.sides).filter((side) => !missing.includes(side)));
+const setup = await startSides([...sides], peer);
 try {
   const rounds: Round[] = [];
   for (const scenario of scenarios) rounds.push(...(await measureScenario(setup, scenario, counts)));

@@ -1,4 +1,5 @@
 import { httpFilter, listener, socketAddress, staticCluster } from './envoy-process.ts';
+import { limitCluster, limitFilters, limitsOfRoute, type PeerLimits } from './peer-limits.ts';
 
 /** The configuration of Agent Router as its own controller makes it for one route. */
 const BACKEND = 'bench/provider/route/bench/rule/0/ref/0';
@@ -14,7 +15,9 @@ export function peerFilterConfig(): object {
 }
 
 /** As internal/extensionserver of the AI Gateway makes it. */
-export function peerBootstrap(port: number, providerPort: number, socket: string): object {
+export function peerBootstrap(port: number, providerPort: number, socket: string, limits?: PeerLimits): object {
+  const filters = limits && limitFilters(limits);
+  const usedTokens = `%DYNAMIC_METADATA(${NAMESPACE}:total_tokens)%`;
   const attribute = (part: string, name: string) => `xds.${part}.filter_metadata['aigateway.envoy.io']['${name}']`;
   const extProc = (settings: object) =>
     httpFilter('ext_proc', 'ext_proc.v3.ExternalProcessor', {
@@ -48,6 +51,7 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
       match: everyModel,
       route: { cluster: 'provider', timeout: '0s' },
       metadata: { filter_metadata: { 'aigateway.envoy.io': { aigw_route_name: 'bench/route' } } },
+      ...(limits ? { typed_per_filter_config: limitsOfRoute(usedTokens) } : {}),
     },
     // Until its own service has named the model.
     { match: { prefix: '/' }, direct_response: { status: 404 } },
@@ -62,7 +66,7 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
             json_format: {
               status: '%RESPONSE_CODE%',
               duration: '%DURATION%',
-              tokens: `%DYNAMIC_METADATA(${NAMESPACE}:total_tokens)%`,
+              tokens: usedTokens,
             },
           },
         },
@@ -70,6 +74,7 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
     ],
     route_config: { virtual_hosts: [{ name: 'all', domains: ['*'], routes }] },
     http_filters: [
+      ...(filters ? [filters.before] : []),
       extProc({
         processing_mode: {
           request_header_mode: 'SEND',
@@ -78,6 +83,7 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
           response_body_mode: 'BUFFERED',
         },
       }),
+      ...(filters ? [filters.after] : []),
       httpFilter('router', 'router.v3.Router'),
     ],
   };
@@ -90,17 +96,19 @@ export function peerBootstrap(port: number, providerPort: number, socket: string
     },
   });
   const http2 = { initial_connection_window_size: 1_048_576, initial_stream_window_size: 65_536 };
+  const grpc = protocol({ explicit_http_config: { http2_protocol_options: http2 } });
   const large = { per_connection_buffer_limit_bytes: 52_428_800 };
   return {
     static_resources: {
       listeners: [{ ...listener(port, connectionManager), ...large }],
       clusters: [
+        ...(limits ? [limitCluster(limits, grpc)] : []),
         staticCluster(
           'ext_proc',
           { pipe: { path: socket } },
           {
             ...large,
-            ...protocol({ explicit_http_config: { http2_protocol_options: http2 } }),
+            ...grpc,
           },
         ),
         staticCluster('provider', socketAddress(providerPort), {

@@ -6,17 +6,19 @@ import { startProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { type OtherEnvoy, startOtherEnvoy } from './envoy-process.ts';
 import { peerBootstrap, peerFilterConfig } from './peer-config.ts';
+import type { PeerLimits } from './peer-limits.ts';
 
 /**
  * Agent Router on the same machine: Envoy with its ext_proc service, configured as its own
- * controller does it, and with its own metering of tokens. No keys, no limits, no accounts.
+ * controller does it, and with its own metering of tokens. Without `limits` no keys either, and in
+ * no case accounts.
  */
 export interface Peer extends OtherEnvoy {
   readonly extProcPid: number;
 }
 
 /** `extProcBinary` is built from `cmd/extproc` of github.com/envoyproxy/ai-gateway. */
-export async function startPeer(extProcBinary: string, providerPort: number): Promise<Peer> {
+export async function startPeer(extProcBinary: string, providerPort: number, limits?: PeerLimits): Promise<Peer> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-peer-'));
   const socket = join(folder, 'ext_proc.sock');
   const config = join(folder, 'config.json');
@@ -35,7 +37,7 @@ export async function startPeer(extProcBinary: string, providerPort: number): Pr
     // The configuration is read after it has begun to listen.
     await sleep(1000);
     if (extProc.hasEnded()) throw new Error(`${extProc.command} ended:\n${extProc.output()}`);
-    const envoy = await startOtherEnvoy((port) => peerBootstrap(port, providerPort, socket));
+    const envoy = await startOtherEnvoy((port) => peerBootstrap(port, providerPort, socket, limits));
     return {
       origin: envoy.origin,
       pid: envoy.pid,

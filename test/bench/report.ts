@@ -1,14 +1,16 @@
 import type { Figures } from './figures.ts';
 import { SCENARIOS } from './scenarios.ts';
-import { PLAIN } from './sides.ts';
+import { GATEWAY, OTHERS, PLAIN } from './sides.ts';
 import { table } from './table.ts';
 
 const PROCESSES = ['envoy', 'gateway', 'postgres', 'redis'];
 const COLUMNS = [
   'CPU us',
   'x plain',
+  'x gateway',
   ...PROCESSES,
   'p50 ms',
+  'added p50',
   'p99 ms',
   'first ms',
   'first p99',
@@ -17,29 +19,36 @@ const COLUMNS = [
   'load us',
 ];
 
+const LEGEND =
+  "CPU of all processes per request, also as a multiple of plain Envoy's and of the gateway's with one process; " +
+  "added p50: above plain Envoy's; first ms: until the first byte of the answer; " +
+  'load us: CPU of load generator and provider, not counted';
+
 /** One line for each scenario and side. */
 export function printTable(figures: readonly Figures[]): void {
   const rows = [['', '', ...COLUMNS]];
   for (const { name, events } of SCENARIOS) {
     const own = figures.filter((one) => one.scenario === name);
     const digits = events === undefined ? 0 : 1;
-    const plain = own.find(({ side }) => side === PLAIN);
+    const baselines = [PLAIN, GATEWAY].map((name) => own.find(({ side }) => side === name));
     const title = events === undefined ? name : `${name} (CPU per event)`;
     for (const [index, one] of own.entries())
-      rows.push([index === 0 ? title : '', one.side, ...cells(one, digits, plain)]);
+      rows.push([index === 0 ? title : '', one.side, ...cells(one, digits, baselines)]);
   }
-  process.stdout.write(
-    'CPU of all processes per request; first ms: until the first byte of the answer; load us: CPU of load generator and provider, not counted\n\n' +
-      `${table(rows)}\n`,
-  );
+  process.stdout.write(`${LEGEND}\n\n${table(rows)}\n`);
 }
 
-function cells(one: Figures, digits: number, plain: Figures | undefined): string[] {
+function cells(one: Figures, digits: number, baselines: readonly (Figures | undefined)[]): string[] {
+  const [plain, gateway] = baselines;
+  const times = (other: Figures | undefined) =>
+    other === undefined ? '-' : (one.totalCpuMicros / other.totalCpuMicros).toFixed(2);
   return [
     one.totalCpuMicros.toFixed(digits),
-    plain === undefined ? '-' : (one.totalCpuMicros / plain.totalCpuMicros).toFixed(2),
+    times(plain),
+    OTHERS.includes(one.side) ? '-' : times(gateway),
     ...PROCESSES.map((name) => one.cpuMicros[name]?.toFixed(digits) ?? '-'),
     one.latencyMs.p50.toFixed(1),
+    plain === undefined ? '-' : (one.latencyMs.p50 - plain.latencyMs.p50).toFixed(1),
     one.latencyMs.p99.toFixed(1),
     one.firstByteMs.p50.toFixed(1),
     one.firstByteMs.p99.toFixed(1),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicros, residentBytes } from '../harness/process-cpu.ts';
 import { type Ledger, ledgerBetween } from './ledger.ts';
 import { bodyOf, endOf, type Scenario } from './scenarios.ts';
-import { type BenchSetup, PEER, PLAIN, type Side, type SideName } from './sides.ts';
+import { type BenchSetup, OTHERS, PLAIN, type Side, type SideName } from './sides.ts';
 import { snapshotOf } from './thread-snapshot.ts';
 
 export interface Round {
@@ -46,7 +46,7 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
     mustContain: endOf(scenario, side.name === PLAIN),
     ...(scenario.rampMs === undefined ? {} : { rampMs: scenario.rampMs }),
   });
-  if (side.name !== PLAIN && side.name !== PEER) await sleep(LOG_TAIL_MS);
+  if (!OTHERS.includes(side.name)) await sleep(LOG_TAIL_MS);
   const after = cpuMicros({ ...side.processes, ...load });
   const units = scenario.requests * (scenario.events ?? 1);
   const used = (name: string): number => ((after[name] ?? 0) - (before[name] ?? 0)) / units;
@@ -72,7 +72,7 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
 
 /** Sides take turns, so that what the machine does meanwhile meets all of them. */
 export async function measureScenario(setup: BenchSetup, scenario: Scenario, wanted: RoundCounts): Promise<Round[]> {
-  const sides = setup.sides.filter(({ name }) => !scenario.without?.includes(name));
+  const sides = setup.sides.filter(({ name }) => scenario.sides.includes(name));
   const rounds: Round[] = [];
   for (let round = 0; round < Math.min(scenario.warmUps, wanted.warmUps); round++) {
     for (const side of sides) await measureRound(setup, side, scenario);

@@ -1,4 +1,4 @@
-import { ORGANIZATIONS, PEER, type SideName, WITH_REDIS } from './sides.ts';
+import { ALL, FAR, GATEWAY, LIMITED_PEER, ORGANIZATIONS, PEER, PLAIN, type SideName, WITH_REDIS } from './sides.ts';
 
 /**
  * One load of the bench: small requests and long prompts, one by one and many at once, streams of
@@ -22,11 +22,14 @@ export interface Scenario {
   readonly warmUps: number;
   /** Most rounds that are measured, where one takes seconds whatever the machine does. */
   readonly mostRounds?: number;
-  /** Sides that other scenarios describe well enough. */
-  readonly without?: readonly SideName[];
+  /** Those that no other scenario describes well enough. */
+  readonly sides: readonly SideName[];
 }
 
 const KB = 1024;
+
+const WITHOUT_REDIS: readonly SideName[] = [PLAIN, GATEWAY, PEER, LIMITED_PEER];
+const WITHOUT_PEERS: readonly SideName[] = [PLAIN, GATEWAY, WITH_REDIS];
 
 /**
  * The first warms up for those after it: what serves a request is compiled then, as it is in a
@@ -39,6 +42,7 @@ export const SMALL: Scenario = {
   concurrency: 32,
   requests: 3000,
   warmUps: 8,
+  sides: [...ALL, FAR],
 };
 
 export const ALONE: Scenario = { ...SMALL, name: '1 KB, c=1', concurrency: 1, requests: 400, warmUps: 1 };
@@ -50,6 +54,7 @@ export const LARGE: Scenario = {
   concurrency: 8,
   requests: 800,
   warmUps: 2,
+  sides: ALL,
 };
 
 export const FAST_STREAMS: Scenario = {
@@ -60,6 +65,7 @@ export const FAST_STREAMS: Scenario = {
   requests: 300,
   events: 200,
   warmUps: 2,
+  sides: ALL,
 };
 
 export const OPENAI_STREAMS: Scenario = {
@@ -83,14 +89,14 @@ function pacedStreams(concurrency: number, rampMs: number): Scenario {
     rampMs,
     warmUps: 0,
     mostRounds: 1,
-    without: [WITH_REDIS],
+    sides: WITHOUT_REDIS,
   };
 }
 
 export const SCENARIOS: readonly Scenario[] = [
   SMALL,
-  { ...SMALL, name: '1 KB, c=8', concurrency: 8, requests: 2000, warmUps: 1, without: [WITH_REDIS] },
-  { ...SMALL, name: '1 KB, c=128', concurrency: 128, requests: 2000, warmUps: 1, without: [WITH_REDIS] },
+  { ...SMALL, name: '1 KB, c=8', concurrency: 8, requests: 2000, warmUps: 1, sides: WITHOUT_REDIS },
+  { ...SMALL, name: '1 KB, c=128', concurrency: 128, requests: 2000, warmUps: 1, sides: WITHOUT_REDIS },
   ALONE,
   {
     ...SMALL,
@@ -98,7 +104,7 @@ export const SCENARIOS: readonly Scenario[] = [
     organizations: ORGANIZATIONS,
     requests: 2000,
     warmUps: 1,
-    without: [PEER],
+    sides: [...WITHOUT_PEERS, LIMITED_PEER],
   },
   LARGE,
   FAST_STREAMS,
@@ -108,14 +114,14 @@ export const SCENARIOS: readonly Scenario[] = [
     name: '200 events of Responses, c=8',
     model: 'responses-stream',
     lastEvent: 'response.completed',
-    without: [WITH_REDIS, PEER],
+    sides: [PLAIN, GATEWAY],
   },
   {
     ...OPENAI_STREAMS,
     name: '200 events of Messages, c=8',
     model: 'messages-stream',
     lastEvent: 'message_stop',
-    without: [WITH_REDIS, PEER],
+    sides: [PLAIN, GATEWAY],
   },
   pacedStreams(200, 2),
   pacedStreams(2000, 0.5),

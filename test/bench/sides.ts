@@ -1,21 +1,44 @@
-import { startTestPostgres } from '../harness/postgres-server.ts';
+import { randomBytes } from 'node:crypto';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import type { ProcessGroup } from '../harness/process-cpu.ts';
 import { startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { type Stack, type SupervisedStack, startStack, startSupervisedStack } from '../harness/stack.ts';
 import { supervisedChildren } from '../harness/supervised-children.ts';
 import type { TestConfig } from '../harness/test-config.ts';
 import { keepToBinaries } from '../launchers/open-launcher.ts';
-import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
+import {
+  type Generator,
+  type MockProvider,
+  startFarPostgres,
+  startGenerator,
+  startMockProvider,
+} from '../load/children.ts';
 import { startPeer } from './peer.ts';
+import { startRateLimitService } from './peer-limits.ts';
 import { startPlainEnvoy } from './plain-envoy.ts';
 
 /** The sides of the comparison, in the order in which their rounds alternate. */
 export const PLAIN = 'plain Envoy';
 export const GATEWAY = 'gateway';
 export const WITH_REDIS = 'gateway, Redis, 2 workers';
+/** A round trip to PostgreSQL takes so much longer. */
+const AWAY_MS = 5;
+export const FAR = 'gateway, PostgreSQL 5 ms away';
 /** Only where its binary is at hand. */
 export const PEER = 'Agent Router';
-export type SideName = typeof PLAIN | typeof GATEWAY | typeof WITH_REDIS | typeof PEER;
+/** Only where the binary of the rate limit service is at hand, too. */
+export const LIMITED_PEER = 'Agent Router, keys and token limits';
+/** Those that have no request log. */
+export const OTHERS: readonly SideName[] = [PLAIN, PEER, LIMITED_PEER];
+/** What every scenario can be measured with. */
+export const ALL: readonly SideName[] = [PLAIN, GATEWAY, WITH_REDIS, PEER, LIMITED_PEER];
+export type SideName =
+  | typeof PLAIN
+  | typeof GATEWAY
+  | typeof WITH_REDIS
+  | typeof FAR
+  | typeof PEER
+  | typeof LIMITED_PEER;
 
 /** Organizations of a gateway's side, with a key each. */
 export const ORGANIZATIONS = 50;
@@ -39,17 +62,23 @@ export interface BenchSetup {
   close(): Promise<void>;
 }
 
+/** What the peer's sides need, as paths. */
+export interface PeerBinaries {
+  readonly extProc?: string | undefined;
+  readonly rateLimit?: string | undefined;
+}
+
 /**
  * Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with
- * `fsync`, and the sides. `peerBinary` is the peer's ext_proc service.
+ * `fsync`, and the sides.
  */
-export async function startSides(names: readonly SideName[], peerBinary = ''): Promise<BenchSetup> {
+export async function startSides(names: readonly SideName[], peer: PeerBinaries = {}): Promise<BenchSetup> {
   keepToBinaries();
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closeOne of closing.splice(0).reverse()) await closeOne();
   };
-  const kept = async <T extends { stop(): Promise<void> } | { close(): Promise<void> }>(starting: Promise<T>) => {
+  const kept: Keep = async (starting) => {
     const started = await starting;
     closing.push(() => ('stop' in started ? started.stop() : started.close()));
     return started;
@@ -58,34 +87,8 @@ export async function startSides(names: readonly SideName[], peerBinary = ''): P
     const provider = await kept(startMockProvider());
     const postgres = await kept(startTestPostgres());
     const stacks: (Stack | SupervisedStack)[] = [];
-    const starters: Record<SideName, () => Promise<Side>> = {
-      [PLAIN]: async () => {
-        const { origin, pid } = await kept(startPlainEnvoy(provider.port));
-        return { name: PLAIN, origin, keys: [], processes: { envoy: [pid] } };
-      },
-      [PEER]: async () => {
-        const { origin, pid, extProcPid } = await kept(startPeer(peerBinary, provider.port));
-        return { name: PEER, origin, keys: [], processes: { envoy: [pid], gateway: [extProcPid] } };
-      },
-      [GATEWAY]: async () => {
-        const options = { postgresSocketDir: postgres.socketDir, config: configOf(provider) };
-        const stack = await kept(startStack(options));
-        stacks.push(stack);
-        const { envoy, gateway } = stack;
-        return gatewaySide(GATEWAY, stack, {
-          envoy: [envoy.pid],
-          gateway: [gateway.pid],
-          postgres: [postgres.pid],
-        });
-      },
-      [WITH_REDIS]: async () => {
-        const redis = await kept(startTestRedis());
-        const config = { ...configOf(provider), redis: redis.url, workers: 2 };
-        const stack = await kept(startSupervisedStack({ postgresSocketDir: postgres.socketDir, config }));
-        stacks.push(stack);
-        return gatewaySide(WITH_REDIS, stack, { ...supervisedProcesses(stack, redis), postgres: [postgres.pid] });
-      },
-    };
+    const ours = gatewayStarters({ kept, provider, postgres, stacks });
+    const starters: Record<SideName, () => Promise<Side>> = { ...ours, ...otherStarters(kept, provider.port, peer) };
     const sides: Side[] = [];
     for (const name of names) sides.push(await starters[name]());
     return {
@@ -104,8 +107,69 @@ export async function startSides(names: readonly SideName[], peerBinary = ''): P
   }
 }
 
+/** What was started is stopped when the bench ends. */
+type Keep = <T extends { stop(): Promise<void> } | { close(): Promise<void> }>(starting: Promise<T>) => Promise<T>;
+
+interface Surroundings {
+  readonly kept: Keep;
+  readonly provider: MockProvider;
+  readonly postgres: TestPostgres;
+  /** Gets what is started. */
+  readonly stacks: (Stack | SupervisedStack)[];
+}
+
+function gatewayStarters({ kept, provider, postgres, stacks }: Surroundings) {
+  const oneProcess = async (name: SideName, postgresSocketDir: string): Promise<Side> => {
+    const stack = await kept(startStack({ postgresSocketDir, config: configOf(provider) }));
+    stacks.push(stack);
+    const { envoy, gateway } = stack;
+    return gatewaySide(name, stack, { envoy: [envoy.pid], gateway: [gateway.pid], postgres: [postgres.pid] });
+  };
+  return {
+    [GATEWAY]: () => oneProcess(GATEWAY, postgres.socketDir),
+    [FAR]: async () => oneProcess(FAR, (await kept(startFarPostgres(postgres.socketDir, AWAY_MS))).host),
+    [WITH_REDIS]: async (): Promise<Side> => {
+      const redis = await kept(startTestRedis());
+      const config = { ...configOf(provider), redis: redis.url, workers: 2 };
+      const stack = await kept(startSupervisedStack({ postgresSocketDir: postgres.socketDir, config }));
+      stacks.push(stack);
+      return gatewaySide(WITH_REDIS, stack, { ...supervisedProcesses(stack, redis), postgres: [postgres.pid] });
+    },
+  };
+}
+
+function otherStarters(kept: Keep, providerPort: number, { extProc = '', rateLimit = '' }: PeerBinaries) {
+  return {
+    [PLAIN]: async (): Promise<Side> => {
+      const { origin, pid } = await kept(startPlainEnvoy(providerPort));
+      return { name: PLAIN, origin, keys: [], processes: { envoy: [pid] } };
+    },
+    [PEER]: async (): Promise<Side> => {
+      const { origin, pid, extProcPid } = await kept(startPeer(extProc, providerPort));
+      return { name: PEER, origin, keys: [], processes: { envoy: [pid], gateway: [extProcPid] } };
+    },
+    [LIMITED_PEER]: async (): Promise<Side> => {
+      const redis = await kept(startTestRedis());
+      const service = await kept(startRateLimitService(rateLimit, redis.port));
+      const keys = Array.from({ length: ORGANIZATIONS }, () => randomBytes(32).toString('base64url'));
+      const limits = { servicePort: service.port, keys };
+      const { origin, pid, extProcPid } = await kept(startPeer(extProc, providerPort, limits));
+      const processes = { envoy: [pid], gateway: [extProcPid, service.pid], redis: [redis.pid] };
+      return { name: LIMITED_PEER, origin, keys, processes };
+    },
+  };
+}
+
+/**
+ * The defaults of production, except for what a user with such clients would raise: all requests
+ * come from one address, which has 2,000 connections for as many streams. `address_rps` stays as it
+ * is, above what two cores serve.
+ */
 function configOf(provider: MockProvider): TestConfig {
   return {
+    address_connections: 5_000,
+    address_requests: 2_000,
+    address_rps: 10_000,
     providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
     models: {
       ...{ json: {}, 'fast-stream': {}, 'openai-stream': {}, 'paced-stream': {} },

@@ -8,7 +8,7 @@ import {
   threadsOf,
   treesOf,
 } from '../harness/process-cpu.ts';
-import type { Snapshot, ThreadUse } from './ledger.ts';
+import { ENDED, type Snapshot, type ThreadUse } from './ledger.ts';
 import { groupOf } from './thread-groups.ts';
 
 /**
@@ -38,7 +38,7 @@ export function snapshotOf(groups: ProcessGroup): Snapshot {
 function endedChildren(process: string, { endedUserTicks, endedKernelTicks }: Stat): ThreadUse {
   return {
     process,
-    group: 'ended children',
+    group: ENDED,
     micros: (endedUserTicks + endedKernelTicks) * MICROS_PER_TICK,
     userTicks: endedUserTicks,
     kernelTicks: endedKernelTicks,

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { LoadJob, LoadResult } from './load-job.ts';
 
 /** The processes around a load test. Each leaves by itself when the IPC channel closes. */
@@ -33,6 +34,22 @@ export async function startGenerator(): Promise<Generator> {
     },
     stop: () => stop(child),
   };
+}
+
+/** PostgreSQL at a distance. */
+export interface FarPostgres {
+  /** Stands for its socket's folder: an address of loopback where it has the usual port. */
+  readonly host: string;
+  stop(): Promise<void>;
+}
+
+/** `awayMs`: what a round trip to it takes longer, half of it each way. */
+export async function startFarPostgres(socketDir: string, awayMs: number): Promise<FarPostgres> {
+  const host = `127.${[1, 2, 3].map(() => randomInt(1, 255)).join('.')}`;
+  const socket = join(socketDir, '.s.PGSQL.5432');
+  const child = fork(resolve(import.meta.dirname, 'delaying-relay.ts'), [host, '5432', socket, String(awayMs / 2)]);
+  await firstMessage(child);
+  return { host, stop: () => stop(child) };
 }
 
 async function firstMessage(child: ChildProcess): Promise<unknown> {
