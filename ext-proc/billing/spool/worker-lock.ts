@@ -8,7 +8,7 @@ export type WorkerLock = FileLock;
 /** Wait for the former process, which may be about to end. */
 const WAIT_SECONDS = 10;
 /** File of a worker: `settlements-3.jsonl` belongs to worker 3. */
-const OF_WORKER = /^[a-z]+-(\d+)\.jsonl$/;
+const OF_WORKER = /^[a-z]+-(\d+)\.(?:\d+\.)?jsonl$/;
 
 /** Takes the lock. Throws if another process, in this container or another one, keeps it. */
 export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {

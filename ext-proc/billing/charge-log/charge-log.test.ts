@@ -1,0 +1,385 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { intent, TARGET } from '../journal/intent.fixture.ts';
+import { charge, claimed, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
+import type { ChargeLog } from './charge-log.ts';
+import type { Disk } from './segment.ts';
+
+const MINUTE_MS = 60_000;
+const contentOf = (log: ChargeLog) => Promise.all(idsIn(log).map((id) => log.read(id)));
+
+describe('the charge log', () => {
+  let folder = '';
+  let hears = told();
+  let nowMs = 0;
+  const opened: ChargeLog[] = [];
+  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const segments = () => readdirSync(folder).filter((name) => name.startsWith('log-'));
+  const only = () => join(folder, segments()[0] ?? '');
+  const open = async (options: Parameters<typeof openLog>[2] = {}): Promise<ChargeLog> => {
+    const log = await openLog(folder, hears, { clock, ...options });
+    opened.push(log);
+    return log;
+  };
+
+  beforeEach(() => {
+    folder = join(mkdtempSync(join(tmpdir(), 'gw log ')), 'deep');
+    hears = told();
+    nowMs = Date.now();
+  });
+  afterEach(async () => {
+    for (const log of opened.splice(0)) await log.close();
+    rmSync(join(folder, '..'), { recursive: true });
+  });
+
+  async function sent(log: ChargeLog, epoch: string): Promise<Settlement[]> {
+    const all: Settlement[] = [];
+    await log.sendAgain(epoch, async (group) => void all.push(...group));
+    return all;
+  }
+
+  it('gives back after a crash what was appended and not committed, amounts exact', async () => {
+    const before = await open();
+    await Promise.all(['a', 'b', 'c'].map((id) => before.append(charge(id))));
+    before.committed(['b'], 'epoch');
+    await sleep(5);
+    // No close: the process died here.
+    const after = await open();
+    for (const log of [before, after]) expect(await contentOf(log)).toEqual([charge('a'), charge('c')]);
+    after.committed(['a', 'c'], undefined);
+    await sleep(5);
+    expect(idsIn(await open())).toEqual([]);
+  });
+
+  it('shares an fdatasync among the charges that arrive meanwhile, and a write among those of a turn', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('first'));
+    Object.assign(disk, { syncs: 0, writes: 0 });
+    const inTurn = Array.from({ length: 20 }, (_, at) => log.append(charge(`a${at}`)));
+    await new Promise(setImmediate);
+    expect([disk.writes, disk.syncs]).toEqual([1, 1]);
+    const meanwhile = Array.from({ length: 20 }, (_, at) => log.append(charge(`b${at}`)));
+    await Promise.all([...inTurn, ...meanwhile]);
+    expect([disk.writes, disk.syncs]).toEqual([2, 2]);
+    expect(log.waiting()).toHaveLength(41);
+  });
+
+  it('syncs no request that is not charged', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    const request = log.open(intent('gen-1'));
+    request.asked(TARGET);
+    await sleep(5);
+    request.settled();
+    await sleep(5);
+    expect([disk.writes, disk.syncs]).toEqual([3, 0]);
+  });
+
+  it('carries a stored response of any bytes, and holds none of them in memory', async () => {
+    const bytes = Buffer.from(Array.from({ length: 3_000 }, (_, at) => at % 256));
+    const before = await open();
+    await before.append(claimed('a', bytes));
+    await before.append(claimed('b', undefined));
+    expect(before.waiting()[0]).toMatchObject({ generationId: 'a', organizationId: 'org-1', sinceMs: nowMs });
+    const after = await open();
+    for (const log of [before, after])
+      expect(await contentOf(log)).toEqual([claimed('a', bytes), claimed('b', undefined)]);
+  });
+
+  it('replaces a charge that waits by a later one of the same generation', async () => {
+    const log = await open();
+    await log.append(claimed('a', Buffer.from('answer')));
+    await log.append(charge('a'));
+    for (const one of [log, await open()]) expect(await contentOf(one)).toEqual([charge('a')]);
+  });
+
+  it('keeps its files from others', async () => {
+    await (await open()).append(charge('a'));
+    expect([statSync(folder).mode & 0o777, statSync(only()).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  it('has nothing of prompt or answer', async () => {
+    await (await open()).append(charge('a'));
+    const text = readFileSync(only(), 'utf8');
+    expect(Object.keys(JSON.parse(text.slice(text.indexOf('{')))).sort()).toEqual(Object.keys(charge('a')).sort());
+  });
+
+  it('gives nothing back for a charge that was damaged after it was written, and keeps it aside', async () => {
+    const log = await open();
+    await log.append(charge('a'));
+    await log.append(charge('b'));
+    writeFileSync(only(), readFileSync(only(), 'utf8').replace('9007199254740993', '9007199254740992'));
+    expect(await log.read('a')).toBeUndefined();
+    expect([idsIn(log), hears.damage]).toEqual([['b'], [[expect.stringContaining('.damaged-'), 1]]]);
+    expect(readFileSync(hears.damage[0]?.[0] ?? '', 'utf8')).toContain('"9007199254740992"');
+    // Somebody emptied it.
+    writeFileSync(only(), '');
+    expect([await log.read('b'), log.waiting(), hears.damage.length]).toEqual([undefined, [], 2]);
+  });
+
+  it('starts whatever a line is, keeps it aside once, and gives every other line', async () => {
+    const before = await open();
+    for (const id of ['a', 'b', 'c']) await before.append(charge(id));
+    await before.close();
+    const content = readFileSync(only(), 'utf8');
+    const bad = ['null', '{}', '00000000', '01234567S{"generationId":"gen-1"}', 'c6ab4a1aZx y'];
+    const flipped = content.replace('9007199254740993', '9007199254740992');
+    writeFileSync(only(), `\n${bad.join('\n')}\n\n${flipped}01234567S`);
+    const log = await open();
+    expect([idsIn(log), hears.damage]).toEqual([['b', 'c'], [[expect.stringContaining('.damaged-'), bad.length + 1]]]);
+    expect(await contentOf(log)).toEqual([charge('b'), charge('c')]);
+    await log.close();
+    expect([idsIn(await open()), hears.damage.length]).toEqual([['b', 'c'], 1]);
+  });
+
+  it('does not count a line that a crash cut short, and gives one of which the line end alone is missing', async () => {
+    const before = await open();
+    await before.append(charge('a'));
+    await before.append(charge('b'));
+    const size = statSync(only()).size;
+    truncateSync(only(), size - 1);
+    expect(idsIn(await open())).toEqual(['a', 'b']);
+    truncateSync(only(), size - 5);
+    expect([idsIn(await open()), hears.damage]).toEqual([['a'], []]);
+  });
+
+  describe('on a disk that fails', () => {
+    it('writes what one sync did not take to another segment', async () => {
+      const disk = playedDisk();
+      const log = await open({ disk });
+      await log.append(charge('a'));
+      const request = log.open(intent('gen-1'));
+      request.asked(TARGET);
+      Object.assign(disk, { failing: ['fdatasync'], failures: 1 });
+      await log.append(charge('b'));
+      expect([idsIn(log), hears.failures.length, log.isBehind()]).toEqual([['a', 'b'], 1, false]);
+      expect(await contentOf(log)).toEqual([charge('a'), charge('b')]);
+      const after = await open();
+      expect(await contentOf(after)).toEqual([charge('a'), charge('b')]);
+      expect(after.left.map(({ generationId }) => generationId)).toEqual(['gen-1']);
+    });
+
+    it.each<[how: string, failing: (keyof Disk)[]]>([
+      ['is not synced', ['fdatasync']],
+      ['can neither be synced nor cut off', ['fdatasync', 'truncateSync']],
+      ['is not written whole', ['writeSync']],
+      ['can neither be written nor cut off', ['writeSync', 'truncateSync']],
+      ['finds no file', ['openSync', 'fdatasync']],
+    ])('never gives back a charge that was reported as not taken: a line that %s', async (_, failing) => {
+      const disk = playedDisk();
+      const log = await open({ disk });
+      await log.append(charge('a'));
+      Object.assign(disk, { failing });
+      await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+      await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+      await expect(log.prove()).rejects.toThrow('EIO');
+      expect([idsIn(log), log.isBehind(), hears.failures.length]).toEqual([['a'], true, 1]);
+      Object.assign(disk, { failing: [] });
+      await log.prove();
+      expect(log.isBehind()).toBe(false);
+      expect([idsIn(await open()), hears.damage]).toEqual([['a'], []]);
+      await log.append(charge('c'));
+      expect(idsIn(await open())).toEqual(['a', 'c']);
+    });
+
+    it('revokes before anything else what it could not cut off', async () => {
+      const disk = playedDisk();
+      const log = await open({ disk });
+      await log.append(charge('a'));
+      Object.assign(disk, { failing: ['fdatasync', 'truncateSync'], failures: 4 });
+      await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+      await log.append(charge('c'));
+      expect(idsIn(await open())).toEqual(['a', 'c']);
+    });
+
+    it('says so once, fails no request, and is whole again when the disk takes it', async () => {
+      const log = await open();
+      rmSync(folder, { recursive: true });
+      const request = log.open(intent('gen-1'));
+      request.asked(TARGET);
+      await sleep(5);
+      request.settled();
+      log.open(intent('gen-2')).asked(TARGET);
+      await sleep(5);
+      expect([hears.failures.length, log.isBehind()]).toEqual([1, true]);
+      mkdirSync(folder);
+      await expect.poll(() => log.isBehind(), { timeout: 3_000 }).toBe(false);
+      expect((await open()).left.map(({ generationId }) => generationId)).toEqual(['gen-2']);
+      expect(hears.failures).toHaveLength(1);
+    });
+
+    it('leaves the request whose charge it did not take', async () => {
+      const disk = playedDisk();
+      const log = await open({ disk });
+      log.open(intent('gen-1')).asked(TARGET);
+      await sleep(5);
+      Object.assign(disk, { failing: ['fdatasync'] });
+      await expect(log.append(charge('gen-1'))).rejects.toThrow('EIO');
+      Object.assign(disk, { failing: [] });
+      await log.prove();
+      const after = await open();
+      expect([idsIn(after), after.left.map(({ generationId }) => generationId)]).toEqual([[], ['gen-1']]);
+    });
+
+    it('goes on after an append that a full disk refused when there is room', async () => {
+      // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is
+      // refused after its beginning was written.
+      const script = `
+        const { openLog, charge, idsIn } = await import(${JSON.stringify(new URL('./charge-log.fixture.ts', import.meta.url).href)});
+        const log = await openLog(process.argv[1]);
+        const results = [];
+        for (const [id, size] of [['a', 10], ['b', 60_000], ['c', 10]])
+          await log.append({ ...charge(id), upstreamId: 'x'.repeat(size) }).then(() => results.push('kept'), (error) => results.push(error.code));
+        process.stdout.write(JSON.stringify({ results, waiting: idsIn(log) }));`;
+      const node = `"${process.execPath}" --input-type=module -e "$1" "$2"`;
+      const output = execFileSync('sh', ['-c', `trap '' XFSZ; ulimit -f 16; exec ${node}`, 'sh', script, folder]);
+      expect(JSON.parse(output.toString())).toEqual({ results: ['kept', 'EFBIG', 'kept'], waiting: ['a', 'c'] });
+      expect([idsIn(await open()), hears.damage]).toEqual([['a', 'c'], []]);
+    });
+  });
+
+  describe('keeps the charges of the last minutes', () => {
+    it('and sends those that were committed in another epoch, once, whole and without a claim', async () => {
+      const log = await open();
+      for (const one of [charge('a'), claimed('b', Buffer.from('answer')), charge('c')]) await log.append(one);
+      log.committed(['a', 'b'], 'old');
+      log.committed(['c'], 'new');
+      expect(await sent(log, 'new')).toEqual([charge('a'), charge('b')]);
+      expect(await sent(log, 'new')).toEqual([]);
+      const after = await open();
+      expect(await sent(after, 'newer')).toEqual([charge('a'), charge('b'), charge('c')]);
+      await sleep(5);
+      expect(await sent(await open(), 'newer')).toEqual([]);
+    });
+
+    it('and sends again where sending failed', async () => {
+      const log = await open();
+      const ids = Array.from({ length: 450 }, (_, at) => `gen-${at}`);
+      await Promise.all(ids.map((id) => log.append(charge(id))));
+      log.committed(ids, 'old');
+      let groups = 0;
+      const failing = log.sendAgain('new', async () => {
+        if (++groups === 2) throw new Error('away');
+      });
+      await expect(failing).rejects.toThrow('away');
+      await sleep(5);
+      expect((await sent(log, 'new')).map(({ generationId }) => generationId)).toEqual(ids.slice(200));
+    });
+
+    it('and none that will never be charged', async () => {
+      const log = await open();
+      await log.append(charge('a'));
+      log.committed(['a'], undefined);
+      expect(await sent(log, 'new')).toEqual([]);
+    });
+
+    it('for 15 minutes, and what waits longer', async () => {
+      const log = await open();
+      await log.append(charge('a'));
+      log.committed(['a'], 'epoch');
+      const first = only();
+      nowMs += 2 * MINUTE_MS;
+      await log.append(charge('b'));
+      nowMs += 14 * MINUTE_MS;
+      await log.append(charge('c'));
+      await expect.poll(() => existsSync(first)).toBe(false);
+      nowMs += 60 * MINUTE_MS;
+      for (const id of ['d', 'e']) {
+        nowMs += 2 * MINUTE_MS;
+        await log.append(charge(id));
+      }
+      expect(await contentOf(log)).toEqual(['b', 'c', 'd', 'e'].map(charge));
+      expect(idsIn(await open())).toEqual(['b', 'c', 'd', 'e']);
+    });
+
+    it('in 64 MiB at most: the oldest go, and a stored response takes no place', async () => {
+      mkdirSync(folder);
+      for (let number = 1; number <= 24; number++)
+        writeFileSync(join(folder, `log-0.${number}.jsonl`), `${'x'.repeat(3 * 1024 * 1024)}`);
+      const log = await open();
+      const answer = Buffer.alloc(3 * 1024 * 1024, 'x');
+      for (let at = 0; at < 6; at++) {
+        await log.append(claimed(`gen-${at}`, answer));
+        log.committed([`gen-${at}`], 'old');
+      }
+      await log.append(charge('last'));
+      nowMs += 2 * MINUTE_MS;
+      await log.append(charge('later'));
+      const bytes = () => segments().reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+      await expect.poll(bytes).toBeLessThan(66 * 1024 * 1024);
+      expect(bytes()).toBeGreaterThan(50 * 1024 * 1024);
+      expect(segments()).toContain('log-0.24.jsonl');
+      expect(await sent(log, 'new')).toHaveLength(6);
+    });
+  });
+
+  describe('of a process that is gone', () => {
+    it('is taken over whole by the next that starts', async () => {
+      const other = await open({ workerIndex: 3 });
+      for (const id of ['a', 'b']) await other.append(charge(id));
+      other.committed(['b'], 'old');
+      other.open(intent('gen-3')).asked(TARGET);
+      const own = await open({ workerIndex: 1 });
+      own.open(intent('gen-1')).asked(TARGET);
+      await own.append(charge('c'));
+      const log = await open({ workerIndex: 1 });
+      expect(hears.adopted).toEqual(['3: 1']);
+      expect(segments().every((name) => name.startsWith('log-1.'))).toBe(true);
+      for (const one of [log, await open({ workerIndex: 1 })]) {
+        expect(await contentOf(one)).toEqual(expect.arrayContaining([charge('a'), charge('c')]));
+        expect(one.waiting()).toHaveLength(2);
+        expect(one.left.map(({ generationId }) => generationId).sort()).toEqual(['gen-1', 'gen-3']);
+        expect(await sent(one, 'new')).toEqual([charge('b')]);
+      }
+      log.leftSettled();
+      await sleep(5);
+    });
+
+    it('leaves what it had asked until that is settled, whatever the next writes', async () => {
+      (await open()).open(intent('gen-1')).asked(TARGET);
+      await sleep(5);
+      const log = await open();
+      await log.append(charge('a'));
+      const after = await open();
+      expect(after.left).toEqual([{ ...intent('gen-1'), asked: { ...TARGET, attempt: 1, askedAtMs: nowMs } }]);
+      after.leftSettled();
+      await sleep(5);
+      const last = await open();
+      expect([idsIn(last), last.left]).toEqual([['a'], []]);
+    });
+  });
+
+  it('does not wake a process without requests', async () => {
+    const log = await open();
+    await log.append(charge('a'));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+    try {
+      const request = log.open(intent('gen-1'));
+      expect(vi.getTimerCount()).toBe(0);
+      request.asked(TARGET);
+      vi.advanceTimersByTime(1_000);
+      expect(vi.getTimerCount()).toBe(1);
+      await log.append(charge('gen-1'));
+      vi.advanceTimersByTime(100);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

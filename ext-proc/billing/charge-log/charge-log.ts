@@ -1,0 +1,298 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '#core/clock.ts';
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { Intent, LeftIntent } from '../journal/intent.ts';
+import { eachOrphan } from '../spool/worker-lock.ts';
+import { checkedText } from './checked-lines.ts';
+import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
+import { type FormerLog, readFormerLog } from './former-log.ts';
+import { endEntry, entriesOf } from './intent-entries.ts';
+import { type KeptSegment, KeptSegments } from './kept-segments.ts';
+import { LiveIntents, type LoggedRequest } from './live-intents.ts';
+import { chargeEntry, chargeIn, committedEntry } from './log-entries.ts';
+import { committedElsewhere } from './log-reading.ts';
+import { LogWriter, type Place } from './log-writer.ts';
+import { DISK, type Disk } from './segment.ts';
+import { readAt, segmentFile, segmentsOf } from './segment-files.ts';
+
+/**
+ * The log of a process on its disk: requests that it has sent to providers, their charges, and
+ * which of them PostgreSQL has (docs/design.md, "The charge log"). Entries of requests survive the
+ * process, charges the machine too.
+ */
+export interface ChargeLog {
+  /** Requests that former processes neither charged nor released. */
+  readonly left: readonly LeftIntent[];
+  /** Forgets `left`: these requests are settled. */
+  leftSettled(): void;
+  /** Logs a request from its first call of a provider to its charge or release. */
+  open(intent: Intent): LoggedRequest;
+  /**
+   * Appends a charge, or replaces the one with its generation id that waits. It ends the request in
+   * the log. Resolves after the fdatasync. Rejects if the disk does not take it; then it is never
+   * read back.
+   */
+  append(settlement: Settlement | ClaimedSettlement): Promise<void>;
+  /** Charges that are durable here and not known to be in PostgreSQL, in order of arrival. */
+  waiting(): readonly WaitingCharge[];
+  /**
+   * Reads a charge that waits. `undefined`: it does not, or its line is damaged and was moved
+   * aside. Rejects if the disk fails.
+   */
+  read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
+  /**
+   * Notes that charges do not wait any more: the ledger of this epoch has them. `epoch` undefined:
+   * they will never be charged.
+   */
+  committed(generationIds: readonly string[], epoch: string | undefined): void;
+  /**
+   * Sends the charges of the last minutes that were committed in another epoch, in groups of 200,
+   * and counts them as committed in this one. Rejects as `send` does; the group is sent again next
+   * time. Returns how many there were.
+   */
+  sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
+  /** Resolves if the disk takes a line. */
+  prove(): Promise<void>;
+  /** True if the disk does not take the log. Requests go on without it. */
+  isBehind(): boolean;
+  close(): Promise<void>;
+}
+
+export interface WaitingCharge {
+  readonly generationId: string;
+  readonly organizationId: string;
+  /** Size of its line. */
+  readonly bytes: number;
+  /** When it was appended; for a charge of a former process, when that wrote last. */
+  readonly sinceMs: number;
+}
+
+export interface ChargeLogOptions {
+  readonly folder: string;
+  readonly workerIndex: number;
+  readonly clock: Clock;
+  /** Called when the disk no longer takes the log. Writes are retried. */
+  readonly onFailure: (error: unknown) => void;
+  readonly onDamage: OnDamage;
+  /** The log of a process that is gone is a part of this one now. */
+  readonly onAdopted: (workerIndex: number, charges: number) => void;
+  /** It could not be read, and stays. */
+  readonly onNotAdopted: (workerIndex: number, error: unknown) => void;
+  /** Replaces the disk in tests. */
+  readonly disk?: Disk;
+}
+
+type Waiting = WaitingCharge & { readonly segment: KeptSegment; readonly position: number };
+
+const SENT_AT_ONCE = 200;
+
+/**
+ * Opens the log of this worker, and adopts those of workers whose processes are gone. The caller
+ * must have the lock of this worker (worker-lock.ts).
+ */
+export async function openChargeLog(options: ChargeLogOptions): Promise<ChargeLog> {
+  const { folder, workerIndex, onNotAdopted } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const log = new SegmentedLog(options);
+  const own = await log.readFormer(workerIndex);
+  log.take(own);
+  log.leave(own.left);
+  await syncFolder(dirname(folder));
+  await eachOrphan(folder, workerIndex, (index) =>
+    log.adopt(index).catch((error: unknown) => onNotAdopted(index, error)),
+  );
+  return log;
+}
+
+class SegmentedLog implements ChargeLog {
+  readonly #options: ChargeLogOptions;
+  readonly #segments: KeptSegments;
+  readonly #writer: LogWriter;
+  readonly #live: LiveIntents;
+  readonly #waiting = new Map<string, Waiting>();
+  /** Charges that former processes reported as not taken. */
+  readonly #refused = new Set<string>();
+  #left: readonly LeftIntent[] = [];
+  /** Epochs in which kept charges were committed. */
+  #epochs = new Set<string>();
+  #lastNumber = 0;
+
+  constructor(options: ChargeLogOptions) {
+    const { folder, workerIndex, clock, onFailure, disk = DISK } = options;
+    this.#options = options;
+    this.#segments = new KeptSegments(clock);
+    this.#writer = new LogWriter({
+      ...{ disk, clock, onFailure },
+      nextFile: () => segmentFile(folder, workerIndex, ++this.#lastNumber),
+      liveEntries: () => [
+        ...this.#left.flatMap((left) => entriesOf(left, left.asked, left.delivered)),
+        ...this.#live.entries(),
+      ],
+      onBegun: (segment) => this.#segments.begin(segment),
+      onRemoved: ({ file }) => this.#segments.remove(file),
+    });
+    this.#live = new LiveIntents(clock, (entry) => this.#writer.add(entry));
+  }
+
+  get left(): readonly LeftIntent[] {
+    return this.#left;
+  }
+
+  leftSettled(): void {
+    const settled = this.#left;
+    this.#left = [];
+    for (const { generationId } of settled) this.#writer.add(endEntry(generationId));
+  }
+
+  open(intent: Intent): LoggedRequest {
+    return this.#live.open(intent);
+  }
+
+  async append(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    const { generationId, organizationId } = settlement;
+    const sinceMs = this.#options.clock.nowMs();
+    this.#live.charging(generationId, true);
+    let place: Place;
+    try {
+      place = await this.#writer.addDurably(chargeEntry(settlement), generationId);
+    } catch (error) {
+      this.#live.charging(generationId, false);
+      throw error;
+    }
+    this.#live.charged(generationId);
+    const segment = this.#segments.of(place.segment);
+    if (segment === undefined) throw new Error(`segment ${place.segment.number} took a charge and is gone`);
+    if ('claim' in settlement && settlement.claim.answer) segment.answerBytes += place.bytes;
+    this.#wait({ generationId, organizationId, sinceMs, segment, position: place.position, bytes: place.bytes });
+  }
+
+  waiting(): readonly WaitingCharge[] {
+    return [...this.#waiting.values()];
+  }
+
+  async read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined> {
+    const charge = this.#waiting.get(generationId);
+    if (charge === undefined) return undefined;
+    const { path } = charge.segment.file;
+    const line = await readAt(path, charge);
+    const text = checkedText(line);
+    const settlement = text && chargeIn(text);
+    if (settlement?.generationId === generationId) return settlement;
+    this.#options.onDamage(await keepAside(path, [line]), 1);
+    this.committed([generationId], undefined);
+    return undefined;
+  }
+
+  committed(generationIds: readonly string[], epoch: string | undefined): void {
+    const ended = generationIds.filter((generationId) => this.#endWait(generationId));
+    if (ended.length > 0) this.#note(ended, epoch);
+  }
+
+  async sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
+    const former = this.#epochs;
+    if ([...former].every((one) => one === epoch)) return 0;
+    this.#writer.flush();
+    this.#epochs = new Set([epoch]);
+    let sent = 0;
+    let group: Settlement[] = [];
+    const sendGroup = async (): Promise<void> => {
+      await send(group);
+      this.#note(
+        group.map(({ generationId }) => generationId),
+        epoch,
+      );
+      sent += group.length;
+      group = [];
+    };
+    try {
+      for await (const settlement of committedElsewhere(this.#segments.files(), epoch))
+        if (group.push(settlement) === SENT_AT_ONCE) await sendGroup();
+      if (group.length > 0) await sendGroup();
+    } catch (error) {
+      for (const one of former) this.#epochs.add(one);
+      throw error;
+    }
+    return sent;
+  }
+
+  prove(): Promise<void> {
+    return this.#writer.prove();
+  }
+
+  isBehind(): boolean {
+    return this.#writer.isBehind;
+  }
+
+  async close(): Promise<void> {
+    this.#live.close();
+    await this.#writer.close();
+    await this.#segments.tidy();
+  }
+
+  async readFormer(index: number): Promise<FormerLog> {
+    const { folder, onDamage } = this.#options;
+    return readFormerLog(await segmentsOf(folder, index), this.#refused, onDamage);
+  }
+
+  /** Makes a former log a part of this one, but for its requests. */
+  take({ content, segments }: FormerLog): void {
+    this.#segments.add(...segments.values());
+    this.#lastNumber = Math.max(this.#lastNumber, ...[...segments.values()].map(({ file }) => file.number));
+    for (const epoch of content.committed.values()) this.#epochs.add(epoch);
+    for (const { segment: file, ...charge } of content.waiting.values()) {
+      const segment = segments.get(file);
+      if (segment) this.#wait({ ...charge, segment, sinceMs: segment.lastMs });
+    }
+    // Of an adoption that a crash interrupted one log has the charges, and the other what became of
+    // them.
+    for (const generationId of [...content.refused, ...content.committed.keys()]) this.#endWait(generationId);
+  }
+
+  leave(left: readonly LeftIntent[]): void {
+    this.#left = [...this.#left, ...left];
+  }
+
+  /**
+   * Takes over the log of a process that is gone. Its requests are in this log before its segments
+   * are, so that a crash meanwhile loses none.
+   */
+  async adopt(index: number): Promise<void> {
+    const { folder, workerIndex, onAdopted } = this.#options;
+    const former = await this.readFormer(index);
+    const { segments, content, left } = former;
+    if (segments.size === 0) return;
+    let number = this.#lastNumber;
+    this.#lastNumber += segments.size;
+    this.leave(left);
+    this.#writer.rotate();
+    await this.#writer.prove();
+    for (const kept of segments.values()) {
+      const own = segmentFile(folder, workerIndex, ++number);
+      await rename(kept.file.path, own.path);
+      kept.file = own;
+    }
+    await syncFolder(folder);
+    this.take(former);
+    onAdopted(index, content.waiting.size);
+  }
+
+  #wait(charge: Waiting): void {
+    this.#endWait(charge.generationId);
+    this.#waiting.set(charge.generationId, charge);
+    charge.segment.waiting += 1;
+  }
+
+  #endWait(generationId: string): boolean {
+    const charge = this.#waiting.get(generationId);
+    if (charge === undefined) return false;
+    charge.segment.waiting -= 1;
+    if (charge.segment.answerBytes > 0 && charge.segment.waiting === 0) void this.#segments.tidy();
+    return this.#waiting.delete(generationId);
+  }
+
+  #note(generationIds: readonly string[], epoch: string | undefined): void {
+    if (epoch !== undefined) this.#epochs.add(epoch);
+    this.#writer.add(committedEntry(generationIds, epoch));
+  }
+}

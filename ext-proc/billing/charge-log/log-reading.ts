@@ -1,0 +1,58 @@
+import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { LeftIntent } from '../journal/intent.ts';
+import { chargeIn, LogContent, type SegmentFile } from './log-entries.ts';
+import { readSegment, segmentsOf } from './segment-files.ts';
+
+/** What the log of a worker has that a database may lack. */
+export interface WorkerLog {
+  /** Charges that wait, by generation id. */
+  readonly waiting: readonly string[];
+  /** Requests that are neither charged nor released. */
+  readonly left: readonly LeftIntent[];
+  /** Lines that cannot be read. A last line that a crash cut short counts as not written. */
+  readonly damagedLines: number;
+}
+
+/** Reads the log of a worker, also while its process writes it. Changes nothing. */
+export async function readWorkerLog(folder: string, workerIndex: number): Promise<WorkerLog> {
+  const content = new LogContent();
+  let damagedLines = 0;
+  for (const segment of await segmentsOf(folder, workerIndex)) {
+    const { lines, damaged } = await readSegment(segment);
+    for (const line of lines) content.take(segment, line);
+    damagedLines += damaged.length;
+  }
+  const left = content.left((entries) => {
+    damagedLines += entries.length;
+  });
+  return { waiting: [...content.waiting.keys()], left, damagedLines };
+}
+
+/** Reads the charges of a worker that were committed in another epoch. Changes nothing. */
+export async function* chargesOfOtherEpochs(
+  folder: string,
+  workerIndex: number,
+  epoch: string,
+): AsyncGenerator<Settlement> {
+  yield* committedElsewhere(await segmentsOf(folder, workerIndex), epoch);
+}
+
+/** Charges in these segments that were last committed in another epoch, without their claims. */
+export async function* committedElsewhere(segments: readonly SegmentFile[], epoch: string): AsyncGenerator<Settlement> {
+  const content = new LogContent();
+  for (const segment of segments) for (const line of (await readSegment(segment)).lines) content.take(segment, line);
+  const elsewhere = new Set([...content.committed].flatMap(([id, of]) => (of === epoch ? [] : [id])));
+  for (const segment of segments) {
+    for (const { text } of (await readSegment(segment)).lines) {
+      const charge = chargeIn(text);
+      // A charge that was written twice is one.
+      if (charge && elsewhere.delete(charge.generationId)) yield withoutClaim(charge);
+    }
+  }
+}
+
+function withoutClaim(charge: Settlement | ClaimedSettlement): Settlement {
+  if (!('claim' in charge)) return charge;
+  const { claim: _claim, ...settlement } = charge;
+  return settlement;
+}

@@ -1,0 +1,103 @@
+import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type CheckedLine, checkedLine, eachLine } from './checked-lines.ts';
+import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
+import { isEntry, type SegmentFile } from './log-entries.ts';
+
+/** `log-WORKER.NUMBER.jsonl` */
+const NAME = /^log-(\d+)\.(\d+)\.jsonl$/;
+
+export function segmentFile(folder: string, workerIndex: number, number: number): SegmentFile {
+  return { number, path: join(folder, `log-${workerIndex}.${number}.jsonl`) };
+}
+
+/** Segments of a worker in order. */
+export async function segmentsOf(folder: string, workerIndex: number): Promise<SegmentFile[]> {
+  return (await readdir(folder))
+    .flatMap((name) => {
+      const [, worker, number] = NAME.exec(name) ?? [];
+      return Number(worker) === workerIndex ? [segmentFile(folder, workerIndex, Number(number))] : [];
+    })
+    .sort((a, b) => a.number - b.number);
+}
+
+export interface ReadSegment {
+  readonly lines: readonly CheckedLine[];
+  readonly damaged: readonly Buffer[];
+}
+
+/**
+ * Reads a segment, a few MiB. None of a file that its process has removed meanwhile. Changes
+ * nothing.
+ */
+export async function readSegment({ path }: SegmentFile): Promise<ReadSegment> {
+  return linesIn(await contentOf(path));
+}
+
+/** Reads a segment that no process writes, and moves its damaged lines aside. */
+export async function readCleaned(segment: SegmentFile, onDamage: OnDamage): Promise<readonly CheckedLine[]> {
+  const { lines, damaged } = await readSegment(segment);
+  if (damaged.length === 0) return lines;
+  const aside = await keepAside(segment.path, damaged);
+  await rewriteSegment(segment, lines, ({ text }) => text.toString('utf8'));
+  onDamage(aside, damaged.length);
+  return (await readSegment(segment)).lines;
+}
+
+/**
+ * Replaces a segment by one with these lines changed. If the process dies meanwhile, the former
+ * file remains. Returns its bytes.
+ */
+export async function rewriteSegment(
+  { path }: SegmentFile,
+  lines: readonly CheckedLine[],
+  change: (line: CheckedLine) => string,
+): Promise<number> {
+  const { mtime } = await stat(path);
+  const file = await open(`${path}.new`, 'w', 0o600);
+  try {
+    await file.writeFile(lines.map((line) => checkedLine(change(line))).join(''));
+    // The age of its charges is that of the file.
+    await file.utimes(mtime, mtime);
+    await file.sync();
+    await rename(`${path}.new`, path);
+    await syncFolder(dirname(path));
+    return (await file.stat()).size;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads a line where it was written; less of a file that has become shorter. */
+export async function readAt(
+  path: string,
+  { position, bytes }: Pick<CheckedLine, 'position' | 'bytes'>,
+): Promise<Buffer> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, position);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+async function contentOf(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return Buffer.alloc(0);
+  }
+}
+
+function linesIn(content: Buffer): ReadSegment {
+  const lines: CheckedLine[] = [];
+  const damaged: Buffer[] = [];
+  const take = (line: CheckedLine): void => {
+    if (isEntry(line.text)) lines.push(line);
+    else damaged.push(content.subarray(line.position, line.position + line.bytes));
+  };
+  eachLine(content, take, (line) => damaged.push(line));
+  return { lines, damaged };
+}
