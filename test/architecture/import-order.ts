@@ -149,7 +149,6 @@ export const AREAS: readonly Area[] = [
       'ext-proc/limits',
       'ext-proc/billing/spool',
       'ext-proc/billing/journal',
-      'ext-proc/billing/charge-log',
       'dashboard/server/alerts',
       'dashboard/server/oidc',
       'dashboard/server/payments',
@@ -286,7 +285,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that are started or served, and imported by nothing. */
 export const ENTRIES =
-  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
+  '^ext-proc/billing/charge-log/charge-log\\.ts$|(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
 
 /** Tests and what only tests import: they may import everything. */
 export const TESTS = '^proto/generated/|\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

@@ -43,6 +43,11 @@ export function idsIn(log: ChargeLog): string[] {
   return log.waiting().map(({ generationId }) => generationId);
 }
 
+/** Everything that waits, as it is read back. */
+export function contentOf(log: ChargeLog): Promise<unknown[]> {
+  return Promise.all(idsIn(log).map((id) => log.read(id)));
+}
+
 /** The real disk, of which calls fail after they were done, as those of a disk that dies may. */
 export interface PlayedDisk extends Disk {
   failing: (keyof Disk)[];

@@ -18,7 +18,7 @@ import { readAt, segmentFile, segmentsOf } from './segment-files.ts';
 
 /**
  * The log of a process on its disk: requests that it has sent to providers, their charges, and
- * which of them PostgreSQL has (docs/design.md, "The charge log"). Entries of requests survive the
+ * which of them PostgreSQL has (docs/design.md, "Invariants", 4). Entries of requests survive the
  * process, charges the machine too.
  */
 export interface ChargeLog {

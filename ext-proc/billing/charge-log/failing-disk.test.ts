@@ -1,0 +1,123 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { intent, TARGET } from '../journal/intent.fixture.ts';
+import { charge, contentOf, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
+import type { ChargeLog } from './charge-log.ts';
+import type { Disk } from './segment.ts';
+
+describe('the charge log on a disk that fails', () => {
+  let folder = '';
+  let hears = told();
+  const opened: ChargeLog[] = [];
+  const open = async (options: Parameters<typeof openLog>[2] = {}): Promise<ChargeLog> => {
+    const log = await openLog(folder, hears, options);
+    opened.push(log);
+    return log;
+  };
+
+  beforeEach(() => {
+    folder = join(mkdtempSync(join(tmpdir(), 'gw log ')), 'deep');
+    hears = told();
+  });
+  afterEach(async () => {
+    for (const log of opened.splice(0)) await log.close();
+    rmSync(join(folder, '..'), { recursive: true });
+  });
+
+  it('writes what one sync did not take to another segment', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    const request = log.open(intent('gen-1'));
+    request.asked(TARGET);
+    Object.assign(disk, { failing: ['fdatasync'], failures: 1 });
+    await log.append(charge('b'));
+    expect([idsIn(log), hears.failures.length, log.isBehind()]).toEqual([['a', 'b'], 1, false]);
+    expect(await contentOf(log)).toEqual([charge('a'), charge('b')]);
+    const after = await open();
+    expect(await contentOf(after)).toEqual([charge('a'), charge('b')]);
+    expect(after.left.map(({ generationId }) => generationId)).toEqual(['gen-1']);
+  });
+
+  it.each<[how: string, failing: (keyof Disk)[]]>([
+    ['is not synced', ['fdatasync']],
+    ['can neither be synced nor cut off', ['fdatasync', 'truncateSync']],
+    ['is not written whole', ['writeSync']],
+    ['can neither be written nor cut off', ['writeSync', 'truncateSync']],
+    ['finds no file', ['openSync', 'fdatasync']],
+  ])('never gives back a charge that was reported as not taken: a line that %s', async (_, failing) => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    Object.assign(disk, { failing });
+    await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+    await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+    await expect(log.prove()).rejects.toThrow('EIO');
+    expect([idsIn(log), log.isBehind(), hears.failures.length]).toEqual([['a'], true, 1]);
+    Object.assign(disk, { failing: [] });
+    await log.prove();
+    expect(log.isBehind()).toBe(false);
+    expect([idsIn(await open()), hears.damage]).toEqual([['a'], []]);
+    await log.append(charge('c'));
+    expect(idsIn(await open())).toEqual(['a', 'c']);
+  });
+
+  it('revokes before anything else what it could not cut off', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    Object.assign(disk, { failing: ['fdatasync', 'truncateSync'], failures: 4 });
+    await expect(log.append(charge('b'))).rejects.toThrow('EIO');
+    await log.append(charge('c'));
+    expect(idsIn(await open())).toEqual(['a', 'c']);
+  });
+
+  it('says so once, fails no request, and is whole again when the disk takes it', async () => {
+    const log = await open();
+    rmSync(folder, { recursive: true });
+    const request = log.open(intent('gen-1'));
+    request.asked(TARGET);
+    await sleep(5);
+    request.settled();
+    log.open(intent('gen-2')).asked(TARGET);
+    await sleep(5);
+    expect([hears.failures.length, log.isBehind()]).toEqual([1, true]);
+    mkdirSync(folder);
+    await expect.poll(() => log.isBehind(), { timeout: 3_000 }).toBe(false);
+    expect((await open()).left.map(({ generationId }) => generationId)).toEqual(['gen-2']);
+    expect(hears.failures).toHaveLength(1);
+  });
+
+  it('leaves the request whose charge it did not take', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    log.open(intent('gen-1')).asked(TARGET);
+    await sleep(5);
+    Object.assign(disk, { failing: ['fdatasync'] });
+    await expect(log.append(charge('gen-1'))).rejects.toThrow('EIO');
+    Object.assign(disk, { failing: [] });
+    await log.prove();
+    const after = await open();
+    expect([idsIn(after), after.left.map(({ generationId }) => generationId)]).toEqual([[], ['gen-1']]);
+  });
+
+  it('goes on after an append that a full disk refused when there is room', async () => {
+    // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is
+    // refused after its beginning was written.
+    const script = `
+      const { openLog, charge, idsIn } = await import(${JSON.stringify(new URL('./charge-log.fixture.ts', import.meta.url).href)});
+      const log = await openLog(process.argv[1]);
+      const results = [];
+      for (const [id, size] of [['a', 10], ['b', 60_000], ['c', 10]])
+        await log.append({ ...charge(id), upstreamId: 'x'.repeat(size) }).then(() => results.push('kept'), (error) => results.push(error.code));
+      process.stdout.write(JSON.stringify({ results, waiting: idsIn(log) }));`;
+    const node = `"${process.execPath}" --input-type=module -e "$1" "$2"`;
+    const output = execFileSync('sh', ['-c', `trap '' XFSZ; ulimit -f 16; exec ${node}`, 'sh', script, folder]);
+    expect(JSON.parse(output.toString())).toEqual({ results: ['kept', 'EFBIG', 'kept'], waiting: ['a', 'c'] });
+    expect([idsIn(await open()), hears.damage]).toEqual([['a', 'c'], []]);
+  });
+});
