@@ -16,6 +16,7 @@ import { stripeOf } from './payments.ts';
 import { buildPriceLists, lackingListPrices } from './price-lists.ts';
 import { costsOf, pricedModel } from './price-schedule.ts';
 import { authOf } from './provider-auth.ts';
+import { placeOf, usesTls } from './provider-endpoints.ts';
 import { compileShaping } from './request-shaping.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry, TargetEntry } from './schema.ts';
 import type { Secrets } from './secret-places.ts';
@@ -56,7 +57,10 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     providers.set(name, provider(name, entry, input));
     const missing = [...input.missingSecrets(name)];
     if (missing.length === 0 && usesTls(entry) && !input.trustedCa.ok)
-      missing.push({ path: ['providers', name, 'base_url'], reason: input.trustedCa.reason });
+      missing.push({
+        path: ['providers', name, entry.endpoints ? 'endpoints' : 'base_url'],
+        reason: input.trustedCa.reason,
+      });
     for (const { path, reason } of missing) {
       if (!unusable.has(name)) unusable.set(name, reason);
       warnings.push({ path, message: `${reason}; models that have no other target answer upstream_config_error` });
@@ -166,14 +170,10 @@ function tracesUrl(otlpUrl: string): string {
   return url.href;
 }
 
-function usesTls({ base_url, auth }: ProviderEntry): boolean {
-  return base_url.protocol === 'https:' || auth?.oauth2?.token_url.protocol === 'https:';
-}
-
 function provider(name: string, given: ProviderEntry, { file, secrets, trustedCa }: BuildInput): Provider {
   const entry = secrets === 'gateway' ? given : keyless(given);
   const endpoint = {
-    baseUrl: entry.base_url,
+    ...placeOf(entry),
     ...(usesTls(entry) && trustedCa.ok ? { trustedCaPath: trustedCa.path } : {}),
     ...authOf(entry, secrets, file.limits.request_body),
   };

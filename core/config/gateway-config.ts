@@ -129,8 +129,18 @@ export interface KeylessProvider {
   readonly name: string;
   /** API of targets that name none. */
   readonly api: ProviderApi;
-  /** http or https. The pathname has no slash at the end, unless it is `/`. */
+  /**
+   * http or https. The pathname has no slash at the end, unless it is `/`. The first of several
+   * `endpoints`.
+   */
   readonly baseUrl: URL;
+  /**
+   * Servers of the operator's own that serve the same, with one scheme and path. Absent: `baseUrl`
+   * is all there is.
+   */
+  readonly endpoints?: readonly URL[];
+  /** How Envoy asks each server whether it can serve. Absent: only requests show it. */
+  readonly healthCheck?: HealthCheck;
   /** Absent: `Authorization: Bearer …` with the key. */
   readonly auth?: ProviderAuth;
   readonly outputLimitField: string;
@@ -155,6 +165,12 @@ export interface KeylessProvider {
   readonly reasoningMemory?: 'reasoning_content';
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
+}
+
+export interface HealthCheck {
+  /** From the root, with a query if it has one. */
+  readonly path: string;
+  readonly intervalMs: number;
 }
 
 /**

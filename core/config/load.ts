@@ -219,7 +219,7 @@ function declaredModels({ models, providers, price_lists }: ConfigFile): Declare
   const untiered = all.filter(([, { request }]) => fixesServiceTier(request));
   return {
     models,
-    baseUrls: new Map(all.map(([name, { base_url }]) => [name, base_url])),
+    baseUrls: new Map(all.flatMap(([name, { base_url }]) => (base_url === undefined ? [] : [[name, base_url]]))),
     untiered: new Set(untiered.map(([name]) => name)),
     priceLists: Object.keys(price_lists),
   };

@@ -5,7 +5,7 @@ import { checkPayments } from './payments.ts';
 import { checkPriceLists } from './price-lists.ts';
 import { checkPriceSchedule } from './price-schedule.ts';
 import type { RuleProblem } from './problem.ts';
-import { API_PATHS } from './provider-api.ts';
+import { checkPlace } from './provider-endpoints.ts';
 import { checkCallFields } from './provider-fields.ts';
 import { checkShaping, effortWithTools } from './request-shaping.ts';
 import type { RightParts } from './right-parts.ts';
@@ -62,21 +62,13 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
   ];
 }
 
-/**
- * Rejects the URL of the endpoint itself, which providers show in examples: every request would get
- * 404.
- */
 function checkProvider(path: Path, provider: ProviderEntry): RuleProblem[] {
-  const { api, base_url, reasoning_memory } = provider;
+  const { api, reasoning_memory } = provider;
   const problems = [
+    ...checkPlace(path, provider),
     ...checkCallFields(path, provider),
     ...checkShaping([...path, 'request'], provider.request, provider.output_limit_field),
   ];
-  const endpoint = [API_PATHS.chat, API_PATHS[api]].find((known) => base_url.pathname.endsWith(known));
-  if (endpoint !== undefined) {
-    const message = `must end before ${endpoint}, which is put behind it`;
-    problems.push({ path: [...path, 'base_url'], message });
-  }
   if (reasoning_memory !== undefined && api !== 'chat') {
     const message = 'is for providers with api: chat; the reasoning of others is always kept';
     problems.push({ path: [...path, 'reasoning_memory'], message });

@@ -7,6 +7,7 @@ import { payments } from './payments.ts';
 import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
+import { healthCheck, MOST_ENDPOINTS } from './provider-endpoints.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parseShare } from './quantities.ts';
 import { requestShaping } from './request-shaping.ts';
@@ -105,12 +106,16 @@ const outputLimitField = readText(
   (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !hasOtherMeaning(text) ? text : undefined),
 );
 
+const baseUrl = readText(
+  'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
+  parseBaseUrl,
+);
+
 export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),
-  base_url: readText(
-    'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
-    parseBaseUrl,
-  ),
+  base_url: baseUrl.optional(),
+  endpoints: list(baseUrl, 1, MOST_ENDPOINTS, 'URLs such as http://vllm-0:8000/v1').optional(),
+  health_check: healthCheck.optional(),
   api_key: matching(
     /^[\x21-\x7e]{1,4096}$/,
     '1 to 4096 visible ASCII characters without spaces; "Bearer" is put before it',

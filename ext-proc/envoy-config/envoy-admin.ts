@@ -45,7 +45,7 @@ export interface EnvoyState {
   readonly version: string;
   readonly state: string;
   readonly uptimeMs: number;
-  /** Clusters all of whose hosts are ejected: nothing of theirs is asked. */
+  /** Clusters all of whose hosts are ejected or fail their health checks: none of them is asked. */
   readonly ejected: ReadonlySet<string>;
 }
 
@@ -98,17 +98,26 @@ interface ServerInfo {
 interface ClusterStatuses {
   readonly cluster_statuses?: readonly {
     readonly name?: string;
-    readonly host_statuses?: readonly { readonly health_status?: { readonly failed_outlier_check?: boolean } }[];
+    readonly host_statuses?: readonly { readonly health_status?: HealthStatus }[];
   }[];
+}
+
+interface HealthStatus {
+  readonly failed_outlier_check?: boolean;
+  readonly failed_active_health_check?: boolean;
 }
 
 function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string> {
   const names = new Set<string>();
   for (const { name, host_statuses: hosts = [] } of cluster_statuses) {
-    const allOut = hosts.length > 0 && hosts.every(({ health_status }) => health_status?.failed_outlier_check === true);
+    const allOut = hosts.length > 0 && hosts.every(({ health_status: health }) => isOut(health));
     if (name !== undefined && allOut) names.add(name);
   }
   return names;
+}
+
+function isOut(health: HealthStatus | undefined): boolean {
+  return health?.failed_outlier_check === true || health?.failed_active_health_check === true;
 }
 
 /**

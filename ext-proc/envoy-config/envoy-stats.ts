@@ -26,7 +26,7 @@ const WANTED: readonly string[] = [
   'server\\.(live|uptime|concurrency|memory_allocated|memory_heap_size|memory_physical_size)',
 ];
 /** Envoy 1.39.3 takes the name of the filter for a part of the cluster's name. */
-const FILTER_IN_NAME = /(-[0-9a-f]{12})credential_injector"/g;
+const FILTER_IN_NAME = /(-[0-9a-f]{12}(?:-endpoints)?)credential_injector"/g;
 const PATH = `/stats/prometheus?filter=${encodeURIComponent(`^(${WANTED.join('|')})$`)}`;
 
 /** A part of the metrics page; it also says whether Envoy answered. */

@@ -87,3 +87,42 @@ describe('the cluster', () => {
     },
   );
 });
+
+describe('the cluster of several endpoints', () => {
+  const urls = ['https://vllm-0.example:8443/v1', 'https://192.0.2.1/v1'].map((url) => new URL(url));
+  const several = { ...endpoint('https://vllm-0.example:8443/v1'), endpoints: urls };
+
+  test('has a name by which its route is chosen', () => {
+    expect(clusterName('vllm', several)).toMatch(/^vllm-[0-9a-f]{12}-endpoints$/);
+    expect(clusterName('vllm', { ...several, endpoints: urls.slice(1) })).not.toBe(clusterName('vllm', several));
+  });
+
+  test('sends each request to the one with fewer open, and leaves a dead one soon, on the loopback too', () => {
+    const cluster = { lb_policy: 'LEAST_REQUEST', outlier_detection: { consecutive_local_origin_failure: 5 } };
+    expect(providerCluster('p', several)).toMatchObject(cluster);
+    const local = { ...endpoint('http://127.0.0.1:1'), endpoints: [new URL('http://127.0.0.1:1')] };
+    expect(providerCluster('p', local)).toMatchObject({ ...cluster, type: 'STATIC' });
+  });
+
+  test('has every address of a name, with the certificate of its own host', () => {
+    const text = JSON.stringify(providerCluster('p', several));
+    expect(text).not.toContain('all_addresses_in_single_endpoint');
+    expect(providerCluster('p', several)).toMatchObject({
+      load_assignment: { endpoints: [{ lb_endpoints: urls.map(({ host }) => ({ endpoint: { hostname: host } })) }] },
+      transport_socket_matches: [
+        { match: { host: 'vllm-0.example' }, transport_socket: { typed_config: { sni: 'vllm-0.example' } } },
+        { match: { host: '192.0.2.1' } },
+      ],
+    });
+  });
+});
+
+test('health checks ask in time, also while nothing else is asked', () => {
+  const healthCheck = { path: '/health', intervalMs: 2000 };
+  expect(providerCluster('p', { ...endpoint('http://127.0.0.1:1'), healthCheck })).toMatchObject({
+    health_checks: [
+      { interval: '2s', no_traffic_interval: '2s', timeout: '2s', http_health_check: { path: '/health' } },
+    ],
+    common_lb_config: { healthy_panic_threshold: { value: 0 } },
+  });
+});

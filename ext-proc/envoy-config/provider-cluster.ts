@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto';
-import { isIPv4, isIPv6 } from 'node:net';
-import type { Provider } from '#core/config/gateway-config.ts';
+import { isIPv4 } from 'node:net';
+import type { HealthCheck, Provider } from '#core/config/gateway-config.ts';
 import type { Authorization } from '#core/config/provider-auth.ts';
+import {
+  bareHost,
+  ENDPOINTS_SUFFIX,
+  endpointEjection,
+  healthChecks,
+  isAddress,
+  lbEndpoint,
+  socketMatches,
+} from './endpoint-cluster.ts';
 import {
   authFilters,
   credentialsDigest,
@@ -18,6 +27,9 @@ import {
  */
 export interface ProviderEndpoint extends Authorization {
   readonly baseUrl: URL;
+  /** Present: several servers, of which `baseUrl` is the first. */
+  readonly endpoints?: readonly URL[] | undefined;
+  readonly healthCheck?: HealthCheck | undefined;
   /** PEM bundle that verifies certificates. */
   readonly trustedCaPath?: string | undefined;
 }
@@ -44,7 +56,8 @@ export function clusterOf(provider: Provider): string {
 export function clusterName(providerName: string, endpoint: ProviderEndpoint): string {
   const body = JSON.stringify(clusterBody(endpoint, authFilters('', endpoint, '')));
   const content = endpoint.credentials === undefined ? body : body + credentialsDigest(endpoint.credentials);
-  return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`;
+  const suffix = endpoint.endpoints === undefined ? '' : ENDPOINTS_SUFFIX;
+  return `${providerName}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}${suffix}`;
 }
 
 /** The cluster of a provider, and that of its token endpoint. `folder`: of credential files. */
@@ -64,17 +77,16 @@ export function providerCluster(
   return { '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name, ...clusterBody(endpoint, filters) };
 }
 
-function clusterBody({ baseUrl, trustedCaPath }: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
+function clusterBody(provider: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
+  const { baseUrl, endpoints, healthCheck, trustedCaPath } = provider;
   const host = bareHost(baseUrl);
   const secure = baseUrl.protocol === 'https:';
   return {
-    connect_timeout: '3s',
     per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
-    ...discovery(host),
-    load_assignment: {
-      cluster_name: host,
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: socketAddress(host, portOf(baseUrl)) } }] }],
-    },
+    ...(endpoints === undefined ? oneProvider(baseUrl) : severalServers(endpoints)),
+    ...(healthCheck === undefined ? {} : healthChecks(healthCheck)),
+    // Below this share of healthy hosts Envoy asks them all ("panic"), with one host always.
+    common_lb_config: { healthy_panic_threshold: { value: 0 } },
     // The gateway limits requests. Envoy's defaults of 1024 would refuse admitted ones.
     circuit_breakers: {
       thresholds: [
@@ -87,28 +99,56 @@ function clusterBody({ baseUrl, trustedCaPath }: ProviderEndpoint, filters: read
       ],
     },
     upstream_connection_options: { tcp_keepalive: { keepalive_time: 30, keepalive_interval: 10, keepalive_probes: 3 } },
-    ...ejection(host),
     typed_extension_protocol_options: {
       'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': { ...httpOptions(secure), ...withCodec(filters) },
     },
     ...(secure ? { transport_socket: tls(host, trustedCaPath) } : {}),
+    ...(secure && endpoints !== undefined
+      ? { transport_socket_matches: socketMatches(endpoints, (of) => tls(of, trustedCaPath)) }
+      : {}),
   };
 }
 
 /**
  * One logical host; its addresses are alternatives (happy eyeballs over IPv6 and IPv4). Load
  * balancers of providers return different addresses each time, so a new reply of DNS must not close
- * connections.
+ * connections. A provider on the loopback is never ejected: its refusals cost nothing, and it
+ * should answer the moment it is up.
  */
-function discovery(host: string): Cluster {
-  if (isIPv4(host) || isIPv6(host)) return { type: 'STATIC' };
+function oneProvider(url: URL): Cluster {
+  const host = bareHost(url);
+  return {
+    connect_timeout: '3s',
+    ...(isAddress(host)
+      ? { type: 'STATIC' }
+      : dns({ dns_lookup_family: 'ALL', all_addresses_in_single_endpoint: true })),
+    load_assignment: { cluster_name: host, endpoints: [{ lb_endpoints: [lbEndpoint(url)] }] },
+    ...(isLoopback(host) ? {} : { outlier_detection: EJECTION }),
+  };
+}
+
+/**
+ * Every address of every name is a server of its own, such as the pods of a headless Service. A
+ * dead one is left sooner than a provider far away.
+ */
+function severalServers(urls: readonly URL[]): Cluster {
+  const areAddresses = urls.every((url) => isAddress(bareHost(url)));
+  return {
+    connect_timeout: '1s',
+    ...(areAddresses ? { type: 'STATIC' } : dns({ dns_lookup_family: 'V4_PREFERRED' })),
+    load_assignment: { cluster_name: 'endpoints', endpoints: [{ lb_endpoints: urls.map(lbEndpoint) }] },
+    lb_policy: 'LEAST_REQUEST',
+    outlier_detection: endpointEjection(EJECTION),
+  };
+}
+
+function dns(addresses: JsonObject): Cluster {
   return {
     cluster_type: {
       name: 'envoy.cluster.dns',
       typed_config: {
         '@type': 'type.googleapis.com/envoy.extensions.clusters.dns.v3.DnsCluster',
-        dns_lookup_family: 'ALL',
-        all_addresses_in_single_endpoint: true,
+        ...addresses,
         respect_dns_ttl: true,
         dns_min_refresh_rate: '5s',
         dns_refresh_rate: '30s',
@@ -131,31 +171,22 @@ function discovery(host: string): Cluster {
 /**
  * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s,
  * and 10 s at most when it fails again, so that requests go to the next target at once instead of
- * waiting for a time-out. Any success resets the count; a 500 or 429 does not count. A provider on
- * the loopback is never ejected: its refusals cost nothing, and it should answer the moment it is
- * up.
+ * waiting for a time-out. Any success resets the count; a 500 or 429 does not count.
  */
-function ejection(host: string): Cluster {
-  if (isLoopback(host)) return {};
-  return {
-    outlier_detection: {
-      interval: '1s',
-      base_ejection_time: '5s',
-      max_ejection_time: '10s',
-      max_ejection_percent: 100,
-      split_external_local_origin_errors: true,
-      consecutive_local_origin_failure: 20,
-      enforcing_consecutive_local_origin_failure: 100,
-      consecutive_gateway_failure: 20,
-      enforcing_consecutive_gateway_failure: 100,
-      enforcing_consecutive_5xx: 0,
-      enforcing_success_rate: 0,
-      enforcing_local_origin_success_rate: 0,
-    },
-    // Below this share of healthy hosts Envoy ignores ejections ("panic"), with one host always.
-    common_lb_config: { healthy_panic_threshold: { value: 0 } },
-  };
-}
+const EJECTION: JsonObject = {
+  interval: '1s',
+  base_ejection_time: '5s',
+  max_ejection_time: '10s',
+  max_ejection_percent: 100,
+  split_external_local_origin_errors: true,
+  consecutive_local_origin_failure: 20,
+  enforcing_consecutive_local_origin_failure: 100,
+  consecutive_gateway_failure: 20,
+  enforcing_consecutive_gateway_failure: 100,
+  enforcing_consecutive_5xx: 0,
+  enforcing_success_rate: 0,
+  enforcing_local_origin_success_rate: 0,
+};
 
 /**
  * Closes idle connections before the provider does (Node and uvicorn after 5 s, load balancers
@@ -192,34 +223,22 @@ function httpOptions(secure: boolean): Cluster {
  * certificate must name the address.
  */
 function tls(host: string, trustedCaPath: string | undefined): Cluster {
-  const isAddress = isIPv4(host) || isIPv6(host);
   return {
     name: 'envoy.transport_sockets.tls',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      ...(isAddress ? {} : { sni: host }),
+      ...(isAddress(host) ? {} : { sni: host }),
       common_tls_context: {
         tls_params: { tls_minimum_protocol_version: 'TLSv1_2', tls_maximum_protocol_version: 'TLSv1_3' },
         validation_context: {
           trusted_ca: { filename: trustedCaPath ?? '' },
-          match_typed_subject_alt_names: [{ san_type: isAddress ? 'IP_ADDRESS' : 'DNS', matcher: { exact: host } }],
+          match_typed_subject_alt_names: [
+            { san_type: isAddress(host) ? 'IP_ADDRESS' : 'DNS', matcher: { exact: host } },
+          ],
         },
       },
     },
   };
-}
-
-function socketAddress(host: string, port: number): Cluster {
-  return { socket_address: { address: host, port_value: port } };
-}
-
-function portOf(url: URL): number {
-  return Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-}
-
-/** Removes the brackets of an IPv6 address in a URL. */
-function bareHost(url: URL): string {
-  return url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
 }
 
 function isLoopback(host: string): boolean {

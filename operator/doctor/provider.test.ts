@@ -76,6 +76,21 @@ it('without TLS a connection is enough; none is a problem where a model needs it
   expect(await look(`http://127.0.0.1:${port}/v1`, bundle, false)).toMatchObject([{ verdict: 'warning' }]);
 });
 
+it('each endpoint is met', async () => {
+  const port = await listen(createServer());
+  const endpoints = [`http://127.0.0.1:${port}/v1`, 'http://nowhere.invalid/v1'].map((url) => new URL(url));
+  const [baseUrl = new URL('http://nowhere.invalid')] = endpoints;
+  const provider: Provider = { name: 'p', api: 'chat', baseUrl, endpoints, outputLimitField: 'max_tokens' };
+  expect(await lookAtProvider(provider, true)).toMatchObject([
+    { verdict: 'ok', found: expect.stringContaining(`:${port}`) },
+    {
+      verdict: 'problem',
+      found: expect.stringContaining('nowhere.invalid'),
+      advice: expect.stringContaining('endpoints'),
+    },
+  ]);
+});
+
 it('a name that does not exist is told as that', async () => {
   expect(await look('https://nowhere.invalid/v1')).toMatchObject([
     { verdict: 'problem', found: expect.stringContaining('nowhere.invalid is not known') },

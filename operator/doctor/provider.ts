@@ -9,13 +9,15 @@ import { type Finding, ok, problem } from './check.ts';
 const CONNECT_MS = 5_000;
 
 /**
- * Checks name, connection and certificate as Envoy will find them from this machine, also of its
- * token endpoint. Sends no request and no key. A provider that no model uses may fail.
+ * Checks name, connection and certificate as Envoy will find them from this machine, of each of its
+ * endpoints and of its token endpoint. Sends no request and no key. A provider that no model uses
+ * may fail.
  */
 export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
-  const { baseUrl, auth, trustedCaPath } = provider;
+  const { baseUrl, endpoints, auth, trustedCaPath } = provider;
   const check = `provider ${provider.name}`;
-  const servers = [meetServer({ check, field: 'base_url', url: baseUrl, trustedCaPath })];
+  const field = endpoints === undefined ? 'base_url' : 'endpoints';
+  const servers = (endpoints ?? [baseUrl]).map((url) => meetServer({ check, field, url, trustedCaPath }));
   if (auth?.kind === 'oauth2')
     servers.push(meetServer({ check: `${check} tokens`, field: 'token_url', url: auth.tokenUrl, trustedCaPath }));
   const findings = (await Promise.all(servers)).flat();

@@ -37,7 +37,10 @@ export interface TestConfig {
 }
 
 export interface TestProvider {
-  readonly base_url: string;
+  /** One of the two. */
+  readonly base_url?: string;
+  readonly endpoints?: readonly string[];
+  readonly health_check?: { readonly path: string; readonly interval?: string };
   readonly api_key?: string;
   /** Default: the key as `Authorization`. Without a key if Envoy authorizes. */
   readonly auth?: { readonly aws: object } | { readonly oauth2: object } | { readonly header: string };

@@ -15,15 +15,18 @@ export function beginAttemptSpan(
 ): Span | undefined {
   if (trace === undefined) return undefined;
   const span = trace.step(`chat ${model}`, 'client');
-  const { hostname, port, protocol } = provider.baseUrl;
   span.set('gen_ai.operation.name', 'chat');
   span.set('gen_ai.provider.name', provider.name);
   span.set('gen_ai.request.model', model);
   span.set('gen_ai.request.max_tokens', outputLimit);
   if (chat.stream) span.set('gen_ai.request.stream', true);
   if (chat.completions > 1) span.set('gen_ai.request.choice.count', chat.completions);
-  span.set('server.address', hostname);
-  span.set('server.port', Number(port) || (protocol === 'https:' ? 443 : 80));
+  // Envoy chooses one of several endpoints.
+  if (provider.endpoints === undefined) {
+    const { hostname, port, protocol } = provider.baseUrl;
+    span.set('server.address', hostname);
+    span.set('server.port', Number(port) || (protocol === 'https:' ? 443 : 80));
+  }
   return span;
 }
 

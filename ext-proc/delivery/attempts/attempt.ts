@@ -196,7 +196,11 @@ async function localFailure(
   body: Buffer | ProviderFailure,
 ): Promise<ProviderFailure> {
   const hasNoToken = Buffer.isBuffer(body) && body.toString().includes(NO_TOKEN);
-  return hasNoToken ? WITHOUT_TOKEN[await tokens.whyNone(provider)] : envoyFailure(flags);
+  if (hasNoToken) return WITHOUT_TOKEN[await tokens.whyNone(provider)];
+  const failure = envoyFailure(flags);
+  // The operator's own servers are not paid for twice.
+  const isUnpaid = failure === FAILURES.reset && provider.endpoints !== undefined;
+  return isUnpaid ? { ...failure, retry: 'same' } : failure;
 }
 
 async function openJson(

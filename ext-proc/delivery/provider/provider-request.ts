@@ -38,8 +38,8 @@ export function chatBody(
 
 /**
  * Makes the request to a provider, without headers of the client. Envoy removes the cluster's name,
- * and sends Host and path as they are here. `span`: of the attempt, if it is traced. `body`: in the
- * API of the target.
+ * and sends path and Host as they are here; one of several endpoints gets a Host of its own.
+ * `span`: of the attempt, if it is traced. `body`: in the API of the target.
  */
 export function providerRequest(
   admitted: AdmittedRequest,

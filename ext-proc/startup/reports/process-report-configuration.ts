@@ -90,10 +90,13 @@ function describeList({ others, models }: PriceList): ReportedPriceList {
   return { ...(others === undefined ? {} : { others }), models: Object.fromEntries(listed) };
 }
 
-function describeProvider({ name, baseUrl, apiKey, auth, onDisconnect }: Provider): ReportedProvider {
+function describeProvider({ name, baseUrl, endpoints, apiKey, auth, onDisconnect }: Provider): ReportedProvider {
   return {
     name,
-    host: baseUrl.host,
+    host:
+      endpoints === undefined || endpoints.length === 1
+        ? baseUrl.host
+        : `${baseUrl.host} and ${endpoints.length - 1} more`,
     scheme: baseUrl.protocol === 'https:' ? 'https' : 'http',
     hasKey: apiKey !== undefined || auth?.kind === 'aws' || auth?.kind === 'oauth2',
     onDisconnect: onDisconnect ?? null,

@@ -16,7 +16,7 @@ export const SHIPPED = parse(readFileSync(join(REPOSITORY, 'config/gateway.yaml'
 /** A gateway with them, whose providers are the scripted one, each below its name. */
 export function shippedModels({ port }: { readonly port: number }): GatewayOptions {
   const providers = Object.entries(SHIPPED.providers).map(([name, provider]) => {
-    const { pathname } = new URL(provider.base_url);
+    const { pathname } = new URL(provider.base_url ?? '');
     return [name, { ...provider, base_url: `http://127.0.0.1:${port}/${name}${pathname}`, api_key: 'key' }] as const;
   });
   return {

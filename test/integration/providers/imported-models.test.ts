@@ -40,7 +40,7 @@ const gateway = withGateway(async ({ port }) => {
   if (imported.kind !== 'done') throw new Error(imported.message);
   const { providers, models } = imported.json as Imported;
   const entries = Object.entries(providers).map(([name, provider]) => {
-    const { pathname } = new URL(provider.base_url);
+    const { pathname } = new URL(provider.base_url ?? '');
     return [name, { ...provider, base_url: `http://127.0.0.1:${port}/${name}${pathname}`, api_key: 'key' }] as const;
   });
   const timeless = Object.fromEntries(Object.entries(models).map(([id, model]) => [id, timelessModel(model)]));

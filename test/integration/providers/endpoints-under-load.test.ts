@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
+import { clusterFile } from '#ext-proc/envoy-config/clusters.ts';
+import { type Cluster, providerCluster } from '#ext-proc/envoy-config/provider-cluster.ts';
+import { replaceFile } from '#ext-proc/envoy-config/replace-file.ts';
+import { activeClusters, call, until } from '../../harness/cluster-fixture.ts';
+import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { balanceOf, eventsOf, jsonOf, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { plainAnswer, reset, slowly, streamThen } from '../../provider/acts.ts';
+import type { Act } from '../../provider/call.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+/** Endpoints that are slow, or die, while requests are under way. */
+
+const CHEAP = { input: 0.001, output: 0.001 };
+
+describe('through the gateway', () => {
+  const servers: FakeProvider[] = [];
+  const gateway = withGateway(async () => {
+    for (let i = 0; i < 3; i++) servers.push(await startFakeProvider());
+    return {
+      config: {
+        providers: { own: { endpoints: servers.map(({ baseUrl }) => baseUrl) } },
+        models: { m: {}, cut: {}, large: { context_window: 5_000_000, usd_per_million_tokens: CHEAP } },
+        // Envoy alone repeats what failed, but for large bodies.
+        retries: { per_target: 1 },
+      },
+    };
+  });
+  afterAll(() => Promise.all(servers.map((server) => server.close())));
+
+  function asked(model: string): number {
+    return servers.reduce((sum, server) => sum + server.requests(model).length, 0);
+  }
+
+  test('a stream that breaks after its first byte is not repeated, and charged once', async () => {
+    const client = await gateway.openClient();
+    for (const server of servers) server.script('cut', streamThen(3, reset));
+    const before = await balanceOf(client);
+    const received = await client.chat({ model: 'cut', stream: true });
+    expect(received.status).toBe(200);
+    expect(eventsOf(received).at(-1)).toBe('[DONE]');
+    await untilNothingHeld(client);
+    expect(asked('cut')).toBe(1);
+    expect(await balanceOf(client)).toBeLessThan(before);
+  });
+
+  test('a body that Envoy cannot keep is sent again by the gateway', async () => {
+    const client = await gateway.openClient();
+    servers[0]?.script('large', reset);
+    const messages = [{ role: 'user', content: 'x '.repeat(1_000_000) }];
+    // Each is one of three at random; two resets in a row are a failure.
+    const results: string[] = [];
+    for (let i = 0; i < 8; i++) results.push(outcome(await client.chat({ model: 'large', messages, max_tokens: 5 })));
+    expect(servers[0]?.requests('large').length).toBeGreaterThan(0);
+    expect(results.filter((one) => one === '200').length).toBeGreaterThan(4);
+  });
+
+  test('one dies under load: every request is answered and charged once', async () => {
+    const client = await gateway.openClient();
+    for (const server of servers) server.script('m', slowly(40, plainAnswer));
+    await untilNothingHeld(client);
+    const before = await balanceOf(client);
+    const outcomes: string[] = [];
+    let charged = 0;
+    const worker = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const received = await client.chat({ model: 'm', max_tokens: 100 });
+        outcomes.push(outcome(received));
+        charged += jsonOf<{ usage: { cost: number } }>(received).usage.cost;
+      }
+    };
+    const working = Promise.all(Array.from({ length: 16 }, () => worker(20)));
+    while (outcomes.length < 80) await sleep(5);
+    await servers[2]?.close();
+    await working;
+    expect(new Set(outcomes)).toEqual(new Set(['200']));
+    expect(outcomes).toHaveLength(320);
+    await untilNothingHeld(client);
+    expect(before - (await balanceOf(client))).toBeCloseTo(charged, 9);
+  });
+});
+
+describe('beside round robin', () => {
+  let envoy: EnvoyProcess;
+  const started: FakeProvider[] = [];
+
+  beforeAll(async () => {
+    envoy = await startEnvoy();
+  });
+  afterAll(async () => {
+    await Promise.all(started.map((server) => server.close()));
+    await envoy?.stop();
+  });
+
+  /** Two good endpoints, one that serves ten requests a second, and one that will die. */
+  async function group(): Promise<readonly FakeProvider[]> {
+    const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeProvider()));
+    started.push(...servers);
+    for (const server of servers) server.script('m', slowly(20, plainAnswer));
+    servers[2]?.script('m', oneAtATime(slowly(100, plainAnswer)));
+    return servers;
+  }
+
+  function clusterTo(servers: readonly FakeProvider[], name: string): Cluster {
+    const [baseUrl, ...others] = servers.map((server) => new URL(server.baseUrl));
+    if (baseUrl === undefined) throw new Error('no server');
+    return providerCluster(name, { baseUrl, endpoints: [baseUrl, ...others] });
+  }
+
+  /** 50 requests a second for 4 s. */
+  async function load(cluster: string): Promise<Figures> {
+    const tookMs: number[] = [];
+    let failures = 0;
+    const ask = async () => {
+      const startMs = performance.now();
+      const status = await call(envoy, cluster, 'p').then(
+        (answer) => answer.status,
+        () => 0,
+      );
+      tookMs.push(performance.now() - startMs);
+      if (status !== 200) failures += 1;
+    };
+    const sent: Promise<void>[] = [];
+    for (let i = 0; i < 200; i++) {
+      sent.push(ask());
+      await sleep(20);
+    }
+    await Promise.all(sent);
+    tookMs.sort((a, b) => a - b);
+    return { p50: Math.round(tookMs[100] ?? 0), p99: Math.round(tookMs[197] ?? 0), failures };
+  }
+
+  test('one slow and one dying endpoint cost no failure, and a wait is shorter', async () => {
+    const groups = [await group(), await group()] as const;
+    const ours = clusterTo(groups[0], 'p-000000000000-endpoints');
+    const { outlier_detection: _, ...others } = clusterTo(groups[1], 'p-000000000001');
+    const both = [ours, { ...others, lb_policy: 'ROUND_ROBIN' }].map((one) => [String(one.name), one] as const);
+    await replaceFile(clustersPath(envoy.paths), clusterFile(new Map(both)).text);
+    await until(async () => (await activeClusters(envoy)).length === 2);
+    const running = Promise.all(both.map(([name]) => load(name)));
+    await sleep(1000);
+    await Promise.all(groups.map((servers) => servers[3]?.close()));
+    const [least, roundRobin] = await running;
+    process.stdout.write(`least request ${JSON.stringify(least)}, round robin ${JSON.stringify(roundRobin)}\n`);
+    expect(least?.failures).toBe(0);
+    expect(least?.p99).toBeLessThan(roundRobin?.p99 ?? 0);
+  });
+});
+
+interface Figures {
+  readonly p50: number;
+  readonly p99: number;
+  readonly failures: number;
+}
+
+function oneAtATime(act: Act): Act {
+  let last: Promise<unknown> = Promise.resolve();
+  return (given) => {
+    const turn = last.then(() => act(given));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}

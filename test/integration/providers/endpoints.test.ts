@@ -1,0 +1,246 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
+import { call, callWith, clusterOf, configFrom, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
+import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { errorAnswer, jsonAnswer, plainAnswer, rawAnswer, reset, resetAfterBytes, stall } from '../../provider/acts.ts';
+import { makeCertificate } from '../../provider/certificate.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+/** How a real Envoy divides requests among several servers of one provider. */
+
+let envoy: EnvoyProcess;
+let publisher: ClusterPublisher;
+const certificate = makeCertificate();
+const servers: FakeProvider[] = [];
+
+beforeAll(async () => {
+  envoy = await startEnvoy();
+  publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
+});
+afterAll(async () => {
+  publisher?.close();
+  await envoy?.stop();
+});
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
+showLogsOnFailure(() => envoy && { logs: envoy.log });
+
+async function start(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
+  const started = await startFakeProvider(options);
+  servers.push(started);
+  return started;
+}
+
+async function two(): Promise<readonly [FakeProvider, FakeProvider]> {
+  return [await start(), await start()];
+}
+
+/** Publishes one provider with these endpoints; its cluster. */
+async function publish(endpoints: readonly string[], more: object = {}, caPath?: string): Promise<string> {
+  const config = await configFrom(envoy, { p: { endpoints, ...more } }, { caPath });
+  expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+  return clusterOf(config, 'p');
+}
+
+function urlsOf(all: readonly FakeProvider[]): string[] {
+  return all.map(({ baseUrl }) => baseUrl);
+}
+
+async function statuses(cluster: string, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for (let i = 0; i < count; i++) seen.push((await call(envoy, cluster, 'p')).status);
+  return seen;
+}
+
+function asked(server: FakeProvider): number {
+  return server.requests('m').length;
+}
+
+describe('requests', () => {
+  test('go to all endpoints, each with its own Host', async () => {
+    const all = await two();
+    expect(new Set(await statuses(await publish(urlsOf(all)), 40))).toEqual(new Set([200]));
+    for (const server of all) {
+      expect(asked(server)).toBeGreaterThan(5);
+      expect(new Set(server.requests('m').map(({ headers }) => headers.host))).toEqual(
+        new Set([`127.0.0.1:${server.port}`]),
+      );
+      expect(server.requests('m')[0]?.headers).not.toHaveProperty('x-gw-cluster');
+    }
+  });
+
+  test('avoid an endpoint with more of them open', async () => {
+    const [slow, fast] = await two();
+    const gate = createGate();
+    slow.script('m', gate.before(plainAnswer));
+    const cluster = await publish(urlsOf([slow, fast]));
+    const calls = Array.from({ length: 4 }, () => call(envoy, cluster, 'p'));
+    await gate.waitFor(1);
+    for (let i = 0; i < 100; i++) {
+      const sent = call(envoy, cluster, 'p');
+      calls.push(sent);
+      await Promise.race([sent, until(async () => asked(slow) + asked(fast) === calls.length)]);
+    }
+    // Two draws out of four are both of the slow one at a quarter of the requests.
+    expect(asked(slow)).toBeLessThan(42);
+    gate.open();
+    for (const answer of await Promise.all(calls)) expect(answer.status).toBe(200);
+  });
+
+  test('go to every address of a name', async () => {
+    const first = await start({ host: '127.0.0.1' });
+    const cluster = await publish([`http://localhost:${first.port}/v1`]);
+    expect(await statuses(cluster, 3)).toEqual([200, 200, 200]);
+    expect(first.requests('m')[0]?.headers.host).toBe(`localhost:${first.port}`);
+  });
+
+  test('over TLS meet a certificate of the name of each endpoint, with HTTP/2', async () => {
+    const all = [await start({ tls: certificate, http2: true }), await start({ tls: certificate, http2: true })];
+    const [first, second] = all;
+    const caPath = join(envoy.paths.dataDir, 'ca.pem');
+    await writeFile(caPath, certificate.cert);
+    const cluster = await publish(
+      [`https://localhost:${first?.port}/v1`, `https://127.0.0.1:${second?.port}/v1`],
+      { health_check: { path: '/health', interval: '1s' } },
+      caPath,
+    );
+    expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
+    for (const server of all) expect(asked(server)).toBeGreaterThan(0);
+    expect(first?.requests('m')[0]?.httpVersion).toBe('2.0');
+    // The certificate is for localhost and 127.0.0.1.
+    const other = await publish([`https://127.0.0.2:${first?.port}/v1`], {}, caPath);
+    expect((await call(envoy, other, 'p')).headers['x-gw-local']).toMatch(/UF/);
+  });
+});
+
+describe('a failure before the head of a response', () => {
+  test.each([
+    ['a reset', reset],
+    ['502', errorAnswer(502, 'bad')],
+    ['503', errorAnswer(503, 'overloaded')],
+    ['504', errorAnswer(504, 'late')],
+  ])('%s: another endpoint answers', async (_, act) => {
+    const [bad, good] = await two();
+    bad.script('m', act);
+    const cluster = await publish(urlsOf([bad, good]));
+    expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
+    expect(asked(good)).toBe(20);
+    expect(asked(bad)).toBeGreaterThan(0);
+  });
+
+  test('no connection: another endpoint answers, and the dead one is left after few failures', async () => {
+    const [dead, good] = await two();
+    await dead.close();
+    const cluster = await publish(urlsOf([dead, good]));
+    expect(new Set(await statuses(cluster, 30))).toEqual(new Set([200]));
+    const hosts = await hostsOf(cluster);
+    expect(hosts.find(({ port }) => port === dead.port)?.isOut).toBe(true);
+    expect(hosts.find(({ port }) => port === good.port)?.isOut).toBe(false);
+  });
+
+  test('a body of 700 kB is sent again, one of 2 MB is a failure', async () => {
+    const [bad, good] = await two();
+    bad.script('m', reset);
+    const cluster = await publish(urlsOf([bad, good]));
+    const send = (bytes: number) => {
+      const body = JSON.stringify({ model: 'm', text: 'x'.repeat(bytes) });
+      return callWith(envoy, { cluster, headers: { host: 'p' }, body });
+    };
+    for (let i = 0; i < 6; i++) expect((await send(700_000)).status).toBe(200);
+    expect(good.requests('m').every(({ body }) => body.length > 700_000)).toBe(true);
+    const large: EgressAnswer[] = [];
+    for (let i = 0; i < 6; i++) large.push(await send(2_000_000));
+    expect(new Set(large.map(({ headers }) => headers['x-gw-local']))).toEqual(new Set([undefined, 'UC']));
+  });
+
+  test.each([
+    ['500', errorAnswer(500, 'no'), 500],
+    ['429', errorAnswer(429, 'slow down'), 429],
+  ])("%s is the endpoint's answer", async (_, act, status) => {
+    const all = await two();
+    for (const server of all) server.script('m', act);
+    expect(await statuses(await publish(urlsOf(all)), 3)).toEqual([status, status, status]);
+    expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(3);
+  });
+
+  test('of every endpoint is a failure, and then none is asked', async () => {
+    const all = await two();
+    await Promise.all(all.map((server) => server.close()));
+    const cluster = await publish(urlsOf(all));
+    expect((await call(envoy, cluster, 'p')).headers['x-gw-local']).toMatch(/UF/);
+    await until(async () => (await call(envoy, cluster, 'p')).headers['x-gw-local'] === 'UH');
+  });
+});
+
+test('a response that has begun is not repeated', async () => {
+  const all = await two();
+  for (const server of all) server.script('m', resetAfterBytes(40));
+  const cluster = await publish(urlsOf(all));
+  await expect(call(envoy, cluster, 'p')).rejects.toThrow();
+  expect(all.reduce((sum, server) => sum + asked(server), 0)).toBe(1);
+});
+
+test('health checks take an endpoint out and bring it back', async () => {
+  const [first, second] = await two();
+  const cluster = await publish(urlsOf([first, second]), { health_check: { path: '/health?of=me', interval: '1s' } });
+  const checks = (server: FakeProvider) => server.requests('').filter(({ path }) => path === '/health?of=me');
+  expect(checks(first)[0]?.headers.host).toBe(`127.0.0.1:${first.port}`);
+  expect(checks(first)[0]?.headers.authorization).toBeUndefined();
+  first.script('', rawAnswer(503, {}, 'loading'));
+  await until(async () => (await hostsOf(cluster)).some(({ isOut }) => isOut));
+  const before = asked(first);
+  expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
+  expect(asked(first)).toBe(before);
+  first.script('', jsonAnswer());
+  await until(async () => (await hostsOf(cluster)).every(({ isOut }) => !isOut));
+  await statuses(cluster, 20);
+  expect(asked(first)).toBeGreaterThan(before);
+  // Silence is no answer either.
+  first.script('', stall);
+  second.script('', stall);
+  await until(async () => (await call(envoy, cluster, 'p')).headers['x-gw-local'] === 'UH');
+});
+
+test('health checks of a provider with one base_url leave it at once', async () => {
+  const server = await start();
+  server.script('', rawAnswer(503, {}, 'loading'));
+  const config = await configFrom(
+    envoy,
+    { p: { base_url: server.baseUrl, health_check: { path: '/health', interval: '1s' } } },
+    {},
+  );
+  expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+  expect((await call(envoy, clusterOf(config, 'p'), 'p')).headers['x-gw-local']).toBe('UH');
+  server.script('', jsonAnswer());
+  await until(async () => (await call(envoy, clusterOf(config, 'p'), 'p')).status === 200);
+});
+
+interface Host {
+  readonly port: number;
+  readonly isOut: boolean;
+}
+
+async function hostsOf(cluster: string): Promise<readonly Host[]> {
+  const { cluster_statuses }: Statuses = JSON.parse(await envoy.admin('/clusters?format=json'));
+  const found = cluster_statuses.find(({ name }) => name === cluster);
+  return (found?.host_statuses ?? []).map(({ address, health_status: health }) => ({
+    port: address.socket_address.port_value,
+    isOut: (health.failed_outlier_check ?? false) || (health.failed_active_health_check ?? false),
+  }));
+}
+
+interface Statuses {
+  readonly cluster_statuses: readonly {
+    readonly name: string;
+    readonly host_statuses?: readonly {
+      readonly address: { readonly socket_address: { readonly port_value: number } };
+      readonly health_status: {
+        readonly failed_outlier_check?: boolean;
+        readonly failed_active_health_check?: boolean;
+      };
+    }[];
+  }[];
+}
