@@ -11,6 +11,25 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
+/**
+ * An instant on both clocks. The monotonic one stands still while a machine is suspended, the wall
+ * clock may be set.
+ */
+export interface Instant {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
+
+export function instantOf(clock: Clock): Instant {
+  return { wallMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
+}
+
+/** The longer of the times on both clocks. Infinite if the wall clock was set back meanwhile. */
+export function elapsedMs(since: Instant, clock: Clock): number {
+  const wallMs = clock.nowMs() - since.wallMs;
+  return wallMs < 0 ? Number.POSITIVE_INFINITY : Math.max(wallMs, clock.monotonicMs() - since.monotonicMs);
+}
+
 /** Whole days since 1970-01-01 UTC, the key of daily budgets and daily usage. */
 export type UtcDay = number;
 

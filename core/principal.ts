@@ -9,8 +9,8 @@ export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
 export const DEFAULT_CONCURRENCY = 64;
 
 /**
- * The caller, as PostgreSQL had it when the request arrived: everything that authentication,
- * authorization and admission need.
+ * The caller, as PostgreSQL has it when the request arrives: everything that authentication,
+ * authorization and admission need. The account may be an earlier state of the same epoch.
  */
 export interface Principal {
   readonly key: Key;
@@ -26,6 +26,8 @@ export interface Key {
   /** Absent: every address. CIDR text, IPv4 or IPv6; a bare address is its own range. */
   readonly ipRanges?: readonly string[];
   readonly revokedAtMs?: number;
+  /** Time from the read until a planned revocation, by PostgreSQL's clock. */
+  readonly revokedInMs?: number;
   readonly expiresAtMs?: number;
   readonly limits: KeyLimits;
 }

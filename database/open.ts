@@ -1,3 +1,4 @@
+import { systemClock } from '#core/clock.ts';
 import { watchAuditLogSize } from './audit/audit-log-size.ts';
 import { listCheckpoints } from './checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
@@ -6,6 +7,7 @@ import { createPool, run, type Statement, type StoreLog, type Timeouts } from '.
 import type { PoolFigures } from './connection/store-figures.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
+import { type KeptCallersOptions, keepCallers } from './keys/kept-callers.ts';
 import { createKeyLookup } from './keys/key-lookup.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import { addDeadLetter } from './ledger/dead-letters.ts';
@@ -19,6 +21,7 @@ import {
   type SettlementOptions,
 } from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
+import { CallerSubscription } from './limits-ownership/caller-subscription.ts';
 import { LimitsLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
 import { createFenceRow, createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
@@ -31,6 +34,8 @@ export interface PostgresOptions extends SettlementOptions {
   /** Timeouts of requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
+  /** Called with each caller that is found or looked for. */
+  readonly onCallerFound?: KeptCallersOptions['onFound'];
   /** Called with the size of the audit log once a minute. */
   readonly onAuditLogBytes?: (bytes: number) => void;
   /** Default: `idempotency.bytes_per_organization`'s. */
@@ -106,12 +111,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const claims = createPool(url, pool.idempotency, timeouts, log);
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const fences = createShardFences(createFenceRow(others));
-  const lock = new LimitsLock({ url, fences, timeouts, log });
+  const subscription = new CallerSubscription(systemClock);
+  const lock = new LimitsLock({ url, fences, subscription, timeouts, log });
   const stopPreparing = await prepareDatabase(url, others, log).catch(async (error: unknown) => {
     await endPools();
     throw error;
   });
-  const { onAuditLogBytes } = options;
+  const { onAuditLogBytes, onCallerFound: onFound } = options;
   const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
   const watched = detectRollbacks(
     {
@@ -125,7 +131,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
   );
   return {
-    keys: watched,
+    // In front of the detection, which must see nothing but what is read now.
+    keys: keepCallers({ reads: watched, changes: subscription, clock: systemClock, ...(onFound ? { onFound } : {}) }),
     ledger: {
       charge: watched.charge,
       chargeClaimed: watched.chargeClaimed,

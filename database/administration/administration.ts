@@ -3,7 +3,7 @@ import type { Actor } from '../audit/audit.ts';
 import { listCheckpoints } from '../checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from '../checkpoints/checkpoints.ts';
-import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import { createPool, inTransaction, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
 import type { LossRecord } from '../costs/losses.ts';
 import { replaceKey, updateKey } from '../keys/key-changes.ts';
 import type {
@@ -46,9 +46,9 @@ import {
 import { prepareDatabase } from '../schema/prepare.ts';
 
 /**
- * Changes by operators and the dashboard. Each takes effect with the next request, because the
- * gateway reads the same rows. Each is committed together with its row in the audit log. A call
- * that changes nothing writes no row.
+ * Changes by operators and the dashboard. A change is in force for every request that begins after
+ * its call has resolved (docs/design.md, "Callers in memory"). Each is committed together with its
+ * row in the audit log. A call that changes nothing writes no row.
  */
 export interface Administration {
   /** Commits organization and opening credit together. */
@@ -171,7 +171,7 @@ function createAdministration(pool: pg.Pool): Administration {
     retryDeadLetter: (generationId, by) => retryDeadLetter(pool, generationId, by),
     forgiveDeadLetter: (generationId, by) => forgiveDeadLetter(pool, generationId, by),
     renewLedgerEpoch: async () => {
-      const rows = await run<{ epoch: string }>(pool, RENEW_EPOCH, []);
+      const rows = await inTransaction(pool, 'begin', (client) => run<{ epoch: string }>(client, RENEW_EPOCH, []));
       return String(rows[0]?.epoch);
     },
     ledgerEpoch: () => ledgerEpoch(pool),

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { untilInForce, watchForChanges } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
@@ -140,7 +141,8 @@ export async function run<R extends object = Row>(
 
 /**
  * Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown
- * is closed, not reused.
+ * is closed, not reused. If callers were changed, resolves when the change is in force for every
+ * request that begins (in-force.ts).
  */
 export async function inTransaction<T>(
   pool: pg.Pool,
@@ -150,14 +152,21 @@ export async function inTransaction<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
+  const watch = watchForChanges(client);
+  let result: T;
+  let mustWait: boolean;
   try {
     await client.query(begin);
-    const result = await work(client);
+    result = await work(client);
     await client.query('commit');
+    mustWait = await watch.mustWait();
     client.release();
-    return result;
   } catch (error) {
     client.release(true);
     throw asStoreError(error);
+  } finally {
+    watch.end();
   }
+  if (mustWait) await untilInForce();
+  return result;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
 import { REFUSE_READ_ONLY } from './connection-pool.ts';
+import { CALLER_CHANGED } from './in-force.ts';
 import { asStoreError } from './unavailable.ts';
 
 /**
@@ -41,7 +42,7 @@ export async function connect(url: string): Promise<pg.Client> {
   try {
     await client.connect();
     // A lock on a standby would not exclude processes at the primary.
-    await client.query(`${REFUSE_READ_ONLY}; ${GONE_AFTER_25_S}`);
+    await client.query(`${REFUSE_READ_ONLY}; ${GONE_AFTER_25_S}; listen ${CALLER_CHANGED}`);
   } catch (error) {
     abandon(client);
     throw asStoreError(error);

@@ -53,7 +53,8 @@ const FIND_KEYS: Statement = {
       json_build_array(
         k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
         case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint,
-        k.monthly_budget_nano_usd::text, k.lifetime_budget_nano_usd::text
+        k.monthly_budget_nano_usd::text, k.lifetime_budget_nano_usd::text,
+        case when not ${IS_REVOKED} then floor(extract(epoch from k.revoked_at - now()) * 1000)::bigint end
       ),
       json_build_array(
         o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text, o.price_list
@@ -90,6 +91,7 @@ type KeyFields = readonly [
   expiresAtMs: number | null,
   monthlyBudgetNanoUsd: string | null,
   lifetimeBudgetNanoUsd: string | null,
+  revokedInMs: number | null,
 ];
 type OrganizationFields = readonly [
   id: string,
@@ -120,9 +122,9 @@ export interface LimitsClaim {
 }
 
 /**
- * Reads callers, many in one query (docs/design.md, "Authentication without a cache"). `owner` is
- * the mark of this process or of its shared store. Once the database has another mark, this process
- * admits nothing.
+ * Reads callers, many in one query (docs/design.md, "Callers in memory"). `owner` is the mark of
+ * this process or of its shared store. Once the database has another mark, this process admits
+ * nothing.
  */
 export function createKeyLookup(
   pool: pg.Pool,
@@ -179,12 +181,14 @@ function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcom
 
 function keyOf(fields: KeyFields): Principal['key'] {
   const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs, monthly, lifetime] = fields;
+  const revokedInMs = fields[11];
   return {
     id,
     scopes: new Set(scopes),
     ...(models === null ? {} : { models: new Set(models) }),
     ...(ipRanges === null ? {} : { ipRanges }),
     ...(revokedAtMs === null ? {} : { revokedAtMs }),
+    ...(revokedInMs === null ? {} : { revokedInMs }),
     ...(expiresAtMs === null ? {} : { expiresAtMs }),
     limits: withKeyBudgets(limitsOf(rpm, tpm, dailyBudget), monthly, lifetime),
   };

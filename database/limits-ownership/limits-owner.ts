@@ -3,8 +3,8 @@ import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
 /**
- * Owner of the limits of a database. One row names it, which every request of a key reads
- * (key-lookup.ts).
+ * Owner of the limits of a database. One row names it, which every read of a caller
+ * (key-lookup.ts) and every proof shows.
  */
 export interface Owner {
   readonly memoryOwner: string;

@@ -11,6 +11,7 @@ import {
   tryLock,
   unlock,
 } from '../connection/lock-connection.ts';
+import type { CallerSubscription } from './caller-subscription.ts';
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import type { ReadFences } from './shard-fences.ts';
 
@@ -25,6 +26,7 @@ export interface LockKeeperOptions {
   /** Owner in the database as long as no other process has taken over. */
   readonly owner: Owner;
   readonly fences: Pick<ReadFences, 'observe'>;
+  readonly subscription: CallerSubscription;
   readonly onTakenOver: (reason: string) => void;
   readonly log: StoreLog;
 }
@@ -66,9 +68,8 @@ export class LockKeeper {
   async release(last?: LastStatement): Promise<void> {
     const { mode, log } = this.#options;
     this.#released = true;
-    clearInterval(this.#heartbeat);
     const connection = this.#client;
-    this.#client = undefined;
+    this.#leave();
     if (!connection) return;
     try {
       if (last) await query(connection, last.text, last.values);
@@ -83,24 +84,35 @@ export class LockKeeper {
     this.#client = connection;
     connection.on('error', () => this.#lost(connection));
     connection.on('end', () => this.#lost(connection));
-    this.#heartbeat = setInterval(() => void this.#lookAtOwner(connection), HEARTBEAT_MS).unref();
+    const look = () => this.#lookAtOwner(connection);
+    this.#heartbeat = setInterval(look, HEARTBEAT_MS).unref();
+    this.#options.subscription.begin(connection, look);
   }
 
-  async #lookAtOwner(connection: pg.Client): Promise<void> {
+  /** True if PostgreSQL has answered, and this process is the owner. */
+  async #lookAtOwner(connection: pg.Client): Promise<boolean> {
     const { owner, fences } = this.#options;
     try {
       const row = await readOwner(connection, fences);
-      if (row && !isOwner(owner, row)) this.takenOver(OWNED_BY_ANOTHER);
+      const isOurs = row !== undefined && isOwner(owner, row);
+      if (row && !isOurs) this.takenOver(OWNED_BY_ANOTHER);
+      return isOurs;
     } catch {
       this.#lost(connection);
       abandon(connection);
+      return false;
     }
+  }
+
+  #leave(): void {
+    this.#client = undefined;
+    clearInterval(this.#heartbeat);
+    this.#options.subscription.end();
   }
 
   #lost(connection: pg.Client): void {
     if (this.#client !== connection || this.#released) return;
-    this.#client = undefined;
-    clearInterval(this.#heartbeat);
+    this.#leave();
     this.#options.log.warn({}, 'the connection that holds the memory-mode lock was lost');
     void this.#regain();
   }

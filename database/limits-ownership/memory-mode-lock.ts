@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
 import { abandon, connect, type Mode, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
+import type { CallerSubscription } from './caller-subscription.ts';
 import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import { LockKeeper, NOTICED_WITHIN_MS } from './lock-keeper.ts';
 import type { ReadFences } from './shard-fences.ts';
@@ -36,6 +37,8 @@ export interface LockRefused {
 export interface LimitsLockOptions {
   readonly url: string;
   readonly fences: Pick<ReadFences, 'observe'>;
+  /** Lasts as long as the lock's connection. */
+  readonly subscription: CallerSubscription;
   /** The timeouts with which this process commits charges. */
   readonly timeouts: Timeouts;
   readonly log: StoreLog;
@@ -59,14 +62,14 @@ const CHARGE_TRIES = 4;
  * Ensures that one limit store admits on a database. An advisory lock on a connection of its own
  * lets in one process with limits in memory, or any number of processes that share one store
  * (shared-store-mark.ts). The lock can be lost without a crash (PostgreSQL restarts), so the
- * process also writes its mark into the database, and authentication reads the mark with every
- * request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing. So
- * losing the connection alone is harmless, and the lock is taken again in the background
- * (lock-keeper.ts). The former owner may still charge earlier admissions until it notices the mark.
- * So a process that takes over admits nothing for that time. It need not wait if the former owner
- * left (`leave`) or ran on this volume: it has the lock on spool and journal here
- * (billing/spool/worker-lock.ts), which only the end of the former owner releases, and has charged
- * their content before it admits.
+ * process also writes its mark into the database, and reads it with every caller (key-lookup.ts)
+ * and every proof that it may use kept ones (caller-subscription.ts): 250 ms after the commit of a
+ * new mark, the former owner admits nothing. So losing the connection alone is harmless, and the
+ * lock is taken again in the background (lock-keeper.ts). The former owner may still charge earlier
+ * admissions until it notices the mark. So a process that takes over admits nothing for that time.
+ * It need not wait if the former owner left (`leave`) or ran on this volume: it has the lock on
+ * spool and journal here (billing/spool/worker-lock.ts), which only the end of the former owner
+ * releases, and has charged their content before it admits.
  */
 export class LimitsLock {
   readonly #options: LimitsLockOptions;
@@ -144,9 +147,9 @@ export class LimitsLock {
   }
 
   #keep(connection: pg.Client, mode: Mode, owner: Owner, onTakenOver: (reason: string) => void): LockKeeper {
-    const { url, fences, log } = this.#options;
+    const { url, fences, subscription, log } = this.#options;
     this.#owner = owner;
-    this.#keeper = new LockKeeper(connection, { url, mode, owner, fences, onTakenOver, log });
+    this.#keeper = new LockKeeper(connection, { url, mode, owner, fences, subscription, onTakenOver, log });
     return this.#keeper;
   }
 

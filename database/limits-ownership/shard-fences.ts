@@ -13,7 +13,8 @@ export const SHARDS = 64;
 /**
  * Fences: one number for each shard of a shared store, kept in PostgreSQL and raised for every new
  * incarnation of the shard. If two servers act as master, the one with the newest fence is the
- * master. Every process reads the fences with every request.
+ * master. Every process reads the fences with callers, and at least
+ * every 250 ms while requests come.
  */
 export interface ShardFences {
   /** Newest fence that this process has read; 0 before the first read. */
@@ -120,7 +121,7 @@ const REPLACE: Statement = {
   text: 'update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences',
 };
 
-/** Keeps the fences in the row that every request reads. */
+/** Keeps the fences in the row that every read of a caller shows. */
 export function createFenceRow(pool: pg.Pool): FenceRow {
   return {
     async replace(from, to) {

@@ -20,7 +20,7 @@ create table ledger_state (
   -- there is one.
   limit_store text,
   -- Newest fence of each shard of that store: one number for all of them, or one for each with
-  -- commas between (shard-fences.ts). Text, because every request reads it and compares it with
+  -- commas between (shard-fences.ts). Text, because every read of a caller compares it with
   -- what it read before.
   store_fences text not null default '0',
   -- Seals the copies of spooled charges that processes leave for each other in Redis.

@@ -44,7 +44,7 @@ async function admitOrFree(
   { generationId, claim, ...asSent }: AdmissibleChat,
 ): Promise<AdmittedChat | Refusal> {
   const readAgain = async (day: number) => {
-    const again = await authenticate(exchange.header('authorization'), deps.keys, day);
+    const again = await authenticate(exchange.header('authorization'), deps.keys, day, 'database');
     if (isRefusal(again) || checkKey(again.key, deps.clock.nowMs())) return undefined;
     // Another ledger may lack charges of the former one.
     return again.account.ledgerEpoch === principal.account.ledgerEpoch ? again : undefined;

@@ -10,7 +10,7 @@ import { affordableOutputTokens, holdNanoUsdOf, likelyNanoUsd, withAffordableDef
 
 /**
  * The last step before a provider is called: one atomic question to the limit store, asked with the
- * account as PostgreSQL has it.
+ * caller's account snapshot.
  */
 export interface AdmissionDeps {
   readonly limits: Pick<LimitStore, 'admit'>;

@@ -43,6 +43,7 @@ export async function openStores(context: GatewayContext): Promise<OpenStores | 
     timeouts,
     severalProcesses: redis.kind === 'url',
     onBatch: metrics.databaseBatch,
+    onCallerFound: metrics.callerFound,
     onLoss: metrics.lost,
     onAuditLogBytes: metrics.auditLogMeasured,
     answers: {

@@ -4,6 +4,7 @@ import type { Refused } from '../limits/limit-store.ts';
 
 export interface StoreMetrics {
   databaseBatch(batch: BatchFigures): void;
+  callerFound(from: 'memory' | 'database'): void;
   limitStoreCall(operation: LimitStoreOperation, tookMs: number, failed: boolean): void;
   admissionRefused(rule: RefusingRule): void;
   /** Registers the gauges of the connections, read at each scrape. */
@@ -35,6 +36,7 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 500];
 export function createStoreMetrics(registers: Registry[]): StoreMetrics {
   return {
     databaseBatch: batchMetrics(registers),
+    callerFound: callerMetrics(registers),
     limitStoreCall: limitStoreMetrics(registers),
     admissionRefused: refusalMetrics(registers),
     watchDatabase: (pools) => addPoolGauges(registers, pools),
@@ -80,6 +82,17 @@ function batchMetrics(registers: Registry[]): StoreMetrics['databaseBatch'] {
     duration.observe({ batch }, figures.tookMs / 1000);
     if (figures.failed) failures.inc({ batch });
   };
+}
+
+function callerMetrics(registers: Registry[]): StoreMetrics['callerFound'] {
+  const found = new Counter({
+    name: 'gateway_callers_total',
+    help: 'Callers of requests, by where they were looked for: memory (kept since an earlier request), database.',
+    labelNames: ['from'],
+    registers,
+  });
+  for (const from of ['memory', 'database']) found.inc({ from }, 0);
+  return (from) => found.inc({ from });
 }
 
 function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'] {

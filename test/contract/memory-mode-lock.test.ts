@@ -70,24 +70,29 @@ describe('the memory-mode lock', () => {
     await Promise.all([store.close(), other.close()]);
   });
 
-  it('when it is lost to another process: from then on nobody is authenticated here, and the process is told', async () => {
-    const url = await createDatabase();
-    const [store, bystander] = await Promise.all([openStore(url), openStore(url)]);
-    const customer = await addCustomer(store);
-    let reason = '';
-    await store.memoryModeLock(newMarksPath(), (told) => {
-      reason = told;
-    });
-    // The mark of a process that took the lock in between.
-    await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');
-    await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
-    expect((await bystander.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
-    expect(reason).toBe('');
-    await sql(url, CUT_LOCK_CONNECTIONS);
-    await expect.poll(() => reason).toContain('Another gateway process');
-    await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
-    await Promise.all([store.close(), bystander.close()]);
-  });
+  it.each([
+    ['by a request', async () => {}],
+    ['when its connection is lost', (url: string) => sql(url, CUT_LOCK_CONNECTIONS)],
+  ])(
+    'when it is lost to another process: from then on nobody is authenticated here, and the process is told %s',
+    async (_how, happens) => {
+      const url = await createDatabase();
+      const [store, bystander] = await Promise.all([openStore(url), openStore(url)]);
+      const customer = await addCustomer(store);
+      let reason = '';
+      await store.memoryModeLock(newMarksPath(), (told) => {
+        reason = told;
+      });
+      // The mark of a process that took the lock in between.
+      await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');
+      await happens(url);
+      await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
+      expect((await bystander.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
+      await expect.poll(() => reason).toContain('Another gateway process');
+      await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
+      await Promise.all([store.close(), bystander.close()]);
+    },
+  );
 
   describe('taken over', () => {
     /** A process on the volume with this file, which ends as a kill does. */

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+
+/** Channel of PostgreSQL on which a change of callers is told (tell_caller_changed.sql). */
+export const CALLER_CHANGED = 'caller_changed';
+/** Code of the notice that the session of the change gets. */
+const CALLER_CHANGED_NOTICE = '01GWC';
+
+/**
+ * Time for which a proof holds: a process that heard of nothing until then may use what it kept.
+ */
+export const PROVED_FOR_MS = 250;
+/**
+ * Time after the commit of a change from which no process uses the former callers: the last proof
+ * without it may have been sent just before. More than PROVED_FOR_MS, because clocks run at
+ * different speeds.
+ */
+export const IN_FORCE_AFTER_MS = PROVED_FOR_MS + 50;
+
+/**
+ * True if a process may keep callers. It marks the database before it reads one, and takes the mark
+ * back only when it has left (memory-mode-lock.ts).
+ */
+const MAY_BE_KEPT = 'select from ledger_state where memory_owner is not null';
+
+/** Watches one transaction for changes of callers. */
+export interface ChangeWatch {
+  /** To be called after the commit. True if `untilInForce` has to be awaited. */
+  mustWait(): Promise<boolean>;
+  end(): void;
+}
+
+export function watchForChanges(client: pg.PoolClient): ChangeWatch {
+  let changed = false;
+  const onNotice = ({ code }: { readonly code: string | undefined }): void => {
+    changed ||= code === CALLER_CHANGED_NOTICE;
+  };
+  client.on('notice', onNotice);
+  return {
+    mustWait: async () => changed && (await client.query(MAY_BE_KEPT)).rowCount !== 0,
+    end: () => client.off('notice', onNotice),
+  };
+}
+
+/** Resolves when a change that was committed before is in force for every request that begins. */
+export function untilInForce(): Promise<void> {
+  return sleep(IN_FORCE_AFTER_MS);
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { Key } from '#core/principal.ts';
+import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { principalWith } from '#test/fixtures/principal.ts';
+import { keepCallers } from './kept-callers.ts';
+
+const DAY = 20_778;
+const HASH = Buffer.alloc(32, 1);
+
+/** Callers that are read as the test says, by a process whose subscription is proved. */
+function keeping({ mostPlaces, key = {} }: { mostPlaces?: number; key?: Partial<Key> } = {}) {
+  const time = { wallMs: 1_700_000_000_000, monotonicMs: 0 };
+  const state = { isProved: true, asked: 0, reads: 0, tell: (_organizationId: string | undefined) => {} };
+  let next: () => Promise<ReturnType<typeof principalWith> | undefined> = async () => principalWith(key);
+  const keys = keepCallers({
+    reads: {
+      findByHash: () => {
+        state.reads += 1;
+        return next();
+      },
+    },
+    changes: {
+      isProved: () => {
+        state.asked += 1;
+        return state.isProved;
+      },
+      onChanged: (tell) => {
+        state.tell = tell;
+      },
+    },
+    clock: { nowMs: () => time.wallMs, monotonicMs: () => time.monotonicMs },
+    ...(mostPlaces === undefined ? {} : { mostPlaces }),
+  });
+  return {
+    keys,
+    state,
+    pass: (ms: number) => {
+      time.wallMs += ms;
+      time.monotonicMs += ms;
+    },
+    setBack: (ms: number) => {
+      time.wallMs -= ms;
+    },
+    reads: (read: typeof next) => {
+      next = read;
+    },
+    /** True if the caller was in memory. */
+    isKept: async (hash = HASH, day = DAY) => {
+      const before = state.reads;
+      await keys.findByHash(hash, day);
+      return state.reads === before;
+    },
+  };
+}
+
+describe('a caller', () => {
+  it('is kept for ten seconds since it was read, and less where its revocation is planned', async () => {
+    const { isKept, pass } = keeping();
+    expect(await isKept()).toBe(false);
+    pass(9_999);
+    expect(await isKept()).toBe(true);
+    pass(1);
+    expect(await isKept()).toBe(false);
+    const planned = keeping({ key: { revokedInMs: 40 } });
+    await planned.isKept();
+    planned.pass(39);
+    expect(await planned.isKept()).toBe(true);
+    planned.pass(1);
+    expect(await planned.isKept()).toBe(false);
+  });
+
+  it('is read where nothing is proved, for another day, when the clock was set back, and when that is asked for', async () => {
+    const { isKept, state, keys, setBack } = keeping();
+    await isKept();
+    state.isProved = false;
+    expect(await isKept()).toBe(false);
+    state.isProved = true;
+    expect(await isKept()).toBe(true);
+    expect(await isKept(HASH, DAY + 1)).toBe(false);
+    expect(await isKept(HASH, DAY + 1)).toBe(true);
+    const { reads } = state;
+    await keys.findByHash(HASH, DAY + 1, 'database');
+    expect(state.reads).toBe(reads + 1);
+    setBack(1);
+    expect(await isKept(HASH, DAY + 1)).toBe(false);
+  });
+
+  it('asks for the next proof although nobody is kept', async () => {
+    const { isKept, state } = keeping();
+    state.isProved = false;
+    await isKept();
+    expect(state.asked).toBe(1);
+  });
+
+  it('is dropped with its organization, or with all of them, and no other is', async () => {
+    const { isKept, state, reads } = keeping();
+    const other = Buffer.alloc(32, 2);
+    await isKept();
+    reads(async () => principalWith({}, { id: 'org-2' }));
+    await isKept(other);
+    state.tell('org-2');
+    expect(await isKept()).toBe(true);
+    expect(await isKept(other)).toBe(false);
+    state.tell('org-3');
+    expect(await isKept(other)).toBe(true);
+    state.tell(undefined);
+    expect(await isKept()).toBe(false);
+    expect(await isKept(other)).toBe(false);
+  });
+
+  it('is not kept where it is unknown, or could not be read', async () => {
+    const { isKept, reads } = keeping();
+    reads(async () => undefined);
+    await isKept();
+    expect(await isKept()).toBe(false);
+    reads(() => Promise.reject(new StoreUnavailable('away')));
+    await expect(isKept()).rejects.toThrow('away');
+    reads(async () => principalWith());
+    expect(await isKept()).toBe(false);
+  });
+});
+
+it('the callers that were read first give way, and those with long lists count more', async () => {
+  const { isKept, reads } = keeping({ mostPlaces: 10 });
+  const hash = (number: number) => Buffer.alloc(32, number);
+  for (let number = 0; number < 10; number++) await isKept(hash(number));
+  expect(await isKept(hash(0))).toBe(true);
+  await isKept(hash(10));
+  expect(await isKept(hash(1))).toBe(true);
+  reads(async () => principalWith({ models: new Set('abcd'), ipRanges: [...'abcd'] }));
+  await isKept(hash(0));
+  expect(await Promise.all([9, 10, 0].map((number) => isKept(hash(number))))).toEqual([false, true, true]);
+  reads(async () => principalWith({ models: new Set('abcdefghijkl') }));
+  await isKept(hash(3));
+  expect(await isKept(hash(3))).toBe(false);
+});

@@ -1,0 +1,116 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#core/ids.ts';
+import { CALLER_CHANGED } from '#database/connection/in-force.ts';
+import { BY, settlementOf, sql } from '../harness/database.ts';
+import { withStore } from '../harness/with-store.ts';
+
+const db = withStore();
+
+/** A connection that listens, as a gateway process has one. */
+let listener: pg.Client;
+let told: (string | undefined)[] = [];
+beforeAll(async () => {
+  listener = new pg.Client({ connectionString: db.url });
+  listener.on('notification', ({ payload }) => void told.push(payload));
+  await listener.connect();
+  await listener.query(`listen ${CALLER_CHANGED}`);
+});
+afterAll(() => listener.end());
+
+/** What PostgreSQL tells of a change before it ends the next statement of the listener. */
+async function toldOf(change: () => Promise<unknown>): Promise<readonly (string | undefined)[]> {
+  told = [];
+  await change();
+  await listener.query('select 1');
+  return told;
+}
+
+describe('a change of callers', () => {
+  const organizationId = () => db.customer.organizationId;
+  const keyId = () => db.customer.keyId;
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['suspension', () => db.store.administration.setSuspended(organizationId(), true, BY)],
+    ['resumption', () => db.store.administration.setSuspended(organizationId(), false, BY)],
+    ['concurrency', () => db.store.administration.updateOrganization(organizationId(), { concurrency: 3 }, BY)],
+    ['price list', () => db.store.administration.updateOrganization(organizationId(), { priceList: 'a' }, BY)],
+    ['scopes', () => db.store.administration.updateKey(organizationId(), keyId(), { scopes: ['usage:read'] }, BY)],
+    ['budget', () => db.store.administration.updateKey(organizationId(), keyId(), { monthlyBudgetNanoUsd: 5n }, BY)],
+    ['expiry', () => db.store.administration.updateKey(organizationId(), keyId(), { expiresAtMs: Date.now() }, BY)],
+    ['credit', () => db.store.administration.credit(organizationId(), { amountNanoUsd: 5n }, BY)],
+    ['correction', () => db.store.administration.credit(organizationId(), { amountNanoUsd: -5n }, BY)],
+    ['revocation', () => db.store.administration.revokeKey(keyId(), BY)],
+    ['SQL by hand', () => sql(db.url, `update keys set revoked_at = null where id = '${keyId()}'`)],
+    ['SQL of an organization', () => sql(db.url, `update organizations set rpm = 7 where id = '${organizationId()}'`)],
+  ])('is told with its organization: %s', async (_name, change) => {
+    expect(await toldOf(change)).toEqual([organizationId()]);
+  });
+
+  it('of the ledger, of who keeps the limits and of fences concerns every caller', async () => {
+    expect(await toldOf(() => db.store.administration.renewLedgerEpoch())).toEqual(['']);
+    expect(await toldOf(() => sql(db.url, 'update ledger_state set memory_owner = gen_random_uuid()'))).toEqual(['']);
+    expect(await toldOf(() => sql(db.url, "update ledger_state set store_fences = '1'"))).toEqual(['']);
+  });
+
+  it('is told by a charge that an operator repeats, and by no other, nor by new keys and connections', async () => {
+    const settlement = settlementOf(db.customer);
+    expect(await toldOf(() => db.store.ledger.charge(settlement))).toEqual([]);
+    const unheld = settlementOf(db.customer);
+    await db.store.ledger.deadLetter(unheld, 'refused', true);
+    const again = () => db.store.administration.retryDeadLetter(unheld.generationId, BY);
+    expect(await toldOf(again)).toEqual([organizationId()]);
+    const id = newId('org', Date.now());
+    const settings = { name: 'new', allowMultipleCompletions: false, concurrency: 1, limits: {} };
+    expect(await toldOf(() => db.store.administration.createOrganization({ id, ...settings }, BY))).toEqual([]);
+  });
+
+  it('is told before the answer to a statement that was sent after the change was answered, under load', async () => {
+    const load = Array.from({ length: 4 }, async (_, at) => {
+      for (let i = 0; i < 100; i++) await sql(db.url, `select ${at}, pg_notify('another', '${i}')`);
+    });
+    const changer = new pg.Client({ connectionString: db.url });
+    await changer.connect();
+    const late: number[] = [];
+    for (let i = 1; i <= 500; i++) {
+      const heard = await toldOf(() =>
+        changer.query(`update organizations set rpm = ${i} where id = '${organizationId()}'`),
+      );
+      if (heard.length !== 1) late.push(i);
+    }
+    await Promise.all([...load, changer.end()]);
+    expect(late).toEqual([]);
+  });
+});
+
+describe('who makes a change of callers', () => {
+  const TAKEN = 'update ledger_state set memory_owner = gen_random_uuid()';
+  const LEFT = 'update ledger_state set memory_owner = null';
+  /** Between the proof that a process may have just got, and a second. */
+  const IN_FORCE = { fromMs: 300, toMs: 1_000 };
+
+  async function tookMs(change: () => Promise<unknown>): Promise<number> {
+    const beganMs = performance.now();
+    await change();
+    return performance.now() - beganMs;
+  }
+
+  it('is answered when no process may use the former caller', async () => {
+    await sql(db.url, TAKEN);
+    for (const suspended of [true, false]) {
+      const took = await tookMs(() => db.store.administration.setSuspended(db.customer.organizationId, suspended, BY));
+      expect(took).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+      expect(took).toBeLessThan(IN_FORCE.toMs);
+    }
+    expect(await tookMs(() => db.store.administration.renewLedgerEpoch())).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+  });
+
+  it('does not wait if nothing changed, or no process keeps callers', async () => {
+    await sql(db.url, TAKEN);
+    const suspend = (suspended: boolean) => () =>
+      db.store.administration.setSuspended(db.customer.organizationId, suspended, BY);
+    expect(await tookMs(suspend(false))).toBeLessThan(IN_FORCE.fromMs);
+    await sql(db.url, LEFT);
+    expect(await tookMs(suspend(true))).toBeLessThan(IN_FORCE.fromMs);
+  });
+});

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  addCustomer,
+  BY,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
+import { newMarksPath } from './marks-path.ts';
+
+/** The stores of a process that keeps the limits, so it may keep callers. */
+let store: TestStore;
+let url: string;
+const found = { memory: 0, database: 0 };
+beforeEach(async () => {
+  url = await createDatabase();
+  store = await openStore(url, { onCallerFound: (from) => void found[from]++ });
+  expect((await store.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
+});
+afterEach(() => store.close());
+
+const find = ({ hash }: Customer) => store.keys.findByHash(hash, DAY);
+
+/** Where the next request finds its caller. */
+async function findsIn(customer: Customer): Promise<'memory' | 'database'> {
+  const { memory } = found;
+  await find(customer);
+  return found.memory > memory ? 'memory' : 'database';
+}
+
+/** A customer who is in memory, with a proof that holds. */
+async function keptCustomer(): Promise<Customer> {
+  const customer = await addCustomer(store);
+  await expect.poll(() => findsIn(customer), { interval: 5 }).toBe('memory');
+  return customer;
+}
+
+const LOCK_CONNECTION =
+  "from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
+
+describe('a caller in memory', () => {
+  it('is used while requests come, and read again after a pause', async () => {
+    const customer = await keptCustomer();
+    const before = found.database;
+    for (let i = 0; i < 30; i++) {
+      await find(customer);
+      await sleep(20);
+    }
+    expect(found.database).toBe(before);
+    await sleep(260);
+    expect(await findsIn(customer)).toBe('database');
+  });
+
+  it('costs an idle process no statement', async () => {
+    await keptCustomer();
+    await sleep(300);
+    const last = `select state_change ${LOCK_CONNECTION}`;
+    const before = await sql(url, last);
+    await sleep(700);
+    // At most the look of every five seconds has come between.
+    const after = [await sql(url, last), await sleep(300).then(() => sql(url, last))];
+    expect(after.filter((one) => JSON.stringify(one) !== JSON.stringify(before)).length).toBeLessThan(2);
+  });
+
+  it('is the new one for every request after the answer, while a load of requests goes on', async () => {
+    const customer = await keptCustomer();
+    let busy = true;
+    const load = Array.from({ length: 8 }, async () => {
+      while (busy) {
+        await find(customer);
+        await sleep(1);
+      }
+    });
+    const { memory } = found;
+    for (let concurrency = 1; concurrency <= 10; concurrency++) {
+      await store.administration.updateOrganization(customer.organizationId, { concurrency }, BY);
+      expect((await find(customer))?.organization.concurrency).toBe(concurrency);
+      await store.administration.credit(customer.organizationId, { amountNanoUsd: 1n }, BY);
+      expect((await find(customer))?.account.organization.balanceNanoUsd).toBe(1_000_000n + BigInt(concurrency));
+    }
+    await store.administration.revokeKey(customer.keyId, BY);
+    expect((await find(customer))?.key.revokedAtMs).toBeDefined();
+    busy = false;
+    await Promise.all(load);
+    expect(found.memory).toBeGreaterThan(memory + 100);
+  });
+
+  it('is dropped by SQL within a second, although requests go on', async () => {
+    const customer = await keptCustomer();
+    await sql(url, `update organizations set suspended_at = now() where id = '${customer.organizationId}'`);
+    await expect.poll(async () => (await find(customer))?.organization.suspended, { timeout: 1_000 }).toBe(true);
+    await sql(url, `update keys set scopes = '{usage:read}' where id = '${customer.keyId}'`);
+    await expect
+      .poll(async () => (await find(customer))?.key.scopes, { timeout: 1_000 })
+      .toEqual(new Set(['usage:read']));
+  });
+
+  it('is revoked at the time that was planned, by the clock of PostgreSQL', async () => {
+    const customer = await keptCustomer();
+    await sql(
+      url,
+      `update keys set revoked_at = now() + interval '600 ms', revocation_decided_at = now() where id = '${customer.keyId}'`,
+    );
+    const plannedMs = performance.now() + 600;
+    let revokedAtMs: number | undefined;
+    while (revokedAtMs === undefined && performance.now() < plannedMs + 500) {
+      await sleep(5);
+      revokedAtMs = (await find(customer))?.key.revokedAtMs;
+    }
+    expect(revokedAtMs).toBeDefined();
+    expect(performance.now()).toBeGreaterThan(plannedMs - 50);
+    expect(performance.now()).toBeLessThan(plannedMs + 100);
+  });
+
+  it('is read while the connection is lost that would tell of changes, and kept again with the next one', async () => {
+    const customer = await keptCustomer();
+    await sql(url, `select pg_terminate_backend(pid) ${LOCK_CONNECTION}`);
+    await sql(url, `update organizations set rpm = 77 where id = '${customer.organizationId}'`);
+    await sleep(250);
+    expect((await find(customer))?.organization.limits.requestsPerMinute).toBe(77);
+    await expect.poll(() => findsIn(customer)).toBe('memory');
+  });
+
+  it('has the epoch of the ledger', async () => {
+    const customer = await keptCustomer();
+    const epoch = await store.administration.renewLedgerEpoch();
+    expect((await find(customer))?.account.ledgerEpoch).toBe(epoch);
+  });
+});
