@@ -37,6 +37,10 @@ const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
   },
   Chat403: { description: 'The key or its organization lacks a right.', codes: ofStatus(403) },
   Chat404: { description: 'The model does not exist.', codes: ['model_not_found'] },
+  Door404: {
+    description: 'The API is off, or the model does not exist.',
+    codes: ['route_not_found', 'model_not_found'],
+  },
   Chat408: { description: 'Time was up.', codes: ofStatus(408), headers: ADMITTED },
   Chat409: {
     description: 'The first request with this Idempotency-Key is still running.',

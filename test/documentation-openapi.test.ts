@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { ROUTES } from '#ext-proc/access/route.ts';
 import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
-import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/delivery/response/shown-members.ts';
+import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/dialects/shown-members.ts';
 import { rateLimitHeaders } from '#ext-proc/requests/admit.ts';
 import { ON_EVERY_RESPONSE } from '#ext-proc/transport/ext-proc/replies.ts';
 import { withErrors } from '#scripts/openapi-errors.ts';

@@ -1,3 +1,4 @@
+import { DOOR_APIS } from './apis.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import type {
   GatewayConfig,
@@ -131,6 +132,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
       },
     },
     demo: file.demo,
+    apis: new Set(DOOR_APIS.filter((api) => file.apis[api])),
   };
 }
 

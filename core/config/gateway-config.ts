@@ -2,6 +2,7 @@ import type { ModelPrices, PriceList } from '../price-list.ts';
 import type { PriceSchedule } from '../price-schedule.ts';
 import type { PriceTable } from '../pricing.ts';
 import type { Tokenizer } from '../tokenizer.ts';
+import type { DoorApi } from './apis.ts';
 import type { ProviderApi } from './provider-api.ts';
 
 /** The configuration for every process, without values that only the gateway process sends. */
@@ -31,6 +32,8 @@ export interface SharedConfig {
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;
   readonly demo: boolean;
+  /** The APIs that clients may speak beside chat completions. */
+  readonly apis: ReadonlySet<DoorApi>;
 }
 
 /**

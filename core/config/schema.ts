@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
+import type { DoorApi } from './apis.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
@@ -187,6 +188,13 @@ const tracing = section({
   sample: read('a share from 0 to 1, such as 0.1', parseShare).prefault(0.1),
 });
 
+/** Each is off by default. */
+const apis = section({
+  responses: flag.prefault(false),
+  messages: flag.prefault(false),
+  embeddings: flag.prefault(false),
+} satisfies Record<DoorApi, unknown>).prefault({});
+
 export const CONFIG_FILE = section({
   listen: listen.prefault({}),
   trusted_proxies: list(cidr, 0, 1000, 'address ranges').prefault([]),
@@ -217,6 +225,7 @@ export const CONFIG_FILE = section({
   payments: payments.optional(),
   tracing: tracing.optional(),
   demo: flag.prefault(false),
+  apis,
   extra_request_fields: extraRequestFields.prefault({}),
   providers: named(providerName, PROVIDER, PROVIDER_NAME).prefault({}),
   models: named(modelId, MODEL, MODEL_ID).prefault({}),

@@ -50,6 +50,7 @@ export const CHARGE_COLUMNS: RecordColumns<Omit<Settlement, keyof ChargeExtras>>
   serviceTier: ['service_tier', (s) => text(s.serviceTier, MAX_TIER_LENGTH)],
   pricedTier: ['priced_tier', (s) => text(s.pricedTier, MAX_TIER_LENGTH)],
   pricedAboveTokens: ['priced_above_tokens', (s) => s.pricedAboveTokens],
+  api: ['api', (s) => s.api],
 };
 
 type Column = readonly [column: string, read: (settlement: Settlement) => FieldValue];

@@ -7,7 +7,7 @@ import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 const FIND_GENERATION: Statement = {
   name: 'find_generation',
   text: `
-    select id, key_id, model, provider, provider_model, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
+    select id, key_id, model, provider, provider_model, upstream_id, api, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
       finish_reason, service_tier, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
       generation_time_ms
     from generations where id = $1 and organization_id = $2`,
@@ -33,6 +33,7 @@ interface GenerationRow extends TokenRow {
   readonly provider: string;
   readonly provider_model: string;
   readonly upstream_id: string | null;
+  readonly api: string;
   readonly created_ms: string;
   readonly streamed: boolean;
   readonly cancelled: boolean;
@@ -58,6 +59,7 @@ export async function findGeneration(
     provider: row.provider,
     providerModel: row.provider_model,
     ...(row.upstream_id === null ? {} : { upstreamId: row.upstream_id }),
+    api: row.api,
     createdAtMs: Number(row.created_ms),
     streamed: row.streamed,
     cancelled: row.cancelled,

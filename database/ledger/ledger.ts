@@ -65,6 +65,8 @@ export interface Settlement extends AppliedPrices {
   readonly upstreamId?: string;
   /** `user` of the request, as the client named it. Never logged. */
   readonly user?: string;
+  /** API that the client spoke. Absent: chat completions. */
+  readonly api?: string;
   readonly createdAtMs: number;
   readonly streamed: boolean;
   /** True if the client left before the end. */

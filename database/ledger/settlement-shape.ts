@@ -62,6 +62,7 @@ const SETTLEMENT: Shape<Settlement> = {
   upstreamId: ['text'],
   user: ['text'],
   createdAtMs: 'measured',
+  api: ['text'],
   streamed: 'flag',
   cancelled: 'flag',
   finishReason: ['text'],

@@ -192,7 +192,9 @@ create table generations (
   -- Upper bound of the charge.
   hold_nano_usd bigint not null,
   latency_ms bigint not null,
-  generation_time_ms bigint not null
+  generation_time_ms bigint not null,
+  -- The API that the client spoke.
+  api text not null default 'chat'
 ) partition by range (id);
 create table generations_other partition of generations default;
 
@@ -347,7 +349,9 @@ create type charge as (
   provider_model text,
   service_tier text,
   priced_tier text,
-  priced_above_tokens bigint
+  priced_above_tokens bigint,
+  -- Null: chat.
+  api text
 );
 
 -- Idempotency-Keys.

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { DoorApi } from '#core/config/apis.ts';
 import { envelopeOf, isRefusal } from '#core/errors/refusal.ts';
 import { findRoute } from './route.ts';
+
+const NONE: ReadonlySet<DoorApi> = new Set();
 
 describe('findRoute', () => {
   it.each([
@@ -10,7 +13,7 @@ describe('findRoute', () => {
     ['GET', '/v1/credits', { name: 'credits', scope: 'usage:read', query: '' }],
     ['GET', '/v1/generation?id=gen-1&x=%20?', { name: 'generation', scope: 'usage:read', query: 'id=gen-1&x=%20?' }],
     ['GET', '/v1/usage?', { name: 'usage', scope: 'usage:read', query: '' }],
-  ])('%s %s', (method, path, route) => expect(findRoute(method, path)).toEqual(route));
+  ])('%s %s', (method, path, route) => expect(findRoute(method, path, NONE)).toEqual(route));
 
   it.each([
     ['GET', '/v1/chat/completions'],
@@ -32,11 +35,11 @@ describe('findRoute', () => {
     ['GET', '/'],
     ['', '/v1/models'],
   ])('%s %s does not exist', (method, path) => {
-    expect(findRoute(method, path)).toMatchObject({ kind: 'refusal', code: 'route_not_found' });
+    expect(findRoute(method, path, NONE)).toMatchObject({ kind: 'refusal', code: 'route_not_found' });
   });
 
   it('matches nothing but the five', () => {
-    fc.assert(fc.property(fc.string(), fc.string(), (method, path) => isRefusal(findRoute(method, path))));
+    fc.assert(fc.property(fc.string(), fc.string(), (method, path) => isRefusal(findRoute(method, path, NONE))));
   });
 
   it.each([
@@ -47,14 +50,14 @@ describe('findRoute', () => {
     ['/v1/embeddings', ['no embeddings']],
     ['/v1/other', ['base URL']],
   ])('says what to do instead of POST %s', (path, words) => {
-    const refusal = findRoute('POST', path);
+    const refusal = findRoute('POST', path, NONE);
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
     for (const word of words) expect(message).toContain(word);
     expect(message).toContain(`POST ${path.split('?')[0]}. `);
   });
 
   it('names method and path in the message, without the query and not at any length', () => {
-    const refusal = findRoute('GET', `/v1/modelz${'x'.repeat(500)}?api_key=sk-gw-secret`);
+    const refusal = findRoute('GET', `/v1/modelz${'x'.repeat(500)}?api_key=sk-gw-secret`, NONE);
     const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
     expect(message).toContain('GET /v1/modelz');
     expect(message).not.toContain('secret');

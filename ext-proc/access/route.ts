@@ -1,7 +1,9 @@
+import { APIS, type Api, DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Scope } from '#core/principal.ts';
 
-export type RouteName = 'chat' | 'models' | 'credits' | 'generation' | 'usage';
+/** Requests for output of a model, by the API that they speak, and reads. */
+export type RouteName = Api | 'models' | 'credits' | 'generation' | 'usage';
 
 export interface Route {
   readonly name: RouteName;
@@ -13,11 +15,22 @@ export interface Route {
 
 export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['POST /v1/chat/completions', { name: 'chat', scope: 'chat' }],
+  ['POST /v1/responses', { name: 'responses', scope: 'chat' }],
   ['GET /v1/models', { name: 'models' }],
   ['GET /v1/credits', { name: 'credits', scope: 'usage:read' }],
   ['GET /v1/generation', { name: 'generation', scope: 'usage:read' }],
   ['GET /v1/usage', { name: 'usage', scope: 'usage:read' }],
 ]);
+
+/** True for a request for output of a model; the others are reads. */
+export function isApi(name: RouteName): name is Api {
+  return APIS.some((api) => api === name);
+}
+
+function isOn(name: RouteName, apis: ReadonlySet<DoorApi>): boolean {
+  const door = DOOR_APIS.find((api) => api === name);
+  return door === undefined || apis.has(door);
+}
 
 const HINT = 'Check that the base URL ends in /v1, once';
 
@@ -52,14 +65,14 @@ const LONGEST_ECHO = 128;
 /**
  * The route for a method and a path with query, byte for byte: no case folding, no trailing slash,
  * no percent-decoding, so that nothing in front of the gateway that normalizes differently can
- * disagree about what a request is.
+ * disagree about what a request is. `apis`: those that are on beside chat completions.
  */
-export function findRoute(method: string, path: string): Route | Refusal {
+export function findRoute(method: string, path: string, apis: ReadonlySet<DoorApi>): Route | Refusal {
   const mark = path.indexOf('?');
   const pathname = mark < 0 ? path : path.slice(0, mark);
   const route = ROUTES.get(`${method} ${pathname}`);
   // The query is left out of the message: clients have been seen to put keys there.
-  if (!route) {
+  if (!route || !isOn(route.name, apis)) {
     const echo = { method: method.slice(0, LONGEST_ECHO), path: pathname.slice(0, LONGEST_ECHO) };
     return refuse('route_not_found', { ...echo, hint: HINTS.get(pathname) ?? HINT });
   }

@@ -37,6 +37,8 @@ export interface ChatRequest {
   readonly cacheWrites?: CacheWrites;
   /** End user of the customer, as the client named it. Never logged. */
   readonly user?: string;
+  /** `user` and similar fields, as the client named end users. Providers get hashes of them. */
+  readonly identities: ReadonlyMap<string, string>;
   /** `metadata` as JSON, for the request log. Never logged. */
   readonly metadata?: string;
   readonly inputTokens: InputTokens;

@@ -7,8 +7,9 @@ import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
 import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
 import { JsonCursor, type Span } from './json/json-cursor.ts';
-import { JsonScan, type ScannedObject } from './json/json-scan.ts';
+import type { ScannedObject } from './json/json-scan.ts';
 import type { BodyField, SentFacts } from './provider-body.ts';
+import { scanBody } from './scan-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
 import type { InputTokens } from './tokens/input-tokens.ts';
 import { fileSource, imageSource } from './tokens/media-source.ts';
@@ -26,15 +27,11 @@ export function* readChatRequest(
   contentEncoding: string | undefined,
   extraFields = NO_EXTRA_FIELDS,
 ): Steps<ChatRequest | Refusal> {
-  if (!isIdentity(contentEncoding)) return COMPRESSED;
-  const scan = new JsonScan(bytes);
-  while (!scan.step()) yield;
-  const body = scan.result();
-  if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });
-  const unknown = firstUnknownField(body, extraFields);
-  if (unknown !== undefined)
-    return refuse('unknown_parameter', { name: `${unknown}${CURES.get(unknown) ?? ''}` }, { param: unknown });
-  if (body.hasReplaced) body.tape.blankReplaced(bytes);
+  const body = yield* scanBody(bytes, contentEncoding, {
+    has: (word, text) => CHAT_FIELDS.has(word) || extraFields.has(text()),
+    cures: CURES,
+  });
+  if (isRefusal(body)) return body;
   const present = presentFields(body, extraFields);
   const model = modelOf(present);
   if (model === undefined) return refuse('missing_model');
@@ -53,30 +50,6 @@ export function* readChatRequest(
   const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes, fileBytes };
   const inputTokens = yield* countTokens(read, true);
   return chatRequest(model, facts, read, inputTokens, remoteParam);
-}
-
-const COMPRESSED = refuse(
-  'invalid_request',
-  { problem: 'A compressed request body is not accepted; send it without content-encoding.' },
-  { param: 'content-encoding' },
-);
-
-function isIdentity(contentEncoding = ''): boolean {
-  if (contentEncoding === '') return true;
-  return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
-}
-
-/**
- * Returns the first unknown field, in the order of the body. A duplicate field counts where it
- * stood first.
- */
-function firstUnknownField(body: ScannedObject, extraFields: ExtraFields): string | undefined {
-  const cursor = new JsonCursor(body);
-  return cursor.eachKey((name) => {
-    if (CHAT_FIELDS.has(name)) return undefined;
-    const text = cursor.keyText(LONGEST_ECHO);
-    return extraFields.has(text) ? undefined : text;
-  });
 }
 
 /** A top-level member, and a cursor at its value. */
@@ -186,6 +159,7 @@ function chatRequest(
     hasImages: facts.hasImages,
     hasRemoteImages: remoteImageParam !== undefined,
     hasMedia: facts.hasImages || facts.fileParam !== undefined,
+    identities,
     inputTokens,
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),

@@ -63,6 +63,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
     hasTools: false,
     hasImages: options.imageCeiling !== undefined,
     hasRemoteImages: false,
+    identities: new Map(),
     hasMedia: options.imageCeiling !== undefined,
     inputTokens: {
       estimate: 3,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { textOf } from '../dialects/completion.ts';
 import { client, countWords, deliverTo, openDelivery } from './client.fixture.ts';
 import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
 import { DIALECTS } from './provider/dialects.ts';
-import { textOf } from './response/completion.ts';
 import { readUsage } from './response/usage.ts';
 
 const { egress, delivery } = await openDelivery();

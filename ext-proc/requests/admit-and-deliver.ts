@@ -9,6 +9,7 @@ import type { IdempotencyClaim } from '../billing/idempotency/claims.ts';
 import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
+import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { DeliveryOutcome } from '../hold/delivery-hold.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { KeptReasoning } from '../reasoning/kept-reasoning.ts';
@@ -31,6 +32,8 @@ export interface ServingDeps {
 /** A chat request that nothing but the limit store can refuse. */
 export interface AdmissibleChat extends ChatWithModel {
   readonly generationId: string;
+  /** Absent: the request is a chat completion. */
+  readonly atDoor?: RequestAtDoor;
   /** Absent: the request has no idempotency key. */
   readonly claim?: IdempotencyClaim;
 }
@@ -41,7 +44,7 @@ type AdmittedChat = Admission & Pick<ChatWithReasoning, 'reasoning'>;
 async function admitOrFree(
   deps: ServingDeps,
   { principal, config, exchange, trace }: AuthorizedRequest,
-  { generationId, claim, ...asSent }: AdmissibleChat,
+  { generationId, claim, chat: sentChat, choice: asked }: AdmissibleChat,
 ): Promise<AdmittedChat | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day, 'database');
@@ -53,7 +56,7 @@ async function admitOrFree(
   let admitted = false;
   try {
     const { chat, choice, reasoning } = await findReasoning(deps.reasoning, {
-      ...asSent,
+      ...{ chat: sentChat, choice: asked },
       organizationId: principal.organization.id,
       apiKey: apiKeyIn(exchange.header('authorization')) ?? '',
       memory: exchange.bodyMemory,
@@ -82,7 +85,7 @@ export async function admitAndDeliver(
   admissible: AdmissibleChat,
 ): Promise<EndpointResult> {
   const { principal, config, exchange, notes, arrivedAtMs, trace } = request;
-  const { generationId, claim } = admissible;
+  const { generationId, claim, atDoor } = admissible;
   const admission = await admitOrFree(deps, request, admissible);
   if (isRefusal(admission)) return admission;
   const { chat, choice, reasoning } = admission;
@@ -120,6 +123,7 @@ export async function admitAndDeliver(
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     mustEnd: hold.mustEnd,
     keepsResponse: claim !== undefined,
+    ...(atDoor ? { atDoor } : {}),
     ...(reasoning ? { reasoning } : {}),
     trace,
   };

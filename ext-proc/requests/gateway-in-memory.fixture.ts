@@ -9,6 +9,7 @@ import { Accounting } from '../billing/accounting.ts';
 import { HoldKeeper } from '../billing/hold-keeper.ts';
 import type { Spool } from '../billing/spool/spool.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
+import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { ValidationTurns } from '../fairness/validation-turns.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
@@ -70,6 +71,7 @@ export function gatewayInMemory({ clock, config, deliver, authenticated }: Gatew
       },
     },
     validationTurns: new ValidationTurns(),
+    doorTranslator: new DoorTranslator(),
     boundTokens: async () => undefined,
     reasoning: { keep: async () => undefined, find: async () => [] },
     requestLog: { add: () => undefined, addRefused: () => false },

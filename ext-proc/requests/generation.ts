@@ -18,12 +18,13 @@ export async function showGeneration(request: AuthorizedRequest, ledger: LedgerR
   if (limited) return limited;
   const generation = await ledger.findGeneration(request.principal.organization.id, id);
   if (generation === undefined) return refuse('generation_not_found');
-  return { kind: 'json', body: { data: generationRecord(generation) } };
+  return { kind: 'json', body: { data: generationRecord(generation, request.config.apis.size > 0) } };
 }
 
-function generationRecord(generation: Generation) {
+function generationRecord(generation: Generation, hasDoors: boolean) {
   return {
     id: generation.generationId,
+    ...(hasDoors ? { api: generation.api ?? 'chat' } : {}),
     model: generation.model,
     provider_name: generation.provider,
     created_at: new Date(generation.createdAtMs).toISOString(),

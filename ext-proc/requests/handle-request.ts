@@ -1,7 +1,7 @@
 import { utcDay } from '#core/clock.ts';
 import type { GatewayConfig, TracingConfig } from '#core/config/gateway-config.ts';
 import { configAt } from '#core/config/prices-in-force.ts';
-import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '#core/errors/refusal.ts';
+import { isRefusal, type Refusal, refuse, statusOf } from '#core/errors/refusal.ts';
 import type { Log } from '#core/log/log.ts';
 import { clientAddress } from '#core/net/client-address.ts';
 import { inRanges } from '#core/net/ip-ranges.ts';
@@ -9,12 +9,15 @@ import type { Principal } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
-import { findRoute } from '../access/route.ts';
+import { findRoute, isApi, type Route } from '../access/route.ts';
+import type { Door } from '../doors/door.ts';
+import { doorOf } from '../doors/reading/doors.ts';
+import { renderAtDoor } from '../doors/refusal-at-door.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
 import { type AuthorizedRequest, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
-import { type ChatDeps, completeChat } from './chat.ts';
+import { type CompletionDeps, complete } from './complete.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
 import type { GatewayRequestLog } from './log/open-request-logs.ts';
@@ -31,7 +34,7 @@ import {
 import { type NoteUnknownList, noteUnknownLists } from './unknown-price-lists.ts';
 import { showUsage } from './usage.ts';
 
-export interface RequestHandlerDeps extends ChatDeps {
+export interface RequestHandlerDeps extends CompletionDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
   readonly requestLog: Pick<GatewayRequestLog, 'add' | 'addRefused'>;
@@ -116,7 +119,7 @@ async function authorize(
   outcome: RequestOutcome,
 ): Promise<AuthorizedRequest | Refusal> {
   const { config, arrivedAtMs } = outcome;
-  const route = findRoute(exchange.method, exchange.path);
+  const route = findRoute(exchange.method, exchange.path, config.apis);
   if (isRefusal(route)) return route;
   outcome.route = route;
   const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
@@ -156,11 +159,12 @@ function noted({ metrics }: Parts, beyond: Refusal | undefined): Refusal | undef
 }
 
 function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointResult | Promise<EndpointResult> {
-  if (request.route.name === 'chat') return completeChat(deps, request);
+  const { name } = request.route;
+  if (isApi(name)) return complete(deps, request, doorOf(name));
   request.trace?.step('read');
   const tooLarge = checkDeclaredSize(request);
   if (tooLarge) return tooLarge;
-  switch (request.route.name) {
+  switch (name) {
     case 'models':
       return listModels(request);
     case 'credits':
@@ -183,11 +187,16 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 
+/** Absent: chat completions, a read, or no route. */
+function doorFor(route: Route | undefined): Door | undefined {
+  return route !== undefined && isApi(route.name) ? doorOf(route.name) : undefined;
+}
+
 /** `undefined`: the endpoint has responded. */
 function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> | undefined {
   switch (result.kind) {
     case 'refusal': {
-      const rendered = renderRefusal(result);
+      const rendered = renderAtDoor(result, doorFor(outcome.route), exchange.requestId);
       outcome.status = rendered.status;
       outcome.code = result.code;
       return exchange.respond(rendered);

@@ -152,7 +152,7 @@ function situationWith(defects: readonly Defect[]): Situation {
 
 /** The steps as the gateway calls them. */
 async function answerTo(situation: Situation) {
-  const route = findRoute(situation.method, situation.path);
+  const route = findRoute(situation.method, situation.path, new Set());
   if (isRefusal(route)) return route;
   const principal = principalWith(situation.key, situation.organization);
   const known = createHash('sha256').update(KEY).digest();

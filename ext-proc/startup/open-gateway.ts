@@ -8,6 +8,7 @@ import { keepDeletingExpired } from '../billing/idempotency/expiry.ts';
 import { TokenCounter } from '../chat/tokens/count-tokens.ts';
 import { estimateTokens } from '../chat/tokens/text-meter.ts';
 import { createDeliveryService, type DeliveryService } from '../delivery/delivery-service.ts';
+import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { streamClusterName } from '../envoy-config/bootstrap.ts';
 import { EnvoyTokens } from '../envoy-config/envoy-tokens.ts';
 import { ledgerInTurns } from '../fairness/reads-in-turns.ts';
@@ -82,6 +83,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   const tokens = new TokenCounter({ log });
   const delivery = openDelivery(context, stores, tokens);
   const validationTurns = new ValidationTurns();
+  const doorTranslator = new DoorTranslator();
   const reasoning = openReasoning(context, stores, validationTurns);
   const envoy = workerIndex === 0 && !options.isSupervised ? openEnvoyDrain({ paths, log }) : NO_ENVOY_DRAIN;
   const { accounting } = money;
@@ -96,7 +98,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     keys: database.keys,
     ledger: ledgerInTurns(database.ledger, stores.turns),
     ...{ turns: stores.turns, claims: money.claims, boundTokens: tokens.boundTokens },
-    ...{ reasoning: reasoning.kept, validationTurns },
+    ...{ reasoning: reasoning.kept, validationTurns, doorTranslator },
     isProbe: readiness.isProbe,
   });
   const transport = await openTransport(context, handler);
@@ -117,6 +119,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
     configuration.close();
     stopKeeping();
     reasoning.close();
+    doorTranslator.close();
     const flushed = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
     // The last attempts are recorded when their tokens are counted.
     const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));

@@ -160,7 +160,7 @@ export class GatewayProcess implements Runner {
     }
   }
 
-  /** `requests/chat.ts` with a provider that is played. Never rejects. */
+  /** `requests/complete.ts` with a provider that is played. Never rejects. */
   async serve(ask: Ask): Promise<void> {
     const { observer } = this.#options;
     try {
@@ -256,7 +256,7 @@ const CHAT = {
   ...{ hasTools: false, hasImages: false, hasRemoteImages: false, hasMedia: false },
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
   wholeEstimate: () => doneWith(1),
-  ...{ promptText: () => '', promptTexts: () => [] },
+  ...{ promptText: () => '', promptTexts: () => [], identities: new Map<string, string>() },
   encodeFor: () => [],
   keepText: () => 0,
   messagesWithoutReasoning: 0,

@@ -1,6 +1,7 @@
 import type { CostGroupName, CostRowView } from '#contract/costs.ts';
 import type { LedgerEntryView, UsageGroupName, UsageRowView } from '#contract/money.ts';
 import type { RequestDetail } from '#contract/request-log.ts';
+import { APIS } from '#core/config/apis.ts';
 import type { Column, Columns } from '#core/csv.ts';
 import { formatUsd } from '#core/money.ts';
 import { byTokens, TOKEN_KINDS } from '#core/price-kinds.ts';
@@ -36,7 +37,11 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLas
   user: ['user', ({ user }) => user],
   metadata: ['metadata', ({ metadata }) => metadata],
 };
-export const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
+export const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = [
+  ...Object.values(CSV_REQUEST_COLUMNS_BY_FIELD),
+  // Of requests for output of a model; reads have none.
+  ['api', ({ route }) => APIS.find((api) => api === route)],
+];
 
 const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],

@@ -1,9 +1,11 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
 import { parseError, parseObject } from '#core/json-object.ts';
+import { hasError } from '../../dialects/completion.ts';
 import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
+import { namesAtDoor } from '../provider/admitted-request.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { ProviderCall, ProviderHead } from '../provider/provider-call.ts';
 import {
@@ -16,12 +18,10 @@ import {
   withoutSecrets,
   workFor,
 } from '../provider/provider-failure.ts';
-import { chatBody, providerRequest } from '../provider/provider-request.ts';
+import { chatBody, passedBody, providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
-
-import { hasError } from '../response/completion.ts';
 import type { ProviderResponse } from '../response/read-response.ts';
 import { sentEstimate } from '../response/response-meter.ts';
 import { errorListIn } from '../response/stream-event.ts';
@@ -102,6 +102,9 @@ function ask(
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
   // Asked for every target: it counts what is sent.
   const reasoning = delivery.admitted.reasoning?.of(target) ?? [];
+  const { atDoor } = delivery.admitted;
+  if (atDoor?.passesTo(target))
+    return call(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
   const body = chatBody(delivery.admitted, target, reasoning, delivery.identify);
   return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
 }
@@ -213,10 +216,15 @@ async function openJson(
   const reservation = delivery.responseBudget.open(delivery.admitted.organizationId);
   let passedOn = false;
   try {
-    const { generationId, model, organizationId, config } = delivery.admitted;
+    const { generationId, model, organizationId, config, atDoor } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, reservation);
     if (!Buffer.isBuffer(bytes)) return bytes;
-    const names = { generationId, model: model.id, api: target.api };
+    const shown = atDoor && {
+      api: atDoor.door.api,
+      names: namesAtDoor(delivery.admitted, atDoor),
+      isPassed: atDoor.passesTo(target),
+    };
+    const names = { generationId, model: model.id, api: target.api, ...(shown ? { shown } : {}) };
     const response = await delivery.reader.read(bytes, names, organizationId);
     if (response.kind === 'failure') return response;
     passedOn = true;

@@ -24,7 +24,8 @@ export async function chargeResponse(
   let isCharged = false;
   try {
     // No time limit here: the ledger bounds its own wait, and a limit could lose the charge.
-    const refused = await delivery.hold.charge(produced, response);
+    const api = delivery.admitted.atDoor?.door.api;
+    const refused = await delivery.hold.charge({ ...produced, ...(api === undefined ? {} : { api }) }, response);
     isCharged = refused === undefined;
     return refused;
   } finally {

@@ -14,6 +14,8 @@ export interface OpenedStream {
   readonly call: ProviderCall;
   /** Begins with the first event that is a chunk. */
   readonly source: StreamSource;
+  /** The provider's own events are passed on. */
+  readonly isPassed: boolean;
   /** Both since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
@@ -34,9 +36,10 @@ export async function openStream(
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedStream | UnopenedStream> {
-  const { config, organizationId, model } = delivery.admitted;
+  const { config, organizationId, model, atDoor } = delivery.admitted;
   const translator = DIALECTS[target.api]?.stream();
-  const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId) };
+  const isPassed = atDoor?.passesTo(target) === true;
+  const translation = translator && { translator, memory: delivery.responseBudget.open(organizationId), isPassed };
   const source = new StreamSource(call, config.limits.responseBodyBytes, translation);
   const first = await firstChunk(source);
   if (first.kind !== 'chunk') {
@@ -48,7 +51,7 @@ export async function openStream(
   call.limitSilence(model.timeouts.streamIdleMs, FAILURES.stall);
   const latencyMs = elapsedMs(delivery);
   noteFirstEvent(delivery.admitted, latencyMs - askedMs);
-  return { kind: 'stream', target, call, source, askedMs, latencyMs };
+  return { kind: 'stream', target, call, source, isPassed, askedMs, latencyMs };
 }
 
 async function firstChunk(source: StreamSource): Promise<(ReadChunk & { kind: 'chunk' }) | ProviderFailure> {

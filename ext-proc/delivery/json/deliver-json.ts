@@ -27,7 +27,9 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const metered = await meter.usage(admitted.chat, delivery.countTokens, false);
   const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
-  const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(metered))}}`;
+  const costUsd = delivery.hold.costUsd(metered);
+  const charged = admitted.atDoor?.door.usage({ usage, costUsd });
+  const last = `,"usage":${charged ?? usageJson(counted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.
   const body =
     typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];

@@ -1,4 +1,5 @@
-import { type Refusal, renderRefusal } from '#core/errors/refusal.ts';
+import type { Refusal } from '#core/errors/refusal.ts';
+import { renderAtDoor } from '../../doors/refusal-at-door.ts';
 import { settlesWithin } from '../../fairness/wait.ts';
 import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import type { WholeResponse } from '../../transport/exchange.ts';
@@ -16,7 +17,7 @@ export async function respond(delivery: ActiveDelivery, response: WholeResponse)
 export async function respondWithRefusal(delivery: ActiveDelivery, refusal: Refusal): Promise<DeliveryOutcome> {
   const { admitted, exchange, attempts } = delivery;
   await delivery.hold.release();
-  const rendered = renderRefusal(refusal);
+  const rendered = renderAtDoor(refusal, admitted.atDoor?.door, admitted.requestId);
   await respond(delivery, { ...rendered, headers: { ...admitted.responseHeaders, ...rendered.headers } });
   return { status: rendered.status, refusal, attempts, clientGone: exchange.gone.aborted };
 }

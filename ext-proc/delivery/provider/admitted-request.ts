@@ -1,5 +1,7 @@
 import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
+import type { ResponseNames } from '../../doors/door.ts';
+import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import type { RequestReasoning } from '../../reasoning/request-reasoning.ts';
 import type { RequestTrace } from '../../telemetry/request-trace.ts';
 
@@ -14,6 +16,8 @@ export interface AdmittedRequest {
   readonly config: GatewayConfig;
   readonly model: Model;
   readonly chat: ChatRequest;
+  /** Absent: the client speaks chat completions. */
+  readonly atDoor?: RequestAtDoor;
   /** The limit sent to the provider, per completion. */
   readonly outputLimit: number;
   /** Headers of every response, refusals too: `x-generation-id`, `x-ratelimit-*`. */
@@ -33,4 +37,12 @@ export interface AdmittedRequest {
   readonly mustEnd: AbortSignal;
   /** Trace of the request, if it is traced. */
   readonly trace?: RequestTrace | undefined;
+}
+
+/** The names of a response for a client of a door. */
+export function namesAtDoor(
+  { generationId, model, createdAtSeconds }: AdmittedRequest,
+  { asked }: RequestAtDoor,
+): ResponseNames {
+  return { generationId, model: model.id, createdAtSeconds, asked };
 }

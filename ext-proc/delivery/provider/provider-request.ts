@@ -1,5 +1,6 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
-import { API_PATHS, type ProviderApi } from '#core/config/provider-api.ts';
+import { API_PATHS, LEAST_OUTPUT_TOKENS, type ProviderApi } from '#core/config/provider-api.ts';
+import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
@@ -34,6 +35,23 @@ export function chatBody(
     ...(api === 'chat' ? { outputLimitField, shaping, reasoning } : { outputLimitField: 'max_completion_tokens' }),
     identify: (field, value) => identify(organizationId, field, value),
   });
+}
+
+/** The client's body for a target to which it passes, in pieces. */
+export function passedBody(
+  atDoor: RequestAtDoor,
+  { chat, organizationId, outputLimit }: AdmittedRequest,
+  { model, api, shaping = [] }: Target,
+  identify: Identify,
+): readonly Buffer[] {
+  const identities = new Map<string, string>();
+  for (const [field, value] of chat.identities) identities.set(field, identify(organizationId, field, value));
+  const limit = Math.max(outputLimit, LEAST_OUTPUT_TOKENS[api]);
+  return atDoor.passedBody(
+    { model, outputLimit: limit, serviceTier: chat.serviceTier, identities },
+    shaping,
+    chat.hasTools,
+  );
 }
 
 /**

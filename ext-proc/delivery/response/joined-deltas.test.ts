@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { messagesStream, responsesStream } from '#test/load/api-streams.ts';
 import { MessageStream } from '../../dialects/anthropic/message-stream.ts';
+import { asCompletion, textOf } from '../../dialects/completion.ts';
 import type { StreamTranslator } from '../../dialects/dialect.ts';
 import { ResponsesStream } from '../../dialects/responses/responses-stream.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
@@ -10,7 +11,6 @@ import { END, type ProviderCall, type Read } from '../provider/provider-call.ts'
 import { ChunkRewriter } from '../stream/chunk-rewriter.ts';
 import { ContentTemplate } from '../stream/content-template.ts';
 import { dataEvent } from '../stream/final-event.ts';
-import { asCompletion, textOf } from './completion.ts';
 import { meaningOf } from './stream-event.ts';
 import { StreamSource } from './stream-source.ts';
 
@@ -25,7 +25,7 @@ async function relayed(pieces: readonly Buffer[], translator: StreamTranslator, 
   const reads: Read[] = [...pieces.filter(({ length }) => length > 0), END];
   const call = { read: async () => reads.shift() } as unknown as ProviderCall;
   const memory = { heldBytes: 1e9 } as MemoryReservation;
-  const source = new StreamSource(call, 1e9, { translator, memory });
+  const source = new StreamSource(call, 1e9, { translator, memory, isPassed: false });
   const template = new ContentTemplate();
   const rewriter = new ChunkRewriter('gen-1', 'public');
   const result = { sent: '', produced: '', joined: 0 };

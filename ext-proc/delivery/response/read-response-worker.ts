@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { isObject } from '#core/json-object.ts';
+import { type Completion, textOf } from '../../dialects/completion.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { type Completion, textOf } from './completion.ts';
 import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';
 import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 

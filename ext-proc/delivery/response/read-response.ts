@@ -1,13 +1,16 @@
+import type { DoorApi } from '#core/config/apis.ts';
 import type { ProviderApi } from '#core/config/provider-api.ts';
 import { type JsonObject, parseObject } from '#core/json-object.ts';
+import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
+import { editObject, membersOf } from '../../dialects/json-members.ts';
+import { hidingEdits } from '../../dialects/shown-members.ts';
+import type { ResponseNames as DoorNames } from '../../doors/door.ts';
+import { doorOf } from '../../doors/reading/doors.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { asCompletion, type Completion, hasError } from './completion.ts';
-import { editObject, membersOf } from './json-members.ts';
 import type { MeasuredText } from './produced-text.ts';
 import { withFinishReasons } from './repairs.ts';
-import { hidingEdits } from './shown-members.ts';
 import { errorListIn } from './stream-event.ts';
 
 /**
@@ -30,15 +33,41 @@ export interface ResponseNames {
   readonly generationId: string;
   readonly model: string;
   readonly api: ProviderApi;
+  /** How the client of a door gets the response. Absent: as a chat completion. */
+  readonly shown?: ShownAtDoor;
+}
+
+export interface ShownAtDoor {
+  readonly api: DoorApi;
+  readonly names: DoorNames;
+  /** The provider's own text is passed on. */
+  readonly isPassed: boolean;
 }
 
 /** Edits the text instead of serializing it again. */
 export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
   const dialect = DIALECTS[names.api];
-  if (dialect === undefined) return readCompletion(sent, parseObject(sent), names);
+  if (dialect === undefined) return atDoor(readCompletion(sent, parseObject(sent), names), names, sent);
   const said = parseResponse(sent);
   const completion = said && dialect.response(said);
-  return readCompletion(completion === undefined ? sent : JSON.stringify(completion), completion, names);
+  const read = readCompletion(completion === undefined ? sent : JSON.stringify(completion), completion, names);
+  return atDoor(read, names, sent, said);
+}
+
+/** The response as the client of a door gets it. `said`: what a provider of another API sent. */
+function atDoor(
+  read: ProviderResponse | ProviderFailure,
+  { shown }: ResponseNames,
+  sent: string,
+  said?: JsonObject,
+): ProviderResponse | ProviderFailure {
+  const door = shown && doorOf(shown.api);
+  if (door === undefined || shown === undefined || read.kind === 'failure') return read;
+  const isPassed = shown.isPassed && said !== undefined;
+  const text = isPassed
+    ? editObject(sent, door.passedResponse(said, shown.names))
+    : JSON.stringify(door.response(read.completion, shown.names));
+  return { ...read, open: text.slice(0, -1) };
 }
 
 /** Arguments of calls keep their integers above 2^53. Nested without end, they keep none. */

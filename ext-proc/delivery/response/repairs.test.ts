@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
-import { asCompletion } from './completion.ts';
+import { asCompletion } from '../../dialects/completion.ts';
 import { ChunkRepairs, withFinishReasons } from './repairs.ts';
 
 function completionOf(text: string) {

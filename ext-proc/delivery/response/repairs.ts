@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import type { Completion } from './completion.ts';
-import { editObject } from './json-members.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import { editObject } from '../../dialects/json-members.ts';
 
 /**
  * Repairs of responses that the clients of today cannot read. Gemini's endpoint leaves out the

@@ -2,9 +2,9 @@ import { isObject } from '#core/json-object.ts';
 import { NO_USAGE, type TokenUsage } from '#core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '#core/tokenizer.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
+import { type Completion, textOf } from '../../dialects/completion.ts';
 import type { MeteredUsage, OutputSoFar, TotalMismatch } from '../../hold/delivery-hold.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
-import { type Completion, textOf } from './completion.ts';
 import { OutputEstimate } from './output-estimate.ts';
 import { type MeasuredText, ProducedText } from './produced-text.ts';
 

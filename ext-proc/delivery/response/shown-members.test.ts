@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { editObject, membersOf } from '../../dialects/json-members.ts';
+import { shownUsage } from '../../dialects/shown-members.ts';
 import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, event, STOP, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
-import { editObject, membersOf } from './json-members.ts';
-import { shownUsage } from './shown-members.ts';
 
 const { egress, delivery, deliverStream } = await openDelivery();
 

@@ -1,6 +1,6 @@
 import { isObject, parseError, parseObject } from '#core/json-object.ts';
+import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { SseEvent } from './sse-splitter.ts';
 
 /** Meaning of one event of a provider's stream. */

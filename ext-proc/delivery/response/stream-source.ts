@@ -1,21 +1,26 @@
 import type { JsonObject } from '#core/json-object.ts';
+import type { Completion } from '../../dialects/completion.ts';
 import { type FurtherDelta, NO_EVENTS, type StreamTranslator } from '../../dialects/dialect.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import type { Completion } from './completion.ts';
 import { type EventSequence, type SseEvent, SseSplitter } from './sse-splitter.ts';
 
 /** Tool arguments and images come in single events; nothing that a model writes comes near this. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 /** Bytes of memory that are taken at once for what a translator keeps, two for a character. */
-const MEMORY_STEP_BYTES = 64 * 1024;
+export const MEMORY_STEP_BYTES = 64 * 1024;
+
+/** Event of a provider, or the text of several of them. */
+export type ProviderEvent = SseEvent | string;
 
 /** Translation of a stream in another API, and the memory for what it keeps of the stream. */
 export interface StreamTranslation {
   readonly translator: StreamTranslator;
   readonly memory: MemoryReservation;
+  /** The provider's own events are passed on: they are kept until they are taken. */
+  readonly isPassed: boolean;
 }
 
 const NO_DELTAS: readonly FurtherDelta[] = [];
@@ -43,6 +48,9 @@ export class StreamSource {
   /** Events that the last event of the provider was translated into, and how many were taken. */
   #translated: readonly string[] = NO_EVENTS;
   #taken = 0;
+  /** Events that are to be passed on, and their characters. */
+  #passed: ProviderEvent[] = [];
+  #passedCharacters = 0;
   /** Text before the data of an event such as the last one. */
   #lead = '';
 
@@ -108,14 +116,29 @@ export class StreamSource {
     this.#translation?.memory.release();
   }
 
+  /** Takes out the events that are to be passed on, up to the one that was taken last. */
+  takePassed(): readonly ProviderEvent[] {
+    const passed = this.#passed;
+    if (passed.length > 0) this.#passed = [];
+    this.#passedCharacters = 0;
+    return passed;
+  }
+
+  #pass(event: ProviderEvent): void {
+    if (this.#translation?.isPassed !== true || this.#lost !== undefined) return;
+    this.#passed.push(event);
+    this.#passedCharacters += typeof event === 'string' ? event.length : event.data.length;
+  }
+
   #nextTranslated({ translator, memory }: StreamTranslation): SseEvent | undefined {
     while (this.#taken === this.#translated.length) {
       const event = this.#splitter.next();
       if (event === undefined) return undefined;
+      this.#pass(event);
       this.#translated = translator.take(event.type, event.data);
       this.#lead = event.type === '' ? 'data: ' : `event: ${event.type}\ndata: `;
       this.#taken = 0;
-      const moreBytes = 2 * translator.keptCharacters - memory.heldBytes;
+      const moreBytes = 2 * (translator.keptCharacters + this.#passedCharacters) - memory.heldBytes;
       if (moreBytes > 0 && !memory.take(moreBytes + MEMORY_STEP_BYTES)) this.#lose(FAILURES.noRoom);
     }
     return { type: '', data: this.#translated[this.#taken++] ?? '' };
@@ -138,7 +161,9 @@ export class StreamSource {
     const translator = this.#translation?.translator;
     if (translator === undefined || this.#taken < this.#translated.length) return NO_DELTAS;
     const sequence = this.#splitter.takeSequence((text, start) => deltasIn(text, start, this.#lead, translator));
-    return sequence?.deltas ?? NO_DELTAS;
+    if (sequence === undefined) return NO_DELTAS;
+    this.#pass(sequence.text);
+    return sequence.deltas;
   }
 
   /** The events to come that are alike in the way that `match` knows. */
@@ -148,6 +173,7 @@ export class StreamSource {
 }
 
 interface DeltaSequence extends EventSequence {
+  readonly text: string;
   readonly deltas: readonly FurtherDelta[];
 }
 
@@ -162,5 +188,5 @@ function deltasIn(text: string, start: number, lead: string, translator: StreamT
     deltas.push(delta);
     end = delta.end + EVENT_END.length;
   }
-  return deltas.length === 0 ? undefined : { end, deltas };
+  return deltas.length === 0 ? undefined : { end, deltas, text: text.slice(start, end) };
 }

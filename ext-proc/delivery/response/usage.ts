@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { TokenUsage } from '#core/pricing.ts';
+import { editObject, membersOf } from '../../dialects/json-members.ts';
+import { shownUsage } from '../../dialects/shown-members.ts';
 import type { TotalMismatch } from '../../hold/delivery-hold.ts';
-import { editObject, membersOf } from './json-members.ts';
-import { shownUsage } from './shown-members.ts';
 
 /**
  * Upper bounds of a plausible usage: far above a model's real maximum, far below the numbers of a

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
-import { asCompletion, type Completion } from '../response/completion.ts';
+import { asCompletion, type Completion } from '../../dialects/completion.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 
 function parsed(text: string): Completion {

@@ -1,6 +1,6 @@
-import type { Completion } from '../response/completion.ts';
-import { editObject, type MemberEdits, membersOf } from '../response/json-members.ts';
-import { hidingEdits } from '../response/shown-members.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
+import { hidingEdits } from '../../dialects/shown-members.ts';
 
 /**
  * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
-import { asCompletion, textOf } from '../response/completion.ts';
-import { hidesInChoices } from '../response/shown-members.ts';
+import { asCompletion, textOf } from '../../dialects/completion.ts';
+import { hidesInChoices } from '../../dialects/shown-members.ts';
 import { SseSplitter } from '../response/sse-splitter.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';

@@ -1,7 +1,7 @@
 import { isObject } from '#core/json-object.ts';
+import { type Completion, textOf } from '../../dialects/completion.ts';
 import type { FurtherDelta } from '../../dialects/dialect.ts';
 import { textEnd, textIn } from '../../dialects/json-text.ts';
-import { type Completion, textOf } from '../response/completion.ts';
 import type { EventSequence } from '../response/sse-splitter.ts';
 
 /** Events in a row that differ in nothing but their content. */

@@ -6,9 +6,9 @@ import { chargeResponse } from '../attempts/charge-response.ts';
 import type { OpenedStream } from '../attempts/open-stream.ts';
 import { brokenStreamRefusal, FAILURES } from '../provider/provider-failure.ts';
 import type { ClientStream } from './client-stream.ts';
-import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
+import { streamWriter } from './stream-writer.ts';
 
 /**
  * Relays a stream, charges what was delivered, and only then writes its end (docs/design.md,
@@ -23,9 +23,10 @@ export async function deliverStream(
   const record = admitted.keepsResponse
     ? new ResponseRecord(delivery.responseBudget, admitted.organizationId)
     : undefined;
+  const memory = delivery.responseBudget.open(admitted.organizationId);
   let complete = false;
   try {
-    const relayed = await relayStream(delivery, opened, client, record);
+    const relayed = await relayStream(delivery, opened, client, record, memory);
     complete = relayed.failure === undefined;
     noteAttempt(delivery, opened, relayed);
     const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, relayed.isCut);
@@ -33,14 +34,15 @@ export async function deliverStream(
     delivery.hold.outputEnded(metered);
     const failed = relayed.failure ?? (relayed.isUnread ? FAILURES.deadline : undefined);
     const broken = failed && brokenStreamRefusal(failed);
-    const usageText = usageEvent(delivery, relayed, metered);
-    const last = usageText + (broken ? failureEvent(admitted, broken) : '') + DONE_EVENT;
+    const charged = { metered, costUsd: delivery.hold.costUsd(metered) };
+    const { writer } = relayed;
+    const whole = complete ? writer.ended(charged) : '';
     // A client that did not read finds the response with its Idempotency-Key.
     const isWhole = complete && (!relayed.isUnread || record !== undefined);
     // The client's next request may come at once.
     const kept = isWhole ? admitted.reasoning?.keep(relayed.message, opened.target) : undefined;
     const produced = producedOutput(opened, relayed, metered, isWhole, exchange.gone.aborted);
-    const stored = isWhole ? record?.whole(usageText + DONE_EVENT) : undefined;
+    const stored = isWhole ? record?.whole(whole) : undefined;
     const refused = await chargeResponse(delivery, opened, produced, stored);
     await kept;
     // The charge has stored the response. The client may take long to read the end.
@@ -57,11 +59,13 @@ export async function deliverStream(
     // Without a charge there is no usage to report, and the hold is released before the client
     // knows.
     if (refused) await delivery.hold.release();
-    const end = refused ? failureEvent(admitted, broken ?? refused) + DONE_EVENT : last;
+    const last = broken ? writer.failed(broken, charged) : whole;
+    const end = refused ? writer.failed(broken ?? refused) : last;
     const inTime = await relayed.client.end(end);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } finally {
     record?.release();
+    memory.release();
     opened.source.release();
     opened.call.release(complete);
   }
@@ -102,10 +106,6 @@ function producedOutput(
   };
 }
 
-function usageEvent({ admitted, hold }: ActiveDelivery, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
-  return admitted.chat.includeUsage ? usageFrame.event(metered, hold.costUsd(metered)) : '';
-}
-
 /** Ends a stream in which the client has had heartbeats and no event. Nothing is charged. */
 export async function endWithoutEvent(
   delivery: ActiveDelivery,
@@ -115,7 +115,7 @@ export async function endWithoutEvent(
   const { admitted, attempts, exchange } = delivery;
   await delivery.hold.release();
   const isOpen = await client.open(lastBytesMs(delivery));
-  const inTime = isOpen && (await client.end(failureEvent(admitted, refusal) + DONE_EVENT));
+  const inTime = isOpen && (await client.end(streamWriter(admitted, false).failed(refusal)));
   return { status: 200, refusal, attempts, clientGone: !inTime || exchange.gone.aborted };
 }
 
@@ -124,5 +124,5 @@ export async function endWithoutEvent(
  * must not be cut off without a word (docs/design.md, "Invariants", 5).
  */
 export async function endAfterBug(delivery: ActiveDelivery, client: ClientStream): Promise<void> {
-  await client.end(failureEvent(delivery.admitted, refuse('internal_error')) + DONE_EVENT);
+  await client.end(streamWriter(delivery.admitted, false).failed(refuse('internal_error')));
 }

@@ -1,21 +1,21 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import { hidesInChoices } from '../../dialects/shown-members.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
 import type { OpenedStream } from '../attempts/open-stream.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import type { Completion } from '../response/completion.ts';
 import { ChunkRepairs } from '../response/repairs.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
-import { hidesInChoices } from '../response/shown-members.ts';
 import { meaningOf } from '../response/stream-event.ts';
-import { ChunkRewriter } from './chunk-rewriter.ts';
+import { MEMORY_STEP_BYTES } from '../response/stream-source.ts';
 import type { ClientStream } from './client-stream.ts';
 import { ContentTemplate } from './content-template.ts';
-import { dataEvent } from './final-event.ts';
 import type { ResponseRecord } from './response-record.ts';
-import { UsageFrame } from './usage-frame.ts';
+import { type StreamWriter, streamWriter } from './stream-writer.ts';
 
 /** How a provider's stream ended, with all that the charge and the client's end need. */
 export interface RelayedStream {
@@ -28,7 +28,7 @@ export interface RelayedStream {
   readonly meter: ResponseMeter;
   /** Absent: its reasoning is not kept. */
   readonly message?: ProducedMessage;
-  readonly usageFrame: UsageFrame;
+  readonly writer: StreamWriter;
   /** Absent: the client has left. */
   readonly client?: ClientStream;
   readonly lastEventMs: number;
@@ -44,14 +44,16 @@ const CATCH_UP_MS = 1_000;
  * Passes a provider's events on as they come, at the client's pace, until the stream ends one way
  * or another. A client that does not read, and a stream that cannot be passed on, change nothing of
  * what the provider says: it is read on, because only its usage says what is to be charged.
+ * `memory` is for what is written again at the end.
  */
 export async function relayStream(
   delivery: ActiveDelivery,
   opened: OpenedStream,
   client: ClientStream,
   record: ResponseRecord | undefined,
+  memory: MemoryReservation,
 ): Promise<RelayedStream> {
-  const relay = new StreamRelay(delivery, opened, record);
+  const relay = new StreamRelay(delivery, opened, record, memory);
   const { gone } = delivery.exchange;
   const { mustEnd } = delivery.admitted;
   const leave = () => relay.leave();
@@ -73,11 +75,11 @@ class StreamRelay {
   readonly #delivery: ActiveDelivery;
   readonly #opened: OpenedStream;
   readonly #record: ResponseRecord | undefined;
-  readonly #includeUsage: boolean;
+  readonly #writer: StreamWriter;
+  /** What the writer keeps. */
+  readonly #memory: MemoryReservation;
   readonly #meter: ResponseMeter;
   readonly #message: ProducedMessage | undefined;
-  readonly #rewriter: ChunkRewriter;
-  readonly #usageFrame: UsageFrame;
   readonly #template = new ContentTemplate();
   readonly #repairs = new ChunkRepairs();
   #client: ClientStream | undefined;
@@ -88,16 +90,20 @@ class StreamRelay {
   /** Why nothing more is passed on to anybody. */
   #lost: ProviderFailure | undefined;
 
-  constructor(delivery: ActiveDelivery, opened: OpenedStream, record: ResponseRecord | undefined) {
+  constructor(
+    delivery: ActiveDelivery,
+    opened: OpenedStream,
+    record: ResponseRecord | undefined,
+    memory: MemoryReservation,
+  ) {
     const { admitted } = delivery;
     this.#delivery = delivery;
     this.#opened = opened;
     this.#record = record;
-    this.#includeUsage = admitted.chat.includeUsage;
+    this.#writer = streamWriter(admitted, opened.isPassed);
+    this.#memory = memory;
     this.#meter = new ResponseMeter(admitted);
     this.#message = admitted.reasoning?.messageOf(opened.target);
-    this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
-    this.#usageFrame = new UsageFrame(admitted);
   }
 
   /** Handles a client that left: writing ends; the provider is read on or cancelled. */
@@ -144,16 +150,14 @@ class StreamRelay {
     for (;;) {
       const sequence = source.takeSequence(this.#template.matchSequence);
       if (sequence !== undefined) {
-        this.#meter.takeContent(sequence.content);
-        out += sequence.events;
+        out += this.#continue(sequence.content, sequence.events);
       }
       const event = source.next();
       this.#takeReported();
       if (event === undefined) break;
       const alike = event.type === '' ? this.#template.match(event.data) : undefined;
       if (alike !== undefined) {
-        this.#meter.takeContent(alike.content);
-        out += alike.event;
+        out += this.#continue(alike.content, alike.event);
         out += this.#takeDeltas();
         continue;
       }
@@ -170,7 +174,7 @@ class StreamRelay {
       }
       out += this.#takeChunk(event.data, meaning.completion);
     }
-    this.#write(out);
+    this.#write(out + this.#writer.passed(source.takePassed()));
     return end;
   }
 
@@ -193,14 +197,20 @@ class StreamRelay {
     const deltas = this.#template.isVerbatim ? this.#opened.source.takeDeltas() : [];
     if (deltas.length === 0) return '';
     const { content, events } = this.#template.join(deltas);
-    if (content !== '') this.#meter.takeContent(content);
-    return events;
+    return content === '' ? '' : this.#continue(content, events);
+  }
+
+  #continue(content: string, events: string): string {
+    this.#meter.takeContent(content);
+    return this.#lost === undefined ? this.#writer.content(content, events) : '';
   }
 
   /** Stores the events, and writes them to the client. */
   #write(out: string): void {
     const { lost } = this.#opened.source;
     if (lost !== undefined) this.#lose(lost);
+    const moreBytes = 2 * this.#writer.keptCharacters - this.#memory.heldBytes;
+    if (moreBytes > 0 && !this.#memory.take(moreBytes + MEMORY_STEP_BYTES)) this.#lose(FAILURES.noRoom);
     if (out === '' || this.#lost !== undefined) return;
     // A response that cannot be stored must not be delivered.
     if (this.#record?.add(Buffer.from(out)) === false) this.#lose(FAILURES.noRoom);
@@ -218,9 +228,11 @@ class StreamRelay {
     const { text, completion } = this.#repairs.repair(given, chunk);
     this.#meter.take(completion);
     this.#message?.take(completion.choices);
-    const event = this.#eventFor(text, completion);
-    this.#template.learn(given, completion, event, text === given && !hidesInChoices(completion));
-    return event;
+    const events = this.#lost === undefined ? this.#writer.chunk(text, completion) : '';
+    const isChat = this.#delivery.admitted.atDoor === undefined;
+    // Of other APIs only the content is wanted.
+    this.#template.learn(given, completion, isChat ? events : given, text === given && !hidesInChoices(completion));
+    return events;
   }
 
   /** The finish reasons that a complete stream lacks. */
@@ -230,23 +242,9 @@ class StreamRelay {
     const events = this.#meter.unfinished().map((index) => {
       const chunk = { ...head, choices: [{ index, delta: {}, finish_reason: this.#repairs.reasonFor(index) }] };
       this.#meter.take(chunk);
-      return dataEvent(JSON.stringify(chunk));
+      return this.#writer.chunk(JSON.stringify(chunk), chunk);
     });
     return events.join('');
-  }
-
-  #eventFor(text: string, completion: Completion): string {
-    const { usage, choices } = completion;
-    if (isObject(usage)) {
-      const alone = choices.length === 0;
-      this.#usageFrame.keep(text, alone ? completion : undefined);
-      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
-    }
-    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The
-    // client sees it only if it requested the usage itself; other values are invalid and removed.
-    const isExpected = usage === undefined || (usage === null && this.#includeUsage);
-    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
-    return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 
   /**
@@ -272,7 +270,7 @@ class StreamRelay {
       isCut: end === FAILURES.deadline || end === FAILURES.abandoned,
       meter: this.#meter,
       ...(this.#message === undefined ? {} : { message: this.#message }),
-      usageFrame: this.#usageFrame,
+      writer: this.#writer,
       ...(this.#client === undefined ? {} : { client: this.#client }),
       lastEventMs: elapsedMs(this.#delivery),
     };

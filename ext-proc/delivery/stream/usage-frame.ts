@@ -1,8 +1,8 @@
+import type { Completion } from '../../dialects/completion.ts';
+import { editObject, membersOf } from '../../dialects/json-members.ts';
+import { hidingEdits } from '../../dialects/shown-members.ts';
 import type { MeteredUsage } from '../../hold/delivery-hold.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
-import type { Completion } from '../response/completion.ts';
-import { editObject, membersOf } from '../response/json-members.ts';
-import { hidingEdits } from '../response/shown-members.ts';
 import { usageJson } from '../response/usage.ts';
 import { dataEvent } from './final-event.ts';
 

@@ -56,6 +56,8 @@ function messageEvents(item: ResponseOutputMessage, index: number, cut: Cut): Un
   for (const [part, content] of item.content.entries()) {
     const here = { ...at, content_index: part };
     if (content.type === 'refusal') {
+      const part = { type: 'refusal', refusal: '' } as const;
+      events.push({ type: 'response.content_part.added', ...here, part });
       for (const delta of cut(content.refusal)) events.push({ type: 'response.refusal.delta', ...here, delta });
       events.push({ type: 'response.refusal.done', ...here, refusal: content.refusal });
     } else {

@@ -58,7 +58,7 @@ export const ODDITIES = {
     oddity: 'Errors come in a 200: in the body, as an event, as event: error, as a finish reason.',
     remedy: 'Each is a failure of the attempt before the first output, and the final event after it.',
     by: [
-      ['ext-proc/delivery/response/completion.ts', 'hasError'],
+      ['ext-proc/dialects/completion.ts', 'hasError'],
       ['ext-proc/delivery/response/stream-event.ts', 'meaningOf'],
     ],
     sources: ['https://openrouter.ai/docs/api-reference/errors'],
@@ -92,8 +92,8 @@ export const ODDITIES = {
     oddity: 'Moonshot sends the usage of a stream inside its last choice.',
     remedy: 'It is the usage, and is removed from the choice.',
     by: [
-      ['ext-proc/delivery/response/completion.ts', 'asCompletion'],
-      ['ext-proc/delivery/response/shown-members.ts', 'HIDDEN_INSIDE'],
+      ['ext-proc/dialects/completion.ts', 'asCompletion'],
+      ['ext-proc/dialects/shown-members.ts', 'HIDDEN_INSIDE'],
     ],
     sources: [issue('earendil-works/pi', 2017)],
   },
@@ -122,7 +122,7 @@ export const ODDITIES = {
   'reasoning-text': {
     oddity: 'Reasoning is called reasoning_content, reasoning or reasoning_details, or is in the content.',
     remedy: 'It is passed on in the name that the provider gave it, and counted where no usage is.',
-    by: [['ext-proc/delivery/response/completion.ts', 'TEXT_FIELDS']],
+    by: [['ext-proc/dialects/completion.ts', 'TEXT_FIELDS']],
     sources: [
       'https://api-docs.deepseek.com/guides/reasoning_model',
       'https://docs.vllm.ai/en/latest/features/reasoning_outputs.html',
@@ -180,7 +180,7 @@ export const ODDITIES = {
   'chunk-without-choices': {
     oddity: "Azure's first chunk has prompt_filter_results, no choices and an empty id.",
     remedy: 'It gets id and model of the others; a chunk without the array of choices is dropped.',
-    by: [['ext-proc/delivery/response/completion.ts', 'asCompletion']],
+    by: [['ext-proc/dialects/completion.ts', 'asCompletion']],
     sources: [issue('Azure/azure-sdk-for-go', 21086), issue('openai/openai-python', 1266)],
   },
   silence: {

@@ -4,6 +4,9 @@ import { formatCount } from '../../format/format.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {
   chat: 'POST /v1/chat/completions',
+  responses: 'POST /v1/responses',
+  messages: 'POST /v1/messages',
+  embeddings: 'POST /v1/embeddings',
   models: 'GET /v1/models',
   credits: 'GET /v1/credits',
   generation: 'GET /v1/generation',

@@ -30,6 +30,11 @@ export const DETAILS: ReadonlySet<string> = new Set([
   ...['prompt_tokens_details', 'completion_tokens_details', 'input_tokens_details', 'output_tokens_details'],
 ]);
 
+/** True for a top-level member that is about the operator. */
+export function isHidden(name: string): boolean {
+  return !OFFICIAL.has(name) && HIDDEN.test(name);
+}
+
 /**
  * Returns edits that remove what clients may not see; `undefined`, nearly always: there is nothing
  * to remove. Takes 0.15 us, where parsing the chunk takes 1.
@@ -37,7 +42,7 @@ export const DETAILS: ReadonlySet<string> = new Set([
 export function hidingEdits(completion: Completion): MemberEdits | undefined {
   let edits: Record<string, string | undefined> | undefined;
   for (const name in completion) {
-    if (OFFICIAL.has(name) || !HIDDEN.test(name)) continue;
+    if (!isHidden(name)) continue;
     edits ??= noEdits();
     edits[name] = undefined;
   }

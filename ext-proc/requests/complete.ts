@@ -1,21 +1,26 @@
+import { createHash } from 'node:crypto';
 import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import { newId } from '#core/ids.ts';
-import type { Claims, FinishedClaim } from '../billing/idempotency/claims.ts';
+import type { Claims, FinishedClaim, KeyedRequest } from '../billing/idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../billing/idempotency/idempotency-key.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
 import { chooseModel } from '../chat/choose-model.ts';
-import { readChatRequest } from '../chat/read-chat-request.ts';
+import type { Door } from '../doors/door.ts';
+import type { DoorTranslator } from '../doors/reading/door-translator.ts';
+import { readRequest, type SentRequest } from '../doors/reading/read-request.ts';
+import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { ReadTurns } from '../fairness/reads-in-turns.ts';
 import { finish, type Steps } from '../fairness/steps.ts';
 import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import { type AdmissibleChat, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
 import { type AuthorizedRequest, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
 
-export interface ChatDeps extends ServingDeps {
+export interface CompletionDeps extends ServingDeps {
   readonly claims: Claims;
   readonly turns: ReadTurns;
   readonly validationTurns: ValidationTurns;
+  readonly doorTranslator: DoorTranslator;
 }
 
 /** Longest time for each 10 KiB of an upload, and for its end. */
@@ -26,17 +31,21 @@ const UPLOAD_STALL_MS = 10_000;
  */
 const UPLOADS_BEYOND_CONCURRENCY = 256;
 
-/** `POST /v1/chat/completions`: read, validate, claim, admit, deliver. */
-export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): Promise<EndpointResult> {
+/** A request for output of a model, at any door: read, validate, claim, admit, deliver. */
+export async function complete(
+  deps: CompletionDeps,
+  request: AuthorizedRequest,
+  door: Door | undefined,
+): Promise<EndpointResult> {
   request.trace?.step('read_body');
   const body = await readBody(deps, request);
   if (!Buffer.isBuffer(body)) return body;
   request.trace?.step('validate');
   const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
-  const encoding = request.exchange.header('content-encoding');
-  const chat = await inTurns(readChatRequest(body, encoding, request.config.extraRequestFields));
-  if (chat === undefined) return clientGone(request);
-  if (isRefusal(chat)) return chat;
+  const read = await readRequest(door, sentRequest(request, body), deps.doorTranslator, inTurns);
+  if (read === undefined) return clientGone(request);
+  if (isRefusal(read)) return read;
+  const { chat, atDoor } = read;
   const idempotencyKey = readIdempotencyKey(request.exchange.header('idempotency-key'));
   if (isRefusal(idempotencyKey)) return idempotencyKey;
   request.notes.model = chat.model;
@@ -50,10 +59,33 @@ export async function completeChat(deps: ChatDeps, request: AuthorizedRequest): 
   // would be lost.
   deps.accounting.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
-  const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs) };
-  return idempotencyKey === undefined
+  const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs), ...(atDoor ? { atDoor } : {}) };
+  const claimed = idempotencyKey === undefined ? undefined : { idempotencyKey, body: claimedBody(body, door) };
+  if (atDoor && !chosen.choice.model.targets.some((target) => atDoor.passesTo(target))) dropBody(request, atDoor, body);
+  return claimed === undefined
     ? admitAndDeliver(deps, request, admissible)
-    : completeOnce(deps, request, admissible, idempotencyKey, body);
+    : completeOnce(deps, request, admissible, claimed);
+}
+
+function sentRequest({ exchange, config, principal }: AuthorizedRequest, body: Buffer): SentRequest {
+  return {
+    body,
+    contentEncoding: exchange.header('content-encoding'),
+    extraFields: config.extraRequestFields,
+    organizationId: principal.organization.id,
+    memory: exchange.bodyMemory,
+  };
+}
+
+/** The same body at another door is another request. */
+function claimedBody(body: Buffer, door: Door | undefined): Buffer {
+  return door === undefined ? body : createHash('sha256').update(`${door.api}\n`).update(body).digest();
+}
+
+/** No target gets the client's body as it came. */
+function dropBody({ exchange: { bodyMemory } }: AuthorizedRequest, atDoor: RequestAtDoor, { length }: Buffer): void {
+  atDoor.drop(true);
+  bodyMemory.shrinkTo(bodyMemory.heldBytes - length);
 }
 
 /** Bodies of up to this length are validated at once, which takes a millisecond at worst. */
@@ -71,19 +103,17 @@ function takeTurns<Result>(
 
 /** One response for a key, however often it is requested (docs/interface.md, "Idempotency"). */
 async function completeOnce(
-  deps: ChatDeps,
+  deps: CompletionDeps,
   request: AuthorizedRequest,
   admissible: AdmissibleChat,
-  idempotencyKey: string,
-  body: Buffer,
+  keyed: Pick<KeyedRequest, 'idempotencyKey' | 'body'>,
 ): Promise<EndpointResult> {
   request.trace?.step('claim');
   if (deps.turns.idempotency.isCrowded({ organizationId: request.principal.organization.id }))
     return tooManyAtOnce(deps);
   const claimed = await deps.claims.claim({
     organizationId: request.principal.organization.id,
-    idempotencyKey,
-    body,
+    ...keyed,
     generationId: admissible.generationId,
     retentionMs: request.config.idempotencyRetentionMs,
   });
@@ -100,7 +130,7 @@ async function completeOnce(
 }
 
 async function replay(
-  { delivery }: ChatDeps,
+  { delivery }: CompletionDeps,
   { config, exchange, notes, principal, takeRead, trace }: AuthorizedRequest,
   chat: ChatRequest,
   finished: FinishedClaim,
@@ -122,7 +152,7 @@ async function replay(
 }
 
 async function readBody(
-  { metrics }: Pick<ChatDeps, 'metrics'>,
+  { metrics }: Pick<CompletionDeps, 'metrics'>,
   { exchange, config, notes, principal: { organization } }: AuthorizedRequest,
 ): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;

@@ -1,0 +1,166 @@
+import type { Refusal } from '#core/errors/refusal.ts';
+import { isObject } from '#core/json-object.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import type { ChargedUsage, DoorStream, PassedStream } from '../../doors/door.ts';
+import { errorAtDoor } from '../../doors/refusal-at-door.ts';
+import type { RequestAtDoor } from '../../doors/request-at-door.ts';
+import type { MeteredUsage } from '../../hold/delivery-hold.ts';
+import { type AdmittedRequest, namesAtDoor } from '../provider/admitted-request.ts';
+import type { ProviderEvent } from '../response/stream-source.ts';
+import { ChunkRewriter } from './chunk-rewriter.ts';
+import { DONE_EVENT, dataEvent, failureEvent } from './final-event.ts';
+import { UsageFrame } from './usage-frame.ts';
+
+export interface Charged {
+  readonly metered: MeteredUsage;
+  readonly costUsd: number;
+}
+
+/** What the client gets of a stream, as text, in the API that it speaks. */
+export interface StreamWriter {
+  /** Characters of the stream that are kept now. */
+  readonly keptCharacters: number;
+  /** Events for a chunk, of which `text` is the JSON. */
+  chunk(text: string, completion: Completion): string;
+  /** The same for chunks that only continue the content. `events`: as chat's client gets them. */
+  content(content: string, events: string): string;
+  /** Events of the provider that are passed on, if any are. */
+  passed(events: readonly ProviderEvent[]): string;
+  /** Last events of a complete stream. `failed` may be asked for after it. */
+  ended(charged: Charged): string;
+  /** Last events of a stream that failed. `charged` is absent where nothing was charged. */
+  failed(refusal: Refusal, charged?: Charged): string;
+}
+
+/** `isPassed`: the events of the provider are passed on. */
+export function streamWriter(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
+  const { atDoor } = admitted;
+  if (atDoor === undefined) return new ChatWriter(admitted);
+  const names = namesAtDoor(admitted, atDoor);
+  return isPassed
+    ? new PassedWriter(atDoor, atDoor.door.passedStream(names))
+    : new DoorWriter(atDoor, atDoor.door.stream(names));
+}
+
+class ChatWriter implements StreamWriter {
+  readonly keptCharacters = 0;
+  readonly #admitted: AdmittedRequest;
+  readonly #rewriter: ChunkRewriter;
+  readonly #usageFrame: UsageFrame;
+
+  constructor(admitted: AdmittedRequest) {
+    this.#admitted = admitted;
+    this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
+    this.#usageFrame = new UsageFrame(admitted);
+  }
+
+  chunk(text: string, completion: Completion): string {
+    const { usage, choices } = completion;
+    if (isObject(usage)) {
+      const alone = choices.length === 0;
+      this.#usageFrame.keep(text, alone ? completion : undefined);
+      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
+    }
+    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The
+    // client sees it only if it requested the usage itself; other values are invalid and removed.
+    const isExpected = usage === undefined || (usage === null && this.#admitted.chat.includeUsage);
+    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
+    return dataEvent(this.#rewriter.rewrite(text, completion));
+  }
+
+  content(_content: string, events: string): string {
+    return events;
+  }
+
+  passed(): string {
+    return '';
+  }
+
+  ended(charged: Charged): string {
+    return this.#usage(charged) + DONE_EVENT;
+  }
+
+  failed(refusal: Refusal, charged?: Charged): string {
+    return (charged ? this.#usage(charged) : '') + failureEvent(this.#admitted, refusal) + DONE_EVENT;
+  }
+
+  #usage({ metered, costUsd }: Charged): string {
+    return this.#admitted.chat.includeUsage ? this.#usageFrame.event(metered, costUsd) : '';
+  }
+}
+
+/** Writes the chat stream as events of a door. */
+class DoorWriter implements StreamWriter {
+  readonly #atDoor: RequestAtDoor;
+  readonly #stream: DoorStream;
+
+  constructor(atDoor: RequestAtDoor, stream: DoorStream) {
+    this.#atDoor = atDoor;
+    this.#stream = stream;
+  }
+
+  get keptCharacters(): number {
+    return this.#stream.keptCharacters;
+  }
+
+  chunk(_text: string, completion: Completion): string {
+    return this.#stream.chunk(completion);
+  }
+
+  content(content: string): string {
+    return this.#stream.content(content);
+  }
+
+  passed(): string {
+    return '';
+  }
+
+  ended(charged: Charged): string {
+    return this.#stream.ended(usageOf(charged));
+  }
+
+  failed(refusal: Refusal, charged?: Charged): string {
+    return this.#stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
+  }
+}
+
+/** Passes on events of a provider. The chat stream is only measured. */
+class PassedWriter implements StreamWriter {
+  readonly #atDoor: RequestAtDoor;
+  readonly #stream: PassedStream;
+
+  constructor(atDoor: RequestAtDoor, stream: PassedStream) {
+    this.#atDoor = atDoor;
+    this.#stream = stream;
+  }
+
+  get keptCharacters(): number {
+    return this.#stream.keptCharacters;
+  }
+
+  chunk(): string {
+    return '';
+  }
+
+  content(): string {
+    return '';
+  }
+
+  passed(events: readonly ProviderEvent[]): string {
+    let out = '';
+    for (const event of events) out += typeof event === 'string' ? event : this.#stream.event(event.type, event.data);
+    return out;
+  }
+
+  ended(charged: Charged): string {
+    return this.#stream.ended(usageOf(charged));
+  }
+
+  failed(refusal: Refusal, charged?: Charged): string {
+    return this.#stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
+  }
+}
+
+function usageOf({ metered, costUsd }: Charged): ChargedUsage {
+  return { usage: metered.usage, costUsd };
+}

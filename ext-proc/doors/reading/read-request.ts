@@ -1,0 +1,132 @@
+import type { ExtraFieldType } from '#core/config/gateway-config.ts';
+import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
+import { invalidField, LONGEST_ECHO } from '../../chat/chat-facts.ts';
+import type { ChatRequest } from '../../chat/chat-request.ts';
+import type { InTurns } from '../../chat/choose-model.ts';
+import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
+import { JsonCursor } from '../../chat/json/json-cursor.ts';
+import type { BodyField } from '../../chat/provider-body.ts';
+import { readChatRequest } from '../../chat/read-chat-request.ts';
+import { scanBody } from '../../chat/scan-body.ts';
+import type { MemoryReservation } from '../../fairness/shared-budget.ts';
+import type { Steps } from '../../fairness/steps.ts';
+import type { Door, ReadBody } from '../door.ts';
+import { RequestAtDoor } from '../request-at-door.ts';
+import type { DoorTranslator } from './door-translator.ts';
+
+export interface SentRequest {
+  readonly body: Buffer;
+  readonly contentEncoding: string | undefined;
+  readonly extraFields?: ReadonlyMap<string, ExtraFieldType> | undefined;
+  readonly organizationId: string;
+  /** Memory of the request's body. */
+  readonly memory: Pick<MemoryReservation, 'take'>;
+}
+
+/** A request by its facts, and what its door knows beside them. */
+export interface ReadRequest {
+  readonly kind: 'read';
+  readonly chat: ChatRequest;
+  /** Absent: it is a chat completion. */
+  readonly atDoor?: RequestAtDoor;
+}
+
+/** Reads and checks the body of a request at any door. `undefined`: the client left. */
+export async function readRequest(
+  door: Door | undefined,
+  sent: SentRequest,
+  translator: DoorTranslator,
+  inTurns: InTurns,
+): Promise<ReadRequest | Refusal | undefined> {
+  const { body, contentEncoding, extraFields } = sent;
+  if (door === undefined) {
+    const chat = await inTurns(readChatRequest(body, contentEncoding, extraFields));
+    return chat === undefined || isRefusal(chat) ? chat : { kind: 'read', chat };
+  }
+  const fields = await inTurns(readFields(door, sent));
+  if (fields === undefined || isRefusal(fields)) return fields;
+  const read = await translator.translate(
+    body,
+    { api: door.api, extraFields: [...(extraFields?.keys() ?? [])] },
+    sent.organizationId,
+  );
+  if (read === undefined) return refuse('no_capacity');
+  if (read.kind === 'invalid') return invalidField(read.param, read.requirement);
+  const bytes = Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length);
+  if (!sent.memory.take(bytes.length)) return refuse('no_capacity');
+  const chat = await inTurns(readChatRequest(bytes, undefined, extraFields));
+  if (chat === undefined) return undefined;
+  const name = (param: string) => door.param(placeOf(param, read));
+  if (isRefusal(chat)) return renamed(chat, name);
+  const atDoor = new RequestAtDoor(door, read.asked, read.mayPass, { bytes: body, fields });
+  return { kind: 'read', chat: atItsDoor(chat, atDoor, name), atDoor };
+}
+
+/** The top-level members of the body that are not null. */
+function* readFields(
+  door: Door,
+  { body, contentEncoding, extraFields = NO_EXTRA_FIELDS }: SentRequest,
+): Steps<BodyField[] | Refusal> {
+  const has = (name: string) => door.fields.has(name) || extraFields.has(name);
+  const scanned = yield* scanBody(body, contentEncoding, { has: (_, text) => has(text()), cures: door.cures });
+  if (isRefusal(scanned)) return scanned;
+  const fields: BodyField[] = [];
+  const cursor = new JsonCursor(scanned);
+  cursor.eachMember(() => {
+    const { keyStart: start, start: valueStart, end } = cursor;
+    if (cursor.kind() !== 'null') fields.push({ name: cursor.keyText(LONGEST_ECHO), start, valueStart, end });
+    return void cursor.skip();
+  });
+  const model = fields.find(({ name }) => name === 'model');
+  return model === undefined ? refuse('missing_model') : fields;
+}
+
+/** Facts that name a place name one of the door's body, which is freed with the chat form. */
+function atItsDoor(chat: ChatRequest, atDoor: RequestAtDoor, name: (param: string) => string): ChatRequest {
+  const { remoteImageParam, fileParam, maxTokensParam, cacheWrites } = chat;
+  return {
+    ...chat,
+    ...(remoteImageParam === undefined ? {} : { remoteImageParam: name(remoteImageParam) }),
+    ...(fileParam === undefined ? {} : { fileParam: name(fileParam) }),
+    ...(maxTokensParam === undefined ? {} : { maxTokensParam: name(maxTokensParam) }),
+    ...(cacheWrites === undefined ? {} : { cacheWrites: namedWrites(cacheWrites, name) }),
+    keepText(mostBytes) {
+      atDoor.drop(mostBytes === 0);
+      return chat.keepText(mostBytes);
+    },
+  };
+}
+
+function namedWrites(
+  { param, longParam }: NonNullable<ChatRequest['cacheWrites']>,
+  name: (param: string) => string,
+): NonNullable<ChatRequest['cacheWrites']> {
+  return { param: name(param), ...(longParam === undefined ? {} : { longParam: name(longParam) }) };
+}
+
+const MESSAGE = /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content\b))?/;
+const TOOL = /^tools\[(\d+)\]/;
+
+/** The place in the door's body of what `param` names in the chat body. */
+function placeOf(param: string, { messages, tools }: Pick<ReadBody, 'messages' | 'tools'>): string {
+  const tool = TOOL.exec(param);
+  if (tool) return (tools[Number(tool[1])] ?? 'tools') + param.slice(tool[0].length);
+  const found = MESSAGE.exec(param);
+  const place = messages[Number(found?.[1])];
+  if (!found || place === undefined) return param;
+  const [whole, , call, content] = found;
+  const start = call === undefined ? (content ? place.content : place.message) : place.calls[Number(call)];
+  return (start ?? place.message) + param.slice(whole.length);
+}
+
+/** A refusal whose message begins with the field that it names. */
+function renamed(refusal: Refusal, name: (param: string) => string): Refusal {
+  const { param, values } = refusal;
+  if (param === undefined) return refusal;
+  const to = name(param);
+  const entries = Object.entries(values).map(([place, value]) => {
+    const isNamed = typeof value === 'string' && value.startsWith(param);
+    return [place, isNamed ? to + value.slice(param.length) : value] as const;
+  });
+  return { ...refusal, param: to, values: Object.fromEntries(entries) };
+}

@@ -1,0 +1,10 @@
+import { parentPort } from 'node:worker_threads';
+import type { InvalidField } from '../door.ts';
+import { type TranslatedRequest, type TranslationJob, translateRequest } from './translate-request.ts';
+
+export type TranslatedResult = TranslatedRequest | InvalidField | undefined;
+
+parentPort?.on('message', (job: TranslationJob) => {
+  const result = translateRequest(job);
+  parentPort?.postMessage(result, result?.kind === 'translated' ? [result.bytes.buffer as ArrayBuffer] : []);
+});

@@ -1,0 +1,68 @@
+import type { RequestShaping } from '#core/config/gateway-config.ts';
+import type { ProviderApi } from '#core/config/provider-api.ts';
+import type { JsonObject } from '#core/json-object.ts';
+import type { BodyField } from '../chat/provider-body.ts';
+import { changesRoles, shapeMembers } from '../chat/request-shaping.ts';
+import { freeMemory } from '../fairness/growing-bytes.ts';
+import type { Door, PassedFields } from './door.ts';
+
+/** The client's body, as it came. */
+interface DoorBody {
+  readonly bytes: Buffer;
+  /** Without null ones, which count as absent. */
+  readonly fields: readonly BodyField[];
+}
+
+/** What is known of a request at a door beside its chat form. */
+export class RequestAtDoor {
+  readonly door: Door;
+  /** What a response repeats of the request, or depends on. */
+  readonly asked: JsonObject;
+  readonly #mayPass: boolean;
+  #body: DoorBody | undefined;
+
+  constructor(door: Door, asked: JsonObject, mayPass: boolean, body: DoorBody) {
+    this.door = door;
+    this.asked = asked;
+    this.#mayPass = mayPass;
+    this.#body = body;
+  }
+
+  /** True: a target of this API gets the client's body, and its response is passed on. */
+  passesTo({
+    api,
+    shaping = [],
+  }: {
+    readonly api: ProviderApi;
+    readonly shaping?: readonly RequestShaping[] | undefined;
+  }) {
+    return this.#mayPass && api === this.door.providerApi && !changesRoles(shaping);
+  }
+
+  /**
+   * The client's body for a target to which it passes, in pieces. Members are copied byte for byte,
+   * but for those that the gateway sets and that the target's shaping changes.
+   */
+  passedBody(sent: PassedFields, shaping: readonly RequestShaping[], hasTools: boolean): readonly Buffer[] {
+    if (this.#body === undefined) throw new Error('the body of a request is free already');
+    const { bytes, fields } = this.#body;
+    const members = new Map<string, BodyField | string>();
+    for (const field of fields) members.set(field.name, field);
+    for (const [name, value] of Object.entries(this.door.passedEdits(sent))) {
+      if (value === undefined) members.delete(name);
+      else members.set(name, value);
+    }
+    const pieces: Buffer[] = [];
+    for (const [name, value] of shapeMembers(members, shaping, hasTools, (json) => json)) {
+      pieces.push(Buffer.from(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(name)}:`));
+      pieces.push(typeof value === 'string' ? Buffer.from(value) : bytes.subarray(value.valueStart, value.end));
+    }
+    return [...pieces, Buffer.from('}')];
+  }
+
+  /** Lets go of the client's body. `isFree`: nobody reads it, so its memory is freed at once. */
+  drop(isFree: boolean): void {
+    if (isFree && this.#body !== undefined) freeMemory(this.#body.bytes);
+    this.#body = undefined;
+  }
+}

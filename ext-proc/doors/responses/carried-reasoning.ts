@@ -1,0 +1,63 @@
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+
+/**
+ * Reasoning of a target that speaks another API. It travels as the `encrypted_content` of a
+ * reasoning item, which clients return as it is, and comes back as what a chat client would have
+ * returned.
+ */
+export interface CarriedReasoning {
+  readonly details: readonly JsonObject[];
+  /** `reasoning_content`, where there are no details. */
+  readonly content: string;
+}
+
+const PREFIX = 'gw1.';
+
+/** `undefined`: there is nothing to come back. */
+export function carry({ details, content }: CarriedReasoning): string | undefined {
+  if (details.length === 0 && content === '') return undefined;
+  const carried = details.length > 0 ? { details } : { content };
+  return PREFIX + Buffer.from(JSON.stringify(carried)).toString('base64url');
+}
+
+export function isCarried(encrypted: unknown): encrypted is string {
+  return typeof encrypted === 'string' && encrypted.startsWith(PREFIX);
+}
+
+/** Text of a client. What is not ours, or not whole, is nothing. */
+export function carriedIn(encrypted: string): CarriedReasoning {
+  const carried = parseObject(Buffer.from(encrypted.slice(PREFIX.length), 'base64url').toString());
+  return {
+    details: Array.isArray(carried?.details) ? carried.details.filter(isObject) : [],
+    content: typeof carried?.content === 'string' ? carried.content : '',
+  };
+}
+
+/** Members of an entry that come in pieces. */
+const TEXTS = ['text', 'data', 'summary'] as const;
+
+/** True if entries that come next are of the same reasoning. */
+export function continuesReasoning(
+  { details }: { readonly details: readonly JsonObject[] },
+  next: readonly JsonObject[],
+) {
+  const last = details.at(-1);
+  return last === undefined || next.some((entry) => continues(last, entry));
+}
+
+/** Adds an entry, or a piece of the last one. */
+export function addDetail(details: JsonObject[], entry: JsonObject): void {
+  const last = details.at(-1);
+  if (last === undefined || !continues(last, entry)) {
+    details.push({ ...entry });
+    return;
+  }
+  for (const [name, value] of Object.entries(entry)) {
+    const isText = TEXTS.some((text) => text === name) && typeof value === 'string' && typeof last[name] === 'string';
+    last[name] = isText ? `${last[name]}${value}` : value;
+  }
+}
+
+function continues(last: JsonObject, entry: JsonObject): boolean {
+  return last.type === entry.type && last.index === entry.index && entry.index !== undefined;
+}

@@ -1,0 +1,201 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { ResponseNames } from '../door.ts';
+import { type AskedResponse, readAsked } from './asked.ts';
+import { carry } from './carried-reasoning.ts';
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+/** Output of a model that grows, as one item of a response. */
+export type OutputItem = MessageItem | ReasoningItem | CallItem;
+
+export interface MessageItem {
+  readonly type: 'message';
+  readonly id: string;
+  readonly parts: MessagePart[];
+  phase?: string;
+}
+
+export interface MessagePart {
+  readonly type: 'output_text' | 'refusal';
+  text: string;
+  readonly logprobs: unknown[];
+}
+
+export interface ReasoningItem {
+  readonly type: 'reasoning';
+  readonly id: string;
+  text: string;
+  readonly details: JsonObject[];
+}
+
+export interface CallItem {
+  readonly type: 'function_call' | 'custom_tool_call';
+  readonly id: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly namespace?: string;
+  input: string;
+}
+
+/** A call as a message or a delta of chat has it. */
+export interface ChatCall {
+  readonly type: CallItem['type'];
+  readonly id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/** Items of one response, made of the parts of a chat message. */
+export class OutputItems {
+  readonly items: OutputItem[] = [];
+  readonly #generationId: string;
+  readonly #asked: AskedResponse;
+
+  constructor({ generationId, asked }: ResponseNames) {
+    this.#generationId = generationId;
+    this.#asked = readAsked(asked);
+  }
+
+  addMessage(phase?: string): MessageItem {
+    return this.#added({ type: 'message', id: this.#id('msg'), parts: [], ...(phase === undefined ? {} : { phase }) });
+  }
+
+  addReasoning(): ReasoningItem {
+    return this.#added({ type: 'reasoning', id: this.#id('rs'), text: '', details: [] });
+  }
+
+  addCall({ type, id, name, input }: ChatCall): CallItem {
+    const [namespace, ownName] = this.#asked.namespaces[name] ?? [undefined, name];
+    const itemId = this.#id(type === 'function_call' ? 'fc' : 'ctc');
+    const within = namespace === undefined ? {} : { namespace };
+    return this.#added({ type, id: itemId, callId: id === '' ? itemId : id, name: ownName, ...within, input });
+  }
+
+  /** All of a whole message, in the order in which models speak. */
+  takeMessage(message: JsonObject, logprobs: unknown): void {
+    const { content, refusal, tool_calls: calls } = message;
+    const thoughts = reasoningOf(message);
+    // Reasoning stands before the item whose place it names, or in front.
+    const think = (isEnd: boolean) => {
+      while (thoughts[0] && (isEnd || thoughts[0].index <= this.items.length)) this.#takeThought(thoughts.shift());
+    };
+    think(false);
+    if ((typeof content === 'string' && content !== '') || typeof refusal === 'string') {
+      const item = this.addMessage(typeof message.phase === 'string' ? message.phase : undefined);
+      if (typeof content === 'string' && content !== '')
+        item.parts.push({ type: 'output_text', text: content, logprobs: [...textLogprobs(logprobs)] });
+      if (typeof refusal === 'string') item.parts.push({ type: 'refusal', text: refusal, logprobs: [] });
+    }
+    for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
+      think(false);
+      const called = chatCall(call);
+      if (called !== undefined) this.addCall(called);
+    }
+    think(true);
+  }
+
+  #takeThought(thought: Thought | undefined): void {
+    if (thought === undefined) return;
+    const item = this.addReasoning();
+    item.text = thought.text;
+    item.details.push(...thought.details);
+  }
+
+  all(status: ItemStatus): JsonObject[] {
+    return this.items.map((item) => this.json(item, status));
+  }
+
+  json(item: OutputItem, status: ItemStatus): JsonObject {
+    const { type, id } = item;
+    switch (type) {
+      case 'message': {
+        const phase = item.phase === undefined ? {} : { phase: item.phase };
+        return { type, id, status, role: 'assistant', content: item.parts.map(partJson), ...phase };
+      }
+      case 'reasoning':
+        return { type, id, summary: item.text === '' ? [] : [summaryPart(item.text)], ...this.#encrypted(item) };
+      default: {
+        const { callId: call_id, name, namespace, input } = item;
+        const within = namespace === undefined ? {} : { namespace };
+        const given = type === 'function_call' ? { arguments: input } : { input };
+        return { type, id, status, call_id, name, ...within, ...given };
+      }
+    }
+  }
+
+  #encrypted({ text, details }: ReasoningItem): JsonObject {
+    const carried = this.#asked.wantsReasoning ? carry({ details, content: text }) : undefined;
+    return carried === undefined ? {} : { encrypted_content: carried };
+  }
+
+  #added<Item extends OutputItem>(item: Item): Item {
+    this.items.push(item);
+    return item;
+  }
+
+  /** The generation and a number: no other item has it. */
+  #id(kind: string): string {
+    return `${kind}_${this.#generationId.replace(/^gen-/, '')}_${this.items.length}`;
+  }
+}
+
+/** Reasoning of a message, and its place among the items. */
+interface Thought {
+  readonly index: number;
+  readonly text: string;
+  readonly details: readonly JsonObject[];
+}
+
+/** Each entry has its own text, or all of them the one of the message. */
+function reasoningOf(message: JsonObject): Thought[] {
+  const { reasoning_details: given } = message;
+  const said = message.reasoning_content ?? message.reasoning;
+  const whole = typeof said === 'string' ? said : '';
+  const details = Array.isArray(given) ? given.filter(isObject) : [];
+  if (details.length < 2)
+    return details.length === 0 && whole === '' ? [] : [{ index: placeOf(details[0]), text: whole, details }];
+  const thoughts = details.map((detail) => ({
+    index: placeOf(detail),
+    text: textOfDetail(detail),
+    details: [detail],
+  }));
+  const [first, ...others] = thoughts;
+  const isSilent = thoughts.every(({ text }) => text === '');
+  return first && isSilent ? [{ ...first, text: whole }, ...others] : thoughts;
+}
+
+function placeOf({ index }: JsonObject = {}): number {
+  return typeof index === 'number' ? index : 0;
+}
+
+function textOfDetail({ text, summary }: JsonObject): string {
+  if (typeof text === 'string') return text;
+  return Array.isArray(summary) ? summary.filter((part) => typeof part === 'string').join('\n\n') : '';
+}
+
+export function partJson({ type, text, logprobs }: MessagePart): JsonObject {
+  return type === 'refusal' ? { type, refusal: text } : { type, annotations: [], logprobs, text };
+}
+
+export function summaryPart(text: string): JsonObject {
+  return { type: 'summary_text', text };
+}
+
+/** A tool call of chat, or its beginning. `undefined`: it continues another. */
+export function chatCall({ id, function: called, custom }: JsonObject): ChatCall | undefined {
+  const isCustom = isObject(custom);
+  const given = isCustom ? custom : called;
+  if (!isObject(given) || typeof given.name !== 'string') return undefined;
+  const input = isCustom ? given.input : given.arguments;
+  return {
+    type: isCustom ? 'custom_tool_call' : 'function_call',
+    id: typeof id === 'string' ? id : '',
+    name: given.name,
+    input: typeof input === 'string' ? input : '',
+  };
+}
+
+/** Log probabilities have the same form in both APIs. */
+export function textLogprobs(logprobs: unknown): readonly unknown[] {
+  return isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : [];
+}

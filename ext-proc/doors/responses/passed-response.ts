@@ -1,0 +1,86 @@
+import type { Envelope } from '#core/errors/refusal.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
+import { isHidden } from '../../dialects/shown-members.ts';
+import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
+import { readAsked } from './asked.ts';
+import { failureEvents, sentEvent } from './events.ts';
+import { responseHead, responsesUsage } from './response-object.ts';
+
+/** Members of a request that the provider does not get, or not as the client gave them. */
+const OWN = ['metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'max_output_tokens'] as const;
+
+/** Gives a response of the provider its names, and leaves out what is not the client's. */
+export function passedResponse(response: JsonObject, names: ResponseNames): MemberEdits {
+  const { repeated } = readAsked(names.asked);
+  const edits: Record<string, string | undefined> = { usage: undefined };
+  for (const name of Object.keys(response)) if (isHidden(name)) edits[name] = undefined;
+  edits.id = JSON.stringify(names.generationId);
+  edits.model = JSON.stringify(names.model);
+  edits.store = 'false';
+  for (const name of OWN) if (name in response) edits[name] = JSON.stringify(repeated[name] ?? null);
+  return edits;
+}
+
+const LAST: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+/** A client gets the failure in the gateway's words. */
+const FAILURE: ReadonlySet<string> = new Set(['error', 'response.failed']);
+
+/** Passes on the events of a provider that speaks Responses, each as it came. */
+export class PassedResponseStream implements PassedStream {
+  readonly #names: ResponseNames;
+  #last: { readonly type: string; readonly data: string } | undefined;
+  #sequence = 0;
+
+  constructor(names: ResponseNames) {
+    this.#names = names;
+  }
+
+  get keptCharacters(): number {
+    return this.#last?.data.length ?? 0;
+  }
+
+  event(type: string, data: string): string {
+    const event = parseObject(data);
+    const named = typeof event?.type === 'string' ? event.type : type;
+    if (event === undefined || !(named === 'error' || named.startsWith('response.'))) return '';
+    if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number + 1;
+    else this.#sequence++;
+    if (LAST.has(named)) this.#last = { type: named, data };
+    if (FAILURE.has(named) || LAST.has(named)) return '';
+    if (!isObject(event.response)) return `event: ${named}\ndata: ${onOneLine(data)}\n\n`;
+    return `event: ${named}\ndata: ${onOneLine(this.#edited(data, event.response, undefined))}\n\n`;
+  }
+
+  ended(charged: ChargedUsage): string {
+    const { type, data } = this.#last ?? { type: 'response.completed', data: '{}' };
+    const response = parseObject(data)?.response;
+    const usage = responsesUsage(charged);
+    // A provider whose stream ended without its last event.
+    if (!isObject(response)) return sentEvent(type, this.#own({ status: 'completed', usage }));
+    return `event: ${type}\ndata: ${onOneLine(this.#edited(data, response, JSON.stringify(usage)))}\n\n`;
+  }
+
+  failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
+    const usage = charged === undefined ? null : responsesUsage(charged);
+    return failureEvents(error, { ...responseHead(this.#names), usage }, this.#sequence);
+  }
+
+  #own(members: JsonObject): JsonObject {
+    return { sequence_number: this.#sequence, response: { ...responseHead(this.#names), ...members } };
+  }
+
+  /** The event with its response edited in its text. */
+  #edited(data: string, response: JsonObject, usage: string | undefined): string {
+    const members = membersOf(data);
+    const given = members.findLast(({ name }) => name === 'response');
+    if (given === undefined) return data;
+    const edits = { ...passedResponse(response, this.#names), usage: usage ?? 'null' };
+    return editObject(data, { response: editObject(data.slice(given.valueStart, given.valueEnd), edits) }, members);
+  }
+}
+
+/** A line break in JSON stands between tokens only. */
+function onOneLine(json: string): string {
+  return json.includes('\n') ? json.replaceAll('\n', ' ') : json;
+}

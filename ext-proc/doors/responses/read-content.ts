@@ -1,0 +1,66 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type InvalidField, invalid } from '../door.ts';
+
+/** Members of output that say nothing to a model. */
+const NOT_INPUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
+
+export interface ReadContent {
+  readonly kind: 'content';
+  readonly content: unknown;
+}
+
+/**
+ * Content of a message, or the output of a tool, in chat's form. A value of another kind comes back
+ * as it is: chat's rules refuse it.
+ */
+export function readContent(content: unknown, place: string): ReadContent | InvalidField {
+  if (!Array.isArray(content)) return { kind: 'content', content };
+  const parts: JsonObject[] = [];
+  for (const [index, part] of content.entries()) {
+    const read = isObject(part) ? readPart(part) : undefined;
+    if (read === undefined)
+      return invalid(`${place}[${index}].type`, 'must be input_text, input_image, input_file, output_text or refusal');
+    parts.push(read);
+  }
+  // Some providers take lists for users' messages only.
+  const [first] = parts;
+  const isText = parts.length === 1 && first !== undefined && isPlainText(first);
+  return { kind: 'content', content: isText ? first.text : parts };
+}
+
+function isPlainText(part: JsonObject): boolean {
+  return part.type === 'text' && typeof part.text === 'string' && Object.keys(part).length === 2;
+}
+
+function readPart({ type, ...members }: JsonObject): JsonObject | undefined {
+  const rest = Object.fromEntries(Object.entries(members).filter(([name, value]) => isInput(name, value)));
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', ...rest };
+    case 'refusal':
+      return { type: 'refusal', ...rest };
+    case 'input_image':
+      return imagePart(rest);
+    case 'input_file':
+      return filePart(rest);
+    default:
+      return undefined;
+  }
+}
+
+function isInput(name: string, value: unknown): boolean {
+  return value !== null && !NOT_INPUT.has(name);
+}
+
+/** A file of the provider's store is refused by chat's rules, as a file. */
+function imagePart({ image_url: url, detail, file_id, ...rest }: JsonObject): JsonObject {
+  if (file_id !== undefined) return filePart({ file_id });
+  return { type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) }, ...rest };
+}
+
+function filePart({ file_data, filename, file_id, file_url, ...rest }: JsonObject): JsonObject {
+  const file = Object.entries({ file_data, filename, file_id, file_url }).filter(([, value]) => value !== undefined);
+  return { type: 'file', file: Object.fromEntries(file), ...rest };
+}

@@ -1,0 +1,163 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { reasoningDetail } from '../../dialects/responses/reasoning-details.ts';
+import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
+import { carriedIn, isCarried } from './carried-reasoning.ts';
+import { readContent } from './read-content.ts';
+import { type ChatTools, nameWithin, withoutAbsent } from './read-tools.ts';
+
+/** An assistant's message as far as its items have come. */
+interface OpenMessage {
+  readonly message: JsonObject;
+  readonly calls: JsonObject[];
+  readonly details: JsonObject[];
+  readonly callPlaces: string[];
+  readonly place: MessagePlace;
+}
+
+/**
+ * Items of the input as messages. Items of one turn of the assistant are one message: its
+ * reasoning, text and calls.
+ */
+export class ChatMessages {
+  readonly messages: JsonObject[] = [];
+  readonly places: MessagePlace[] = [];
+  /** Some reasoning is of a target that speaks another API. */
+  hasCarried = false;
+  readonly #tools: ChatTools;
+  #open: OpenMessage | undefined;
+
+  constructor(tools: ChatTools) {
+    this.#tools = tools;
+  }
+
+  addText(role: string, content: unknown, place: string): void {
+    this.#push({ role, content }, { message: place, content: place, calls: [] });
+  }
+
+  add(items: readonly unknown[]): InvalidField | undefined {
+    for (const [index, item] of items.entries()) {
+      const place = `input[${index}]`;
+      const refused = isObject(item) ? this.#addItem(item, place) : invalid(place, 'must be an object');
+      if (refused) return refused;
+    }
+    this.#close();
+    return undefined;
+  }
+
+  #addItem(item: JsonObject, place: string): InvalidField | undefined {
+    switch (item.type) {
+      case 'message':
+      case undefined:
+        return this.#addMessage(item, place);
+      case 'reasoning':
+        return this.#addReasoning(item, place);
+      case 'function_call':
+        return this.#addCall(item, 'function', place);
+      case 'custom_tool_call':
+        return this.#addCall(item, 'custom', place);
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        return this.#addOutput(item, place);
+      case 'additional_tools':
+        return this.#tools.add(item.tools, `${place}.tools`);
+      case 'item_reference':
+        return invalid(place, 'refers to an item that is not stored here; send the item itself');
+      default:
+        return invalid(`${place}.type`, 'is not offered: no model here has tools of a provider');
+    }
+  }
+
+  #addMessage(item: JsonObject, place: string): InvalidField | undefined {
+    const { type: _, id: __, status: ___, role, content, phase, ...rest } = item;
+    if (typeof role !== 'string' || !ROLES.has(role))
+      return invalid(`${place}.role`, `must be one of ${[...ROLES].join(', ')}`);
+    const read = readContent(content, `${place}.content`);
+    if (read.kind === 'invalid') return read;
+    const said = { ...rest, role, content: read.content, ...(typeof phase === 'string' ? { phase } : {}) };
+    if (role !== 'assistant') {
+      this.#close();
+      this.#push(said, { message: place, content: `${place}.content`, calls: [] });
+      return undefined;
+    }
+    const open = this.#open;
+    if (open?.message.content !== undefined && open.calls.length === 0) this.#close();
+    const { message } = this.#opened(place);
+    Object.assign(message, said, { content: joined(message.content, read.content) });
+    return undefined;
+  }
+
+  #addReasoning(item: JsonObject, place: string): undefined {
+    const { message, details, calls } = this.#opened(place);
+    const { encrypted_content: encrypted } = item;
+    if (!isCarried(encrypted)) {
+      const index = details.length + Number(message.content !== undefined) + calls.length;
+      const detail = reasoningDetail(item, index);
+      if (detail !== undefined) details.push(detail);
+      return;
+    }
+    this.hasCarried = true;
+    const carried = carriedIn(encrypted);
+    details.push(...carried.details);
+    if (carried.content !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${carried.content}`;
+  }
+
+  #addCall(item: JsonObject, type: 'function' | 'custom', place: string): InvalidField | undefined {
+    const { call_id: id, name, namespace } = item;
+    if (typeof id !== 'string') return invalid(`${place}.call_id`, 'must be a string');
+    const open = this.#opened(place);
+    const called = typeof namespace === 'string' && typeof name === 'string' ? nameWithin(namespace, name) : name;
+    const given = type === 'function' ? { arguments: item.arguments } : { input: item.input };
+    open.calls.push({ id, type, [type]: { name: called, ...given } });
+    open.callPlaces.push(place);
+    return undefined;
+  }
+
+  #addOutput({ call_id: id, output }: JsonObject, place: string): InvalidField | undefined {
+    if (typeof id !== 'string') return invalid(`${place}.call_id`, 'must be a string');
+    const read = readContent(output, `${place}.output`);
+    if (read.kind === 'invalid') return read;
+    this.#close();
+    this.#push(
+      { role: 'tool', tool_call_id: id, content: read.content },
+      { message: place, content: `${place}.output`, calls: [] },
+    );
+    return undefined;
+  }
+
+  #opened(place: string): OpenMessage {
+    if (this.#open !== undefined) return this.#open;
+    const callPlaces: string[] = [];
+    const open = {
+      ...{ message: { role: 'assistant' }, calls: [], details: [], callPlaces },
+      place: { message: place, content: `${place}.content`, calls: callPlaces },
+    };
+    this.#open = open;
+    return open;
+  }
+
+  /** Reasoning that nothing follows is of a turn that was broken off: providers refuse it. */
+  #close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined || (open.message.content === undefined && open.calls.length === 0)) return;
+    const more = withoutAbsent({
+      tool_calls: open.calls.length > 0 ? open.calls : undefined,
+      reasoning_details: open.details.length > 0 ? open.details : undefined,
+    });
+    this.#push({ ...open.message, ...more }, open.place);
+  }
+
+  #push(message: JsonObject, place: MessagePlace): void {
+    this.messages.push(message);
+    this.places.push(place);
+  }
+}
+
+const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant']);
+
+/** Texts of several items of one turn. */
+function joined(before: unknown, content: unknown): unknown {
+  if (before === undefined) return content;
+  if (typeof before === 'string' && typeof content === 'string') return `${before}\n\n${content}`;
+  return [before, content].flatMap((one) => (Array.isArray(one) ? one : [{ type: 'text', text: one }]));
+}

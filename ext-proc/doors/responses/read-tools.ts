@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type InvalidField, invalid, isInvalid } from '../door.ts';
+
+/** Tools of a request in chat's form. */
+export class ChatTools {
+  readonly tools: JsonObject[] = [];
+  readonly places: string[] = [];
+  /** Namespace and name of each tool that has a namespace, by its name in chat. */
+  readonly namespaces: Record<string, readonly [namespace: string, name: string]> = {};
+  /** Place of a web search that was left out. */
+  webSearch: string | undefined;
+
+  /** Tools of `tools`, of an item of the input, or of a namespace. */
+  add(tools: unknown, place: string, namespace = ''): InvalidField | undefined {
+    if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
+    for (const [index, tool] of tools.entries()) {
+      const refused = this.#addTool(tool, `${place}[${index}]`, namespace);
+      if (refused) return refused;
+    }
+    return undefined;
+  }
+
+  #addTool(tool: unknown, place: string, namespace: string): InvalidField | undefined {
+    if (!isObject(tool)) return invalid(place, 'must be an object');
+    switch (tool.type) {
+      case 'function':
+        return this.#push(functionTool(tool), place, namespace);
+      case 'custom':
+        return this.#push(customTool(tool), place, namespace);
+      case 'namespace':
+        if (namespace !== '' || typeof tool.name !== 'string' || tool.name === '')
+          return invalid(`${place}.name`, 'must be a string, and a namespace has no place in another');
+        return this.add(tool.tools, `${place}.tools`, tool.name);
+      case 'web_search':
+        // Codex offers it beside its own tools. A model does without what it may choose.
+        this.webSearch ??= `${place}.type`;
+        return undefined;
+      default:
+        return invalid(`${place}.type`, HOSTED);
+    }
+  }
+
+  #push(tool: JsonObject, place: string, namespace: string): undefined {
+    const called = isObject(tool.function) ? tool.function : tool.custom;
+    if (namespace !== '' && isObject(called) && typeof called.name === 'string') {
+      const name = nameWithin(namespace, called.name);
+      this.namespaces[name] = [namespace, called.name];
+      called.name = name;
+    }
+    this.tools.push(tool);
+    this.places.push(place);
+  }
+}
+
+const HOSTED = 'must be function, custom or namespace: no model here has tools of a provider';
+
+/** A web search beside own tools is left out, where the model may choose. */
+export function refuseWebSearch({ tools, webSearch }: ChatTools, choice: unknown): InvalidField | undefined {
+  const mayChoose = choice === undefined || choice === 'auto' || choice === 'none';
+  return webSearch === undefined || (tools.length > 0 && mayChoose) ? undefined : invalid(webSearch, HOSTED);
+}
+
+const LONGEST_NAME = 64;
+const DIGEST_CHARACTERS = 16;
+
+/** Chat has no namespaces: they are part of the name, which providers bound. */
+export function nameWithin(namespace: string, name: string): string {
+  const whole = `${namespace}__${name}`;
+  if (whole.length <= LONGEST_NAME) return whole;
+  const digest = createHash('sha256').update(whole).digest('hex').slice(0, DIGEST_CHARACTERS);
+  return `${whole.slice(0, LONGEST_NAME - DIGEST_CHARACTERS - 1)}_${digest}`;
+}
+
+/** Other members stay where they are: chat's rules count them. */
+function functionTool({ name, description, parameters, strict, ...rest }: JsonObject): JsonObject {
+  return { ...rest, function: withoutAbsent({ name, description, parameters, strict }) };
+}
+
+function customTool({ name, description, format, ...rest }: JsonObject): JsonObject {
+  const custom = withoutAbsent({ name, description, format: isObject(format) ? inputFormat(format) : format });
+  return { ...rest, custom };
+}
+
+function inputFormat({ type, syntax, definition }: JsonObject): JsonObject {
+  return type === 'grammar' ? { type, grammar: { syntax, definition } } : { type };
+}
+
+export function withoutAbsent(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** A word, one tool, or a choice of tools. */
+export function readToolChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  const { type } = choice;
+  if (type === 'function' || type === 'custom') return chosen(choice);
+  if (type !== 'allowed_tools') return invalid('tool_choice.type', 'must be function, custom or allowed_tools');
+  const tools = Array.isArray(choice.tools) ? choice.tools.map((tool: unknown) => isObject(tool) && chosen(tool)) : [];
+  return { type, allowed_tools: { mode: choice.mode, tools } };
+}
+
+function chosen({ type, name, namespace }: JsonObject): JsonObject {
+  const named = typeof namespace === 'string' && typeof name === 'string' ? nameWithin(namespace, name) : name;
+  return { type, [type === 'custom' ? 'custom' : 'function']: { name: named } };
+}
+
+export function isInvalidChoice(choice: unknown): choice is InvalidField {
+  return isObject(choice) && isInvalid(choice);
+}

@@ -1,0 +1,55 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import type { ChargedUsage, ResponseNames } from '../door.ts';
+import { readAsked } from './asked.ts';
+import { OutputItems } from './output-items.ts';
+
+/** The members of a response that do not depend on what the model says. */
+export function responseHead({ generationId, model, createdAtSeconds, asked }: ResponseNames): JsonObject {
+  return {
+    id: generationId,
+    object: 'response',
+    created_at: createdAtSeconds,
+    status: 'in_progress',
+    error: null,
+    incomplete_details: null,
+    model,
+    ...readAsked(asked).repeated,
+    output: [],
+    usage: null,
+  };
+}
+
+/** How a response ended, by the finish reason of chat. */
+export function endOf(finishReason: unknown): JsonObject {
+  if (finishReason === 'length') return { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } };
+  if (finishReason === 'content_filter')
+    return { status: 'incomplete', incomplete_details: { reason: 'content_filter' } };
+  return { status: 'completed', incomplete_details: null };
+}
+
+/** A whole completion as a response, without its usage. */
+export function responseOf(completion: Completion, names: ResponseNames): JsonObject {
+  const [choice] = completion.choices;
+  const { message, finish_reason: reason, logprobs } = isObject(choice) ? choice : {};
+  const items = new OutputItems(names);
+  if (isObject(message)) items.takeMessage(message, logprobs);
+  const end = endOf(reason);
+  const { usage: _, ...head } = responseHead(names);
+  const tier = typeof completion.service_tier === 'string' ? { service_tier: completion.service_tier } : {};
+  const output = items.all(end.status === 'incomplete' ? 'incomplete' : 'completed');
+  return { ...head, ...end, ...tier, output };
+}
+
+/** What was charged. */
+export function responsesUsage({ usage, costUsd }: ChargedUsage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: cacheWriteTokens },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: promptTokens + completionTokens,
+    cost: costUsd,
+  };
+}
