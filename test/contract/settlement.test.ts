@@ -133,7 +133,7 @@ describe('settlement in PostgreSQL', () => {
     expect(await db.store.ledger.findGeneration(customer.organizationId, generationId)).toBeUndefined();
     await db.store.ledger.charge(settlement);
     const { organizationId, day, prices, holdNanoUsd: _hold, ...stored } = settlement;
-    expect(await db.store.ledger.findGeneration(organizationId, generationId)).toEqual(stored);
+    expect(await db.store.ledger.findGeneration(organizationId, generationId)).toEqual({ ...stored, api: 'chat' });
     const other = await addCustomer(db.store);
     expect(await db.store.ledger.findGeneration(other.organizationId, generationId)).toBeUndefined();
     expect([day, prices]).toBeDefined();

@@ -13,6 +13,7 @@ export interface TestConfig {
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
+  readonly apis?: Readonly<Partial<Record<'responses' | 'messages' | 'embeddings', boolean>>>;
   readonly extra_request_fields?: Readonly<Record<string, string>>;
   readonly idempotency?: { readonly retention?: string; readonly bytes_per_organization?: string };
   readonly request_log?: { readonly retention: string };
@@ -148,6 +149,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     ...(sign_in ? { sign_in } : {}),
     ...(payments ? { payments } : {}),
     ...(price_lists ? { price_lists } : {}),
+    ...(config.apis ? { apis: config.apis } : {}),
     ...(config.extra_request_fields ? { extra_request_fields: config.extra_request_fields } : {}),
     ...(tracing ? { tracing } : {}),
     ...(mail ? { mail } : {}),

@@ -50,6 +50,7 @@ requirement(MISSING, () => {
             max_output_tokens: 100_000,
           },
         },
+        apis: { responses: true },
         limits: { read_rpm: 1_000_000, refused_rpm: 10_000_000 },
       },
     },

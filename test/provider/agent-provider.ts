@@ -102,7 +102,8 @@ function api(
 }
 
 interface InputItem {
-  readonly type: string;
+  /** Absent: a message. */
+  readonly type?: string;
   readonly role?: string;
   readonly encrypted_content?: string;
   readonly call_id?: string;
@@ -121,7 +122,7 @@ function responseOf(turn: number): Response {
   return responseWith([reasoning(['A thought.'], reasoningOf(turn)), ...said, ...calls], { usage });
 }
 
-function partOfItem({ type, role, encrypted_content, call_id }: InputItem): string {
+function partOfItem({ type = 'message', role, encrypted_content, call_id }: InputItem): string {
   switch (type) {
     case 'reasoning':
       return `reasoning ${encrypted_content}`;
