@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PROVED_FOR_MS } from '#database/connection/in-force.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome, settledGeneration } from '../harness/gateway-client.ts';
 import type { Customer } from '../harness/operator.ts';
 import { withGateway } from '../harness/with-gateway.ts';
@@ -52,6 +53,8 @@ test.each([false, true])(
     const underWay = client.chat({ model: 'one', stream });
     await gate.waitFor(1);
     await gateway.postgres.crash();
+    // Until then a caller in memory is still proved to be the last one.
+    await sleep(PROVED_FOR_MS);
 
     for (const refused of [await client.chat({ model: 'one' }), await client.get('/v1/models')]) {
       expect(outcome(refused)).toBe('503 no_capacity');

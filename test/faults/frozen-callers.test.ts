@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { Administration } from '#database/administration/administration.ts';
+import { sql } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { metric } from '../harness/metrics-page.ts';
+import { BY, type Customer } from '../harness/operator.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
+
+/** Each with callers in its memory, under requests that never pause. */
+const AT_ONCE = 2;
+const ROUNDS = process.env.CI === 'true' ? 12 : 3;
+/**
+ * From shorter than a proof holds to longer than a listening connection may stay without an answer.
+ */
+const FROZEN_MS = [100, 600, 3_000];
+
+interface Request {
+  readonly beganMs: number;
+  readonly outcome: string;
+}
+
+/** Sends one request after the other until `stop`. */
+function keepAsking(clients: readonly GatewayClient[]) {
+  const requests: Request[] = [];
+  let isBusy = true;
+  const running = clients.flatMap((client) =>
+    Array.from({ length: AT_ONCE }, async () => {
+      while (isBusy) {
+        const beganMs = performance.now();
+        requests.push({ beganMs, outcome: outcome(await client.chat({ model: 'm' })) });
+      }
+    }),
+  );
+  return {
+    requests,
+    stop: async () => {
+      isBusy = false;
+      await Promise.all(running);
+    },
+  };
+}
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let provider: FakeProvider;
+  let pods: readonly [GatewayPod, GatewayPod];
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    provider = await startFakeProvider({ record: false });
+    const options = {
+      postgresSocketDir: inject('postgresSocketDir'),
+      config: { redis: redis.url, providers: { fake: { base_url: provider.baseUrl } }, models: { m: {} } },
+    };
+    const first = await startGatewayPod(options);
+    pods = [first, await startGatewayPod({ ...options, databaseUrl: first.databaseUrl })];
+  });
+  afterAll(async () => {
+    await Promise.all((pods ?? []).map((pod) => pod.close()));
+    await provider?.close();
+    await redis?.stop();
+  });
+  showLogsOnFailure(() => ({ logs: () => (pods ?? []).map((pod) => pod.logs()).join('\n') }));
+
+  const signal = (pod: GatewayPod, name: NodeJS.Signals) => {
+    for (const pid of pod.workerPids()) process.kill(pid, name);
+  };
+
+  test.each<[string, string, (administration: Administration, customer: Customer) => Promise<unknown>]>([
+    ['revocation', '401 key_revoked', (to, { keyId }) => to.revokeKey(keyId, BY)],
+    ['suspension', '403 org_suspended', (to, { organizationId }) => to.setSuspended(organizationId, true, BY)],
+    [
+      'a correction of the balance',
+      '402 insufficient_credits',
+      (to, { organizationId }) => to.credit(organizationId, { amountNanoUsd: -200_000_000_000n }, BY),
+    ],
+    [
+      'another scope',
+      '403 missing_scope',
+      (to, { organizationId, keyId }) => to.updateKey(organizationId, keyId, { scopes: ['usage:read'] }, BY),
+    ],
+  ])(
+    'no request that began after the answer to %s is served, while one process stands still',
+    async (_name, refusal, change) => {
+      const [pod, frozen] = pods;
+      for (let round = 0; round < ROUNDS; round++) {
+        const customer = await pod.operator.customer();
+        const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+        const load = keepAsking(clients);
+        await sleep(300);
+        signal(frozen, 'SIGSTOP');
+        const woken = sleep(FROZEN_MS[round % FROZEN_MS.length]).then(() => signal(frozen, 'SIGCONT'));
+        const beganMs = performance.now();
+        await change(pod.operator.administration, customer);
+        const answeredMs = performance.now();
+        expect(answeredMs - beganMs).toBeLessThan(1_000);
+        await woken;
+        await sleep(200);
+        await load.stop();
+        for (const client of clients) client.close();
+        const before = load.requests.filter((one) => one.beganMs < beganMs).map((one) => one.outcome);
+        expect(new Set(before)).toContain('200');
+        const after = load.requests.filter((one) => one.beganMs > answeredMs).map((one) => one.outcome);
+        expect(after).toContain(refusal);
+        expect(after).not.toContain('200');
+      }
+    },
+  );
+
+  test('a change by SQL is in force within a second, on every process', async () => {
+    const customer = await pods[0].operator.customer();
+    const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+    const load = keepAsking(clients);
+    await sleep(300);
+    await sql(pods[0].databaseUrl, `update keys set revoked_at = now() where id = '${customer.keyId}'`);
+    const changedMs = performance.now();
+    await sleep(1_500);
+    await load.stop();
+    for (const client of clients) client.close();
+    const served = load.requests.filter((one) => one.outcome === '200');
+    expect(Math.max(...served.map((one) => one.beganMs))).toBeLessThan(changedMs + 1_000);
+  });
+
+  test('steady requests find their callers in memory', async () => {
+    for (const { metricsOrigin } of pods) {
+      const found = (from: string) => metric(metricsOrigin, 'gateway_callers_total', { from });
+      expect(await found('memory')).toBeGreaterThan(await found('database'));
+    }
+  });
+});
