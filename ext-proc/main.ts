@@ -35,6 +35,9 @@ async function main(): Promise<void> {
   if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
   const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
+  // The first process of a container has no default for signals, and may wait for its stores.
+  const endAtOnce = () => process.exit(0);
+  process.once('SIGTERM', endAtOnce);
   const gateway = await openGateway({
     ...{ configPath, loaded, paths, workerIndex, log },
     isSupervised: process.connected === true,
@@ -44,6 +47,7 @@ async function main(): Promise<void> {
   if (gateway.kind === 'refused') return refuseToStart(gateway.message);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
+  process.off('SIGTERM', endAtOnce);
   closeWhenAsked(gateway, log, drainTimeoutMs);
   // A killed process does not reach its exit. With the cache the next start needs half the CPU.
   flushCompileCache();

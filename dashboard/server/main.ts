@@ -14,6 +14,7 @@ import { CHANGE_LIMITS } from '#database/audit/change-counts.ts';
 import { TransactionPooler } from '#database/connection/transaction-pooler.ts';
 import { recordProxy } from '#database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '#database/schema/migrate.ts';
+import { untilUsable } from '#database/until-usable.ts';
 import { sendAlerts } from './alerts/send-alerts.ts';
 import { createApp } from './app.ts';
 import { type Background, repeat } from './background/repeat.ts';
@@ -58,8 +59,14 @@ async function main(): Promise<void> {
   }
   const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
   const connections = pool.administration;
-  const stores = await openAdministration({ url: postgres.url, log, timeouts, connections }).catch(explainUnavailable);
+  const open = () => openAdministration({ url: postgres.url, log, timeouts, connections });
+  // The first process of a container has no default for signals, and may wait for its database.
+  const endAtOnce = () => process.exit(0);
+  process.once('SIGTERM', endAtOnce);
+  const opening = process.connected ? open() : untilUsable(open, log);
+  const stores = await opening.catch(explainUnavailable);
   if (stores === undefined) return;
+  process.off('SIGTERM', endAtOnce);
   await serve(loaded, postgres.url, stores, log);
 }
 
@@ -173,7 +180,7 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
 
 /**
  * Not a configuration error: the supervisor retries, and a late database or migration is found
- * then.
+ * then. A process without one has waited.
  */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) {

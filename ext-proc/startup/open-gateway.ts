@@ -73,7 +73,7 @@ export async function openGateway(options: OpenGatewayOptions): Promise<OpenGate
   let current = () => loaded.config;
   const context: GatewayContext = { paths, workerIndex, config: () => current(), clock, metrics, log };
   const { config } = context;
-  const stores = await openStores(context);
+  const stores = await openStores(context, options.isSupervised);
   if (stores.kind === 'refused') return stores;
   const { database, databaseUrl, limits } = stores;
 

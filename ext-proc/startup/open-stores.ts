@@ -1,4 +1,5 @@
 import { openPostgres, type Postgres } from '#database/open.ts';
+import { untilUsable } from '#database/until-usable.ts';
 import { sealMirror } from '../billing/spool/sealed-mirror.ts';
 import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
 import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../fairness/reads-in-turns.ts';
@@ -28,15 +29,19 @@ export interface OpenStores {
 /** This process cannot start with its stores: for the operator. */
 export type StoreRefused = Extract<OpenedLimitStore, { kind: 'refused' }>;
 
-/** Opens PostgreSQL and the limit store. Rejects as openPostgres() and openLimitStore(). */
-export async function openStores(context: GatewayContext): Promise<OpenStores | StoreRefused> {
+/**
+ * Opens PostgreSQL and the limit store. Rejects as openPostgres() and openLimitStore(). A process
+ * without a supervisor, which would start it again at once, waits for both instead.
+ */
+export async function openStores(context: GatewayContext, isSupervised: boolean): Promise<OpenStores | StoreRefused> {
   const { paths, workerIndex, config, clock, metrics, log } = context;
   const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = config().stores;
   if (postgres.kind === 'embedded') {
     const message = 'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.';
     return { kind: 'refused', message };
   }
-  const database = await openPostgres({
+  const whenUsable = <Opened>(open: () => Promise<Opened>) => (isSupervised ? open() : untilUsable(open, log));
+  const options = {
     url: postgres.url,
     log,
     pool,
@@ -50,15 +55,14 @@ export async function openStores(context: GatewayContext): Promise<OpenStores | 
       boundBytes: () => config().idempotencyBytesPerOrganization,
       onEvicted: metrics.storedResponsesEvicted,
     },
-  });
+  };
+  const database = await whenUsable(() => openPostgres(options));
   metrics.watchDatabase(database.pools);
   const turns = createReadTurns(pool);
   const takenOver = Promise.withResolvers<void>();
   const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
-  const opened = await openLimitStore({
-    ...{ redis, database, paths, workerIndex, log, onTakenOver },
-    leaseMs: LEASE_MS,
-  });
+  const limitOptions = { redis, database, paths, workerIndex, log, onTakenOver, leaseMs: LEASE_MS };
+  const opened = await whenUsable(() => openLimitStore(limitOptions));
   if (opened.kind === 'refused') return opened;
   return {
     ...opened,
@@ -68,7 +72,7 @@ export async function openStores(context: GatewayContext): Promise<OpenStores | 
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
     takenOver: takenOver.promise,
-    identify: createIdentities(await database.identityKey()),
-    mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
+    identify: createIdentities(await whenUsable(() => database.identityKey())),
+    mirror: opened.mirror && sealMirror(opened.mirror, await whenUsable(() => database.mirrorKey()), log),
   };
 }

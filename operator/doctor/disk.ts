@@ -1,5 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { countOf } from '#core/count-of.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
@@ -9,31 +10,36 @@ const SCARCE_BYTES = GIB / 4;
 const LOW_BYTES = GIB;
 const LOW_SHARE = 0.1;
 
-/** Checks the disk of the data folder: embedded database, spool, Envoy's files. */
-export async function lookAtDisk(dataDir: string): Promise<readonly Finding[]> {
-  const check = 'disk';
-  const disk = await statfs(dataDir).catch((error: NodeJS.ErrnoException) => error);
-  if (disk instanceof Error) {
-    return [skipped(check, disk.code === 'ENOENT' ? `there is no ${dataDir} on this machine` : disk.message)];
+/**
+ * Checks the disks of what grows: the spool and the embedded database. A pod has a volume for its
+ * spool, and the rest of its data folder in memory.
+ */
+export async function lookAtDisk({ dataDir, spoolDir, postgresDir }: DataPaths): Promise<readonly Finding[]> {
+  const space = new Map<number, Finding>();
+  for (const folder of [spoolDir, postgresDir]) {
+    const found = await stat(folder).catch(() => undefined);
+    if (found !== undefined && !space.has(found.dev)) space.set(found.dev, spaceFinding(folder, await statfs(folder)));
   }
-  const folder = join(dataDir, 'spool');
-  const names = await readdir(folder).catch(() => []);
-  return [spaceFinding(dataDir, disk), await spoolFinding(folder, names), ...damageFindings(folder, names)];
+  if (space.size === 0) return [skipped('disk', `there is no spool in ${dataDir} on this machine`)];
+  const names = await readdir(spoolDir).catch(() => []);
+  return [...space.values(), await spoolFinding(spoolDir, names), ...damageFindings(spoolDir, names)];
 }
+
+type DataPaths = Pick<RuntimePaths, 'dataDir' | 'spoolDir' | 'postgresDir'>;
 
 type Space = Readonly<Record<'bsize' | 'bavail' | 'blocks' | 'files' | 'ffree', number>>;
 
-function spaceFinding(dataDir: string, { bsize, bavail, blocks, files, ffree }: Space): Finding {
+function spaceFinding(folder: string, { bsize, bavail, blocks, files, ffree }: Space): Finding {
   const check = 'disk';
   const freeBytes = bavail * bsize;
-  const found = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free at ${dataDir}`;
+  const found = `${(freeBytes / GIB).toFixed(1)} GiB of ${((blocks * bsize) / GIB).toFixed(1)} GiB are free at ${folder}`;
   const advice =
     'Free some space, or set GATEWAY_DATA to a larger disk: a charge that cannot be written here while PostgreSQL is unavailable is lost.';
   if (freeBytes < SCARCE_BYTES) return problem(check, found, advice);
   if (freeBytes < LOW_BYTES || bavail < blocks * LOW_SHARE) return warning(check, found, advice);
   // Some file systems count no files.
   if (files > 0 && ffree < files * LOW_SHARE)
-    return warning(check, `${countOf(ffree, 'more file fits', 'more files fit')} at ${dataDir}`, advice);
+    return warning(check, `${countOf(ffree, 'more file fits', 'more files fit')} at ${folder}`, advice);
   return ok(check, found);
 }
 

@@ -18,7 +18,7 @@ import { lookAtDisk } from './disk.ts';
 import { lookAtLimitStore } from './limit-store.ts';
 import { lookAtModels } from './models.ts';
 import { lookAtPriceLists } from './price-lists.ts';
-import { lookAtProcesses } from './processes.ts';
+import { areElsewhere, lookAtProcesses } from './processes.ts';
 import { lookAtProvider } from './provider.ts';
 import { lookAtProxies } from './proxies.ts';
 import { lookAtReadiness } from './readiness.ts';
@@ -71,7 +71,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
             },
           ]
         : []),
-      ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
+      ...(loaded.ok ? configuredChecks(loaded, path, env, database) : []),
       ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);
     // An operator's own container has a database and nothing else
@@ -94,6 +94,7 @@ function configuredChecks(
   { config, declared, source }: LoadedConfig<CheckedConfig>,
   path: string,
   env: Environment,
+  database: Promise<LookedAt>,
 ): readonly Check[] {
   const { listen, providers, stores, models } = config;
   const served = [...models.values()].filter(({ disabled }) => !disabled);
@@ -102,15 +103,20 @@ function configuredChecks(
   const files = [...source.files, ...source.secretFiles];
   const certificatePath = listen.tls?.certificatePath;
   const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
+  /** What only the machine of a gateway process shows. */
+  const local = (name: string, run: Check['run']): Check =>
+    check(name, async () =>
+      (await areElsewhere(await database)) ? [skipped(name, 'the gateway processes run on other machines')] : run(),
+    );
   return [
-    check('redis', () => lookAtLimitStore(stores.redis)),
-    check('readiness', () => lookAtReadiness(listen.metrics)),
-    check('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
-    check('disk', () => lookAtDisk(paths.dataDir)),
+    local('limit store', () => lookAtLimitStore(stores.redis)),
+    local('readiness', () => lookAtReadiness(listen.metrics)),
+    local('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
+    local('disk', () => lookAtDisk(paths)),
     check('secrets', () => lookAtSecrets({ configPath: path, files, certificatePath, paths })),
     check('models', () => lookAtModels(declared, Date.now())),
     ...[...providers.values()].map((provider) =>
-      check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
+      local(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
     ),
   ];
 }

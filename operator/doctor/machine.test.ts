@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
+import { runtimePaths } from '#core/config/runtime-paths.ts';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { expiryFinding, lookAtCertificate } from './certificate.ts';
 import type { Finding } from './check.ts';
@@ -50,25 +51,37 @@ it('secrets that others can read or change are told, each with the command that 
   expect((await lookAtSecrets(places))[0]).toMatchObject({ verdict: 'problem', advice: `chmod o-rwx ${configPath}` });
 });
 
+it('the disk of the spool counts, wherever its folder leads', async () => {
+  const dataDir = join(folder, 'pod');
+  mkdirSync(join(dataDir, 'spool'), { recursive: true });
+  const paths = { ...runtimePaths({ GATEWAY_DATA: dataDir }), postgresDir: '/proc' };
+  const found = (await lookAtDisk(paths)).map((finding) => finding.found);
+  expect(found).toEqual([
+    expect.stringContaining(`free at ${join(dataDir, 'spool')}`),
+    expect.stringContaining('free at /proc'),
+    'no charge waits',
+  ]);
+});
+
 it('charges in the spool are a problem, an empty spool is not', async () => {
   const dataDir = join(folder, 'spooling');
   mkdirSync(join(dataDir, 'spool'), { recursive: true });
   put('spooling/spool/settlements-0.jsonl', '');
-  const [space, empty] = await lookAtDisk(dataDir);
+  const [space, empty] = await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir }));
   expect(space).toMatchObject({ check: 'disk', found: expect.stringMatching(/ GiB of [\d.]+ GiB are free at /) });
   expect(empty?.verdict).toBe('ok');
   put('spooling/spool/settlements-1.jsonl', '{}\n');
-  expect((await lookAtDisk(dataDir))[1]).toMatchObject({
+  expect((await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir })))[1]).toMatchObject({
     verdict: 'problem',
     found: expect.stringMatching(/^3 bytes/),
   });
   put('spooling/spool/settlements-1.jsonl', '');
   put('spooling/spool/settlements-1.jsonl.damaged-2026-11-22T10-00-00.000Z', 'null\n');
-  expect((await lookAtDisk(dataDir)).slice(1)).toMatchObject([
+  expect((await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir }))).slice(1)).toMatchObject([
     { verdict: 'ok' },
     { verdict: 'problem', found: expect.stringContaining('settlements-1.jsonl.damaged-2026') },
   ]);
-  expect(verdicts(await lookAtDisk(join(folder, 'nowhere')))).toEqual(['disk skipped']);
+  expect(verdicts(await lookAtDisk(runtimePaths({ GATEWAY_DATA: join(folder, 'nowhere') })))).toEqual(['disk skipped']);
 });
 
 const NOW_MS = Date.UTC(2026, 10, 21);

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { countOf } from '#core/count-of.ts';
 import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
@@ -26,6 +27,16 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
     ...configurationFindings(await database.configuration()),
     ...fresh.flatMap(envoyFindings),
   ];
+}
+
+/**
+ * True if gateway processes report, and all from other machines: what only their machine can show
+ * is not looked at, such as in the pod of the dashboard.
+ */
+export async function areElsewhere({ database, readable }: LookedAt): Promise<boolean> {
+  if (database === undefined || !readable) return false;
+  const fresh = (await database.processes()).filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
+  return fresh.length > 0 && fresh.every(({ host }) => host !== hostname());
 }
 
 /**

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { currentConfiguration, heldNow, listProcesses } from '#database/process-reports/process-reports.ts';
 import type { ReportedConfiguration, ReportedProcess } from '#database/process-reports/report.ts';
+import { runCommandLine } from '#operator/command-line.ts';
+import { createDatabase } from '../../harness/database.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import type { Customer } from '../../harness/operator.ts';
 import { PROVIDER_SECRET, type TestConfig } from '../../harness/test-config.ts';
@@ -172,4 +174,20 @@ test('without Envoy it says why it is not ready; a clean end takes the row away'
   expect((await own())?.report.providers.fake?.ejected).toBe(null);
   await gateway.stack.gateway.end('SIGTERM');
   expect(await listProcesses(pool)).toEqual([]);
+});
+
+test('the doctor of a machine without gateway processes does not look for what is theirs', async () => {
+  await expect.poll(own, SOON).toBeDefined();
+  const { rows } = await pool.query<{ row: unknown }>('select to_jsonb(p) as row from gateway_processes p limit 1');
+  const url = await createDatabase();
+  const other = createPool(url, 1, { connectMs: 2_000, statementMs: 2_000 }, silent);
+  const insert = `insert into gateway_processes
+    select (jsonb_populate_record(null::gateway_processes, $1::jsonb || '{"host": "gateway-0"}')).*`;
+  await other.query(insert, [JSON.stringify(rows[0]?.row)]);
+  await other.query('update gateway_processes set reported_at = now()');
+  await other.end();
+  const result = await runCommandLine(['doctor'], { ...gateway.stack.env, DATABASE_URL: url });
+  const { findings } = (result as { json: { findings: { check: string; verdict: string }[] } }).json;
+  const skipped = findings.filter(({ verdict }) => verdict === 'skipped').map(({ check }) => check);
+  expect(skipped).toEqual(['limit store', 'readiness', 'certificate', 'disk', 'provider fake']);
 });
