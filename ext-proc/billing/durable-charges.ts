@@ -185,7 +185,7 @@ export class DurableCharges {
       : ledger.charge(settlement, onSent));
     if (snapshot === undefined) return 'taken_over';
     recent.note(settlement, snapshot.ledgerEpoch);
-    await releaseHold(settlement, tokensOf(settlement), snapshot);
+    void releaseHold(settlement, tokensOf(settlement), snapshot);
     return 'charged';
   }
 

@@ -104,6 +104,14 @@ requirement(missingRedis, () => {
     expect(await store.heldNanoUsd('org-1', at(20_002))).toBe(0n);
   });
 
+  test('leases that are lost are missed beside an owed hold', async () => {
+    expect(await tryToTake('owed', 300n, 0)).toBe('admitted');
+    await store.release({ ...live, holdId: 'owed', nowMs: at(0), tokensUsed: 0, owedNanoUsd: 200n });
+    expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+    await lose(['leases']);
+    expect(await tryToTake('early', 1n, 1)).toBe('closed');
+  });
+
   test('what a dead process held stays held when the hash of its organization is lost', async () => {
     expect(await tryToTake('dead', 700n, 0)).toBe('admitted');
     expect(await tryToTake('other', 301n, LEASE_MS)).toBe('balance');
@@ -141,10 +149,20 @@ requirement(missingRedis, () => {
   test('the longer budgets of a key count its holds when the hash of the key is lost', async () => {
     const keyLimits = { lifetimeBudgetNanoUsd: 1_000n };
     const mine = { keyLimits, snapshot: snapshotOf({ balance: 5_000n, lifetimeSpent: 0n }) };
-    expect(await admitFresh(store, { ...mine, holdNanoUsd: 700n })).toMatchObject({ kind: 'admitted' });
+    const holdId = 'live';
+    expect(await admitFresh(store, { ...mine, holdId, holdNanoUsd: 700n })).toMatchObject({ kind: 'admitted' });
     const [name = ''] = await redis.admin.keys('*:key:key-1');
     await redis.admin.del(name);
     expect(await admitFresh(store, { ...mine, holdNanoUsd: 301n })).toMatchObject({ availableNanoUsd: 300n });
+    // As little of a hold that is owed from the same call on.
+    await redis.admin.del(name);
+    const request = requestOf({ ...mine, holdNanoUsd: 801n });
+    await store.admit(request);
+    const [, refused] = await Promise.all([
+      store.release({ ...live, holdId, nowMs: at(0), tokensUsed: 0, owedNanoUsd: 200n }),
+      store.admit(request),
+    ]);
+    expect(refused).toMatchObject({ rule: 'lifetime_budget', availableNanoUsd: 800n });
   });
 
   test('other organizations go on meanwhile, of the same shard too', async () => {

@@ -37,7 +37,7 @@ const limits = fc.record(
 /** Only keys have these budgets. */
 const longerBudgets = fc.record({ monthlyBudgetNanoUsd: nano, lifetimeBudgetNanoUsd: nano }, { requiredKeys: [] });
 const ask = fc.record({
-  kind: fc.constantFrom('admit', 'admit', 'release'),
+  kind: fc.constantFrom('admit', 'admit', 'admit', 'owe', 'release', 'release'),
   hold: fc.nat(15),
   key: fc.nat(1),
   organization: fc.constantFrom(0, 0, 0, 1, 2, 3, 4, 5),
@@ -70,6 +70,8 @@ function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown
   const day = utcDay(nowMs) + asked.days;
   const longerSpend = { monthSpent: spent, lifetimeSpent: spent + 1n };
   const snapshot = snapshotOf({ epoch, sequence, balance, day, spent, keySpent: spent, ...longerSpend });
+  if (asked.kind === 'owe')
+    return store.release({ ...subject, holdId, nowMs, tokensUsed: asked.tokens, owedNanoUsd: asked.holdNanoUsd });
   if (asked.kind === 'release')
     return store.release({ ...subject, holdId, nowMs, tokensUsed: asked.tokens, ...(spent > 9n ? { snapshot } : {}) });
   const { concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd } = asked;
@@ -126,7 +128,7 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
-  test('64 of four organizations are one call', async () => {
+  test('64 of four organizations are one call, and so are their ends', async () => {
     const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
     const subjects = ['a', 'b', 'c', 'd'].map((id) => ({ organizationId: `org-${id}`, keyId: `key-${id}` }));
     for (const subject of subjects) await admitFresh(store, subject);
@@ -135,6 +137,13 @@ requirement(missingRedis, () => {
     const results = await Promise.all(requests.map((request) => store.admit(request)));
     expect(results.map(({ kind }) => kind)).toEqual(requests.map(() => 'admitted'));
     expect((await scriptCalls(redis)) - before).toBe(1);
+    const [next, ...ended] = requests;
+    await Promise.all([
+      ...ended.map((request) => store.release({ ...request, tokensUsed: 1, owedNanoUsd: 1n })),
+      ...ended.slice(0, 30).map((request) => store.release({ ...request, tokensUsed: 1 })),
+      store.admit(requestOf({ ...next, concurrency: 1 })),
+    ]);
+    expect((await scriptCalls(redis)) - before).toBe(2);
     await store.close();
   });
 

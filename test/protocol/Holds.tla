@@ -20,6 +20,7 @@ CONSTANTS
   DistrustsReleases, \* and so they do when a release brings what cannot be compared
   ChargesOnce,      \* a charge is made once for each generation, however often it is sent
   EndsInTime,       \* a process that cannot renew a lease ends the request before it may lapse
+  OwedStays,        \* what a response is to be charged stays held until that is committed
   Quarantines,      \* D2: what lapses stays deducted until its end
   GuardsClock,      \* a step of a store's clock is not believed
   SeesLoss,         \* a store notices that it lost one organization, as it does when it lost all
@@ -86,7 +87,7 @@ Address(p) == process[p].address
 Reaches(p, s) == Runs(p) /\ s \notin process[p].cutFrom /\ store[s].isMaster
 ReachesStore(p) == Reaches(p, Address(p))
 \* May still be charged for.
-Owes(p) == request[p].at \in {"live", "settling", "spooled"}
+Owes(p) == request[p].at \in {"live", "settling", "waiting"}
 IsOpen(s) == store[s].isMaster /\ store[s].opensIn = 0 /\ (Fences => store[s].fence # Unfenced)
 \* "I am the old master": who asks has read of a newer fence.
 IsFencedOff(p, s) == Fences /\ store[s].fence # Unfenced /\ request[p].fence > store[s].fence
@@ -140,17 +141,20 @@ Admit(p) ==
              !.unrenewed = IF ConfirmsFence THEN request[p].unconfirmed ELSE 0]]
   /\ UNCHANGED <<charged, pgFence, process, left, excused>>
 
+\* A store that admits does not register an owed hold again: another process may have charged and released it.
+IsKept(p, s) == hold[s][p] # "none" \/ request[p].at # "waiting" \/ ~IsOpen(s)
+
 CanRenew(p) ==
   LET s == Address(p) IN
   /\ Owes(p) /\ ReachesStore(p) /\ ~IsFencedOff(p, s)
-  /\ request[p].unrenewed > 0 \/ hold[s][p] # "held" \/ lease[s][p] # Lease
+  /\ request[p].unrenewed > 0 \/ (IsKept(p, s) /\ (hold[s][p] # "held" \/ lease[s][p] # Lease))
 
 \* Also told to a store that forgot and is not open yet, so that it knows again; and in quarantine, which it leaves.
 Renew(p) ==
   LET s == Address(p) IN
   /\ CanRenew(p)
-  /\ hold' = [hold EXCEPT ![s][p] = "held"]
-  /\ lease' = [lease EXCEPT ![s][p] = Lease]
+  /\ hold' = IF IsKept(p, s) THEN [hold EXCEPT ![s][p] = "held"] ELSE hold
+  /\ lease' = IF IsKept(p, s) THEN [lease EXCEPT ![s][p] = Lease] ELSE lease
   /\ request' = [request EXCEPT ![p].unrenewed = 0, ![p].storeFence = IF store[s].fence = Unfenced THEN @ ELSE store[s].fence]
   /\ UNCHANGED <<charged, pgFence, store, process, left, excused>>
 
@@ -176,26 +180,34 @@ Settle(p) ==
 
 \* What the cures give up is charged what is left; the rest is a loss. It counts nowhere (Covered).
 Commit(p) ==
-  /\ request[p].at \in {"settling", "spooled"}
+  /\ request[p].at = "waiting"
   /\ ReachesPg(p)
   /\ LET again == ChargesOnce /\ request[p].times > 0 IN
      /\ charged' = IF p \in excused \/ again THEN charged ELSE charged + 1
-     /\ request' = [request EXCEPT ![p].at = "charged", ![p].times = IF again THEN @ ELSE @ + 1,
-                                  ![p].seq = charged', ![p].settling = 0]
+     /\ request' = [request EXCEPT ![p].at = "charged", ![p].times = IF again THEN @ ELSE @ + 1, ![p].seq = charged']
   /\ UNCHANGED <<pgFence, store, hold, lease, process, left, excused>>
 
-\* Committed, and the answer was lost on the way: it is sent again from the spool.
+\* Committed, and the answer was lost on the way: it is sent again.
 CommitUnheard(p) ==
-  /\ request[p].at = "settling" /\ request[p].times = 0
+  /\ request[p].at = "waiting" /\ request[p].times = 0
   /\ ReachesPg(p)
   /\ charged' = IF p \in excused THEN charged ELSE charged + 1
-  /\ request' = [request EXCEPT ![p].at = "spooled", ![p].times = 1, ![p].settling = 0]
+  /\ request' = [request EXCEPT ![p].times = 1]
   /\ UNCHANGED <<pgFence, store, hold, lease, process, left, excused>>
 
-Spool(p) ==
-  /\ request[p].at = "settling" /\ Runs(p) /\ process[p].pgCut
-  /\ request' = [request EXCEPT ![p].at = "spooled", ![p].settling = 0]
+\* The charge is durable, the response has ended.
+Log(p) ==
+  /\ request[p].at = "settling" /\ Runs(p)
+  /\ request' = [request EXCEPT ![p].at = "waiting", ![p].settling = 0]
   /\ UNCHANGED <<charged, pgFence, store, hold, lease, process, left, excused>>
+
+\* The store is told what is owed, and frees the rest. There is none here: with the cure nothing changes.
+Owe(p) ==
+  LET s == Address(p) IN
+  /\ ~OwedStays /\ request[p].at = "waiting" /\ ReachesStore(p)
+  /\ hold' = [hold EXCEPT ![s][p] = "none"]
+  /\ lease' = [lease EXCEPT ![s][p] = 0]
+  /\ UNCHANGED <<charged, pgFence, store, request, process, left, excused>>
 
 \* The end of a hold brings the balance after its charge. A store that knows no balance yet cannot compare it: everybody reads again.
 Release(p) ==
@@ -302,18 +314,18 @@ Wake(p) ==
   /\ process' = [process EXCEPT ![p].state = "well"]
   /\ UNCHANGED <<charged, pgFence, store, hold, lease, request, left, excused>>
 
-\* What it owed is in its spool or its journal, or was nothing.
+\* What it owed is in its log, or was nothing.
 Die(p) ==
   /\ Fault("death") /\ Runs(p)
   /\ process' = [process EXCEPT ![p].state = "dead", ![p].raised = 0, ![p].raisedFor = Nothing]
   /\ \/ /\ Owes(p)
-        /\ request' = [request EXCEPT ![p].at = "spooled", ![p].settling = 0]
+        /\ request' = [request EXCEPT ![p].at = "waiting", ![p].settling = 0]
         /\ UNCHANGED <<store, hold, lease, excused>>
-     \/ /\ request[p].at # "spooled"
+     \/ /\ request[p].at # "waiting"
         /\ End(p, "nobody")
   /\ UNCHANGED <<charged, pgFence>>
 
-\* What is in the spool is charged before anything is admitted, and frees its hold.
+\* What waits is charged before anything is admitted, and frees its hold.
 Restart(p) ==
   /\ process[p].state = "dead"
   /\ process' = [process EXCEPT ![p].state = "well"]
@@ -339,7 +351,7 @@ Overdue(p) ==
   /\ LET r == request[p] IN
      \/ r.at = "live" /\ (r.age >= TotalMost \/ (EndsInTime /\ r.unrenewed >= CancelAfter))
      \/ r.at = "settling" /\ r.settling >= SettleMost
-     \/ r.at = "spooled" /\ ReachesPg(p)
+     \/ r.at = "waiting" /\ ReachesPg(p)
      \/ r.at = "charged"
      \/ CanRenew(p) \/ CanConfirm(p) \/ CanRaise(p) \/ CanTell(p)
 
@@ -383,7 +395,7 @@ Tick ==
 
 Next ==
   \/ \E p \in Processes :
-       \/ Read(p) \/ Admit(p) \/ Renew(p) \/ Confirm(p) \/ Settle(p) \/ Commit(p) \/ CommitUnheard(p) \/ Spool(p)
+       \/ Read(p) \/ Admit(p) \/ Renew(p) \/ Confirm(p) \/ Settle(p) \/ Commit(p) \/ CommitUnheard(p) \/ Log(p) \/ Owe(p)
        \/ Release(p) \/ ReleaseUncharged(p) \/ ReleaseLost(p) \/ Raise(p) \/ TellFence(p) \/ \E s \in Stores : Move(p, s)
        \/ Stall(p) \/ Wake(p) \/ Die(p) \/ Restart(p) \/ Cut(p) \/ Heal(p)
   \/ \E s \in Stores : Promote(s) \/ Flush(s) \/ Lose(s) \/ Step(s)
@@ -404,7 +416,7 @@ Once == \A p \in Processes : request[p].times <= 1
 QuarantineEnds == \A s \in Stores, p \in Processes : hold[s][p] = "quarantined" /\ Owes(p) => request[p].age < QuarantineEnd
 
 \* Time goes on: what is overdue can be done.
-TimeGoesOn == \A p \in Processes : Overdue(p) => request[p].at \in {"live", "charged"} \/ ReachesPg(p) \/ process[p].pgCut \/ CanRenew(p) \/ CanTell(p)
+TimeGoesOn == \A p \in Processes : Overdue(p) => request[p].at \in {"live", "settling", "charged"} \/ ReachesPg(p) \/ process[p].pgCut \/ CanRenew(p) \/ CanTell(p)
 
 Alike == Permutations(Processes)
 =============================================================================

@@ -7,6 +7,7 @@ const CURES = {
     DistrustsReleases: 'TRUE',
     ChargesOnce: 'TRUE',
     EndsInTime: 'TRUE',
+    OwedStays: 'TRUE',
   },
   ...{ Quarantines: 'TRUE', GuardsClock: 'TRUE', SeesLoss: 'TRUE', Fences: 'TRUE', ConfirmsFence: 'TRUE' },
 };
@@ -51,7 +52,7 @@ const BROKEN: readonly Configuration[] = [
   },
   { name: 'settling longer than a store that forgot stays closed', constants: { ...flush, ...cut, SettleMost: 3 } },
   { name: 'a process stands still, no quarantine', constants: { ...noQuarantine, ...stall } },
-  { name: 'a process dies with charges in its spool, no quarantine', constants: { ...noQuarantine, ...death } },
+  { name: 'a process dies with charges that wait, no quarantine', constants: { ...noQuarantine, ...death } },
   {
     name: 'a request that goes on without a lease for longer than a quarantine',
     constants: { ...cut, EndsInTime: 'FALSE', TotalMost: 4 },
@@ -60,6 +61,7 @@ const BROKEN: readonly Configuration[] = [
     name: 'a request that goes on without a lease when the store forgets',
     constants: { ...flush, ...cut, EndsInTime: 'FALSE' },
   },
+  { name: 'nothing held between the end of a response and its commit', constants: { OwedStays: 'FALSE' } },
   { name: 'first snapshots believed', constants: { ReadsAgain: 'FALSE' } },
   { name: 'snapshots from before a lapse believed', constants: { DistrustsLapsed: 'FALSE' } },
   {

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import { SCRIPTS } from '#ext-proc/limits/redis/scripts.ts';
+import { outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redis-server.ts';
+import { requirement } from '../../harness/requirement.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
+import { jsonAnswer, plainAnswer, streamAnswer } from '../../provider/acts.ts';
+import { createGate } from '../../provider/gate.ts';
+
+/** Those that no request asks for. */
+const EVERY_FEW_SECONDS = ['touchShards', 'renew', 'mirrorList', 'nameStore'];
+/** What a call waits for Redis if it does not reply (connection.ts). */
+const REPLY_MS = 1_000;
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  const gateway = withGateway(async () => {
+    redis = await startTestRedis();
+    return { config: { redis: redis.url, models: { plain: {} } } };
+  });
+  afterAll(() => redis?.stop());
+
+  /** Names of the scripts that requests have Redis run, and other commands. */
+  async function callsDuring(work: () => Promise<unknown>): Promise<string[]> {
+    const names = new Map(Object.entries(SCRIPTS).map(([name, { sha1 }]) => [sha1, name]));
+    const calls: string[] = [];
+    const monitor = await redis.admin.monitor();
+    monitor.on('monitor', (_time: string, [command = '', script = '']: string[], source: string) => {
+      // A script is loaded by EVAL after a call by its name, which was seen.
+      if (source === 'lua' || command.toUpperCase() === 'EVAL') return;
+      const name = names.get(script) ?? command;
+      if (!EVERY_FEW_SECONDS.includes(name)) calls.push(name);
+    });
+    await work();
+    await sleep(300);
+    monitor.disconnect();
+    return calls;
+  }
+
+  test.each([
+    ['JSON', {}],
+    ['a stream', { stream: true }],
+  ])('%s takes one call of Redis for its admission, and one for each change of its hold', async (_, body) => {
+    const client = await gateway.openClient();
+    gateway.provider.script('plain', plainAnswer);
+    // The first request of an account is asked to read again, the first call of a script loads it.
+    expect(outcome(await client.chat({ model: 'plain', ...body }))).toBe('200');
+    await untilNothingHeld(client);
+    const gate = createGate();
+    gateway.provider.script('plain', gate.before(plainAnswer));
+    const asked = () => client.chat({ model: 'plain', ...body });
+    let response: ReturnType<typeof asked> | undefined;
+    const admission = await callsDuring(async () => {
+      response = asked();
+      await gate.waitFor(1);
+    });
+    const end = await callsDuring(async () => {
+      gate.open();
+      await response;
+    });
+    expect(admission).toEqual(['holds']);
+    // What is owed and the end of the hold, or the end alone.
+    expect(['holds', 'holds,holds']).toContain(String(end));
+  });
+
+  test.each([
+    ['JSON', {}, jsonAnswer()],
+    ['a stream', { stream: true }, streamAnswer()],
+  ])('the end of %s waits for no reply of Redis', async (_, body, answer) => {
+    const client = await gateway.openClient();
+    const gate = createGate();
+    gateway.provider.script('plain', gate.before(answer));
+    const response = client.chat({ model: 'plain', ...body });
+    await gate.waitFor(1);
+    process.kill(redis.pid, 'SIGSTOP');
+    const beganMs = performance.now();
+    gate.open();
+    try {
+      expect(outcome(await response)).toBe('200');
+      expect(performance.now() - beganMs).toBeLessThan(0.8 * REPLY_MS);
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+    await untilNothingHeld(client);
+  });
+});
