@@ -40,14 +40,16 @@ export function parseSettlementJson(text: string): unknown {
 
 /** Encodes a settlement for an operator to correct by hand, without the response and the trace. */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
-  return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
+  return encodeSettlement(withoutClaim(settlement));
 }
 
 export function isClaimed(settlement: Settlement | ClaimedSettlement): settlement is ClaimedSettlement {
   return 'claim' in settlement;
 }
 
-function withoutClaim({ claim: _claim, ...settlement }: ClaimedSettlement): Settlement {
+export function withoutClaim(charge: Settlement | ClaimedSettlement): Settlement {
+  if (!isClaimed(charge)) return charge;
+  const { claim: _claim, ...settlement } = charge;
   return settlement;
 }
 

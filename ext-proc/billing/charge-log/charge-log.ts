@@ -8,13 +8,13 @@ import { checkedText } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { type FormerLog, readFormerLog } from './former-log.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
-import { type KeptSegment, KeptSegments } from './kept-segments.ts';
+import { KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
-import { chargeEntry, chargeIn, committedEntry } from './log-entries.ts';
+import { chargeEntry, chargeIn, committedEntry, hasAnswer } from './log-entries.ts';
 import { committedElsewhere } from './log-reading.ts';
-import { LogWriter, type Place } from './log-writer.ts';
-import { DISK, type Disk } from './segment.ts';
-import { readAt, segmentFile, segmentsOf } from './segment-files.ts';
+import { LogWriter } from './log-writer.ts';
+import { DISK, type Disk, type Place } from './segment.ts';
+import { readAt, segmentFile } from './segment-files.ts';
 
 /**
  * The log of a process on its disk: requests that it has sent to providers, their charges, and
@@ -83,7 +83,7 @@ export interface ChargeLogOptions {
   readonly disk?: Disk;
 }
 
-type Waiting = WaitingCharge & { readonly segment: KeptSegment; readonly position: number };
+type Waiting = WaitingCharge & Place;
 
 const SENT_AT_ONCE = 200;
 
@@ -92,10 +92,10 @@ const SENT_AT_ONCE = 200;
  * must have the lock of this worker (worker-lock.ts).
  */
 export async function openChargeLog(options: ChargeLogOptions): Promise<ChargeLog> {
-  const { folder, workerIndex, onNotAdopted } = options;
+  const { folder, workerIndex, onDamage, onNotAdopted } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const log = new SegmentedLog(options);
-  const own = await log.readFormer(workerIndex);
+  const own = await readFormerLog(folder, workerIndex, onDamage);
   log.take(own);
   log.leave(own.left);
   await syncFolder(dirname(folder));
@@ -111,8 +111,6 @@ class SegmentedLog implements ChargeLog {
   readonly #writer: LogWriter;
   readonly #live: LiveIntents;
   readonly #waiting = new Map<string, Waiting>();
-  /** Charges that former processes reported as not taken. */
-  readonly #refused = new Set<string>();
   #left: readonly LeftIntent[] = [];
   /** Epochs in which kept charges were committed. */
   #epochs = new Set<string>();
@@ -125,12 +123,11 @@ class SegmentedLog implements ChargeLog {
     this.#writer = new LogWriter({
       ...{ disk, clock, onFailure },
       nextFile: () => segmentFile(folder, workerIndex, ++this.#lastNumber),
-      liveEntries: () => [
-        ...this.#left.flatMap((left) => entriesOf(left, left.asked, left.delivered)),
-        ...this.#live.entries(),
-      ],
-      onBegun: (segment) => this.#segments.begin(segment),
-      onRemoved: ({ file }) => this.#segments.remove(file),
+      liveEntries: () => [...this.#left.flatMap(entriesOf), ...this.#live.entries()],
+      onBegun: (segment) => {
+        this.#segments.add(segment);
+        void this.#segments.tidy();
+      },
     });
     this.#live = new LiveIntents(clock, (entry) => this.#writer.add(entry));
   }
@@ -153,18 +150,15 @@ class SegmentedLog implements ChargeLog {
     const { generationId, organizationId } = settlement;
     const sinceMs = this.#options.clock.nowMs();
     this.#live.charging(generationId, true);
-    let place: Place;
     try {
-      place = await this.#writer.addDurably(chargeEntry(settlement), generationId);
+      const place = await this.#writer.addDurably(chargeEntry(settlement));
+      this.#live.charged(generationId);
+      if (hasAnswer(settlement)) place.segment.answerBytes += place.bytes;
+      this.#wait({ generationId, organizationId, sinceMs, ...place });
     } catch (error) {
       this.#live.charging(generationId, false);
       throw error;
     }
-    this.#live.charged(generationId);
-    const segment = this.#segments.of(place.segment);
-    if (segment === undefined) throw new Error(`segment ${place.segment.number} took a charge and is gone`);
-    if ('claim' in settlement && settlement.claim.answer) segment.answerBytes += place.bytes;
-    this.#wait({ generationId, organizationId, sinceMs, segment, position: place.position, bytes: place.bytes });
   }
 
   waiting(): readonly WaitingCharge[] {
@@ -174,7 +168,7 @@ class SegmentedLog implements ChargeLog {
   async read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined> {
     const charge = this.#waiting.get(generationId);
     if (charge === undefined) return undefined;
-    const { path } = charge.segment.file;
+    const { path } = charge.segment;
     const line = await readAt(path, charge);
     const text = checkedText(line);
     const settlement = text && chargeIn(text);
@@ -230,23 +224,14 @@ class SegmentedLog implements ChargeLog {
     await this.#segments.tidy();
   }
 
-  async readFormer(index: number): Promise<FormerLog> {
-    const { folder, onDamage } = this.#options;
-    return readFormerLog(await segmentsOf(folder, index), this.#refused, onDamage);
-  }
-
   /** Makes a former log a part of this one, but for its requests. */
   take({ content, segments }: FormerLog): void {
-    this.#segments.add(...segments.values());
-    this.#lastNumber = Math.max(this.#lastNumber, ...[...segments.values()].map(({ file }) => file.number));
+    this.#segments.add(...segments);
+    this.#lastNumber = Math.max(this.#lastNumber, ...segments.map(({ number }) => number));
     for (const epoch of content.committed.values()) this.#epochs.add(epoch);
-    for (const { segment: file, ...charge } of content.waiting.values()) {
-      const segment = segments.get(file);
-      if (segment) this.#wait({ ...charge, segment, sinceMs: segment.lastMs });
-    }
-    // Of an adoption that a crash interrupted one log has the charges, and the other what became of
-    // them.
-    for (const generationId of [...content.refused, ...content.committed.keys()]) this.#endWait(generationId);
+    for (const charge of content.waiting.values()) this.#wait({ ...charge, sinceMs: charge.segment.lastMs });
+    // Of an adoption that a crash interrupted one log has the charges, and the other their commits.
+    for (const generationId of content.committed.keys()) this.#endWait(generationId);
   }
 
   leave(left: readonly LeftIntent[]): void {
@@ -258,19 +243,19 @@ class SegmentedLog implements ChargeLog {
    * are, so that a crash meanwhile loses none.
    */
   async adopt(index: number): Promise<void> {
-    const { folder, workerIndex, onAdopted } = this.#options;
-    const former = await this.readFormer(index);
+    const { folder, workerIndex, onDamage, onAdopted } = this.#options;
+    const former = await readFormerLog(folder, index, onDamage);
     const { segments, content, left } = former;
-    if (segments.size === 0) return;
+    if (segments.length === 0) return;
     let number = this.#lastNumber;
-    this.#lastNumber += segments.size;
+    this.#lastNumber += segments.length;
     this.leave(left);
     this.#writer.rotate();
     await this.#writer.prove();
-    for (const kept of segments.values()) {
+    for (const segment of segments) {
       const own = segmentFile(folder, workerIndex, ++number);
-      await rename(kept.file.path, own.path);
-      kept.file = own;
+      await rename(segment.path, own.path);
+      Object.assign(segment, own);
     }
     await syncFolder(folder);
     this.take(former);

@@ -2,37 +2,33 @@ import { stat } from 'node:fs/promises';
 import type { LeftIntent } from '../journal/intent.ts';
 import { keepAside, type OnDamage } from './damaged-lines.ts';
 import type { KeptSegment } from './kept-segments.ts';
-import { hasAnswer, LogContent, type SegmentFile } from './log-entries.ts';
-import { readCleaned } from './segment-files.ts';
+import { LogContent } from './log-content.ts';
+import { kindOf } from './log-entries.ts';
+import { readCleaned, segmentsOf } from './segment-files.ts';
 
-/** What a process that is gone has logged. */
+/** What processes that are gone have logged. */
 export interface FormerLog {
-  readonly content: LogContent;
+  readonly content: LogContent<KeptSegment>;
   readonly left: readonly LeftIntent[];
-  readonly segments: ReadonlyMap<SegmentFile, KeptSegment>;
+  readonly segments: readonly KeptSegment[];
 }
 
-/**
- * Reads segments, one at a time, and moves lines aside that cannot be read. `refused`: charges that
- * another log reported as not taken; those of this one are added.
- */
-export async function readFormerLog(
-  files: readonly SegmentFile[],
-  refused: Set<string>,
-  onDamage: OnDamage,
-): Promise<FormerLog> {
-  const content = new LogContent(refused);
-  const segments = new Map<SegmentFile, KeptSegment>();
-  for (const file of files) {
+/** Reads a log, one segment at a time, and moves lines aside that cannot be read. */
+export async function readFormerLog(folder: string, workerIndex: number, onDamage: OnDamage): Promise<FormerLog> {
+  const content = new LogContent<KeptSegment>();
+  const segments: KeptSegment[] = [];
+  for (const file of await segmentsOf(folder, workerIndex)) {
     const lines = await readCleaned(file, onDamage);
-    for (const line of lines) content.take(file, line);
-    const answerBytes = lines.reduce((sum, { text, bytes }) => sum + (hasAnswer(text) ? bytes : 0), 0);
     const { size, mtimeMs } = await stat(file.path);
-    segments.set(file, { file, bytes: size, lastMs: mtimeMs, waiting: 0, answerBytes });
+    const answers = lines.filter(({ text }) => kindOf(text) === 'L').map(({ bytes }) => bytes);
+    const answerBytes = answers.reduce((sum, bytes) => sum + bytes, 0);
+    const segment = { ...file, bytes: size, lastMs: mtimeMs, waiting: 0, answerBytes, isClosed: true };
+    for (const line of lines) content.take(segment, line);
+    segments.push(segment);
   }
   const unreadable: Buffer[] = [];
-  const left = content.left((entries) => unreadable.push(...entries));
-  const last = files.at(-1);
+  const left = content.left((entry) => unreadable.push(entry));
+  const last = segments.at(-1);
   if (last && unreadable.length > 0) onDamage(await keepAside(last.path, unreadable), unreadable.length);
   return { content, left, segments };
 }

@@ -1,20 +1,18 @@
 import { rm } from 'node:fs/promises';
 import type { Clock } from '#core/clock.ts';
-import { type SegmentFile, withoutAnswer } from './log-entries.ts';
-import type { Segment } from './segment.ts';
-import { readSegment, rewriteSegment } from './segment-files.ts';
+import { withoutAnswer } from './log-entries.ts';
+import { readSegment, rewriteSegment, type SegmentFile } from './segment-files.ts';
 
-export interface KeptSegment {
-  file: SegmentFile;
-  /** Absent: a former process wrote it. */
-  readonly written?: Segment;
+export interface KeptSegment extends SegmentFile {
   bytes: number;
   /** When it was written last. */
-  lastMs: number;
+  readonly lastMs: number;
   /** Charges in it that wait. */
   waiting: number;
   /** Bytes of charges with stored responses. */
   answerBytes: number;
+  /** False while it is written. */
+  readonly isClosed: boolean;
 }
 
 const KEEP_MS = 15 * 60_000;
@@ -34,59 +32,40 @@ export class KeptSegments {
     this.#clock = clock;
   }
 
-  files(): SegmentFile[] {
-    return this.#segments.map(({ file }) => file);
-  }
-
-  of(file: SegmentFile): KeptSegment | undefined {
-    return this.#segments.findLast((kept) => kept.file.number === file.number);
+  files(): readonly SegmentFile[] {
+    return [...this.#segments];
   }
 
   add(...segments: readonly KeptSegment[]): void {
     this.#segments.push(...segments);
-    this.#segments.sort((a, b) => a.file.number - b.file.number);
+    this.#segments.sort((a, b) => a.number - b.number);
   }
 
-  /** A segment begins: the one before has its last bytes. */
-  begin(segment: Segment): void {
-    for (const kept of this.#segments) {
-      if (kept.written === undefined || kept.lastMs === kept.written.lastMs) continue;
-      kept.bytes = kept.written.bytes;
-      kept.lastMs = kept.written.lastMs;
-    }
-    this.add({ file: segment.file, written: segment, bytes: 0, lastMs: 0, waiting: 0, answerBytes: 0 });
-    this.tidy();
-  }
-
-  remove(file: SegmentFile): void {
-    this.#segments = this.#segments.filter((kept) => kept.file.number !== file.number);
-  }
-
-  /** Removes what is no longer needed. Rejects if the disk fails; it is tried again later. */
+  /** Removes what is no longer needed. What the disk refuses is tried again the next time. */
   tidy(): Promise<void> {
     this.#tidying = this.#tidying.then(() => this.#tidy()).catch(() => undefined);
     return this.#tidying;
   }
 
   async #tidy(): Promise<void> {
-    for (const kept of this.#segments) if (kept.answerBytes > 0 && isOver(kept)) await this.#dropAnswers(kept);
+    for (const kept of this.#segments) if (kept.answerBytes > 0 && isOver(kept)) await dropAnswers(kept);
     let bytes = this.#segments.reduce((sum, kept) => sum + kept.bytes - kept.answerBytes, 0);
-    for (let first = this.#segments[0]; first !== undefined && isOver(first); first = this.#segments[0]) {
+    for (let first = this.#segments[0]; first && isOver(first); first = this.#segments[0]) {
       if (bytes <= KEEP_BYTES && first.lastMs >= this.#clock.nowMs() - KEEP_MS) return;
-      await rm(first.file.path, { force: true });
+      await rm(first.path, { force: true });
       bytes -= first.bytes;
       this.#segments.shift();
     }
   }
-
-  /** Stored responses are large, and would displace the charges of others. */
-  async #dropAnswers(kept: KeptSegment): Promise<void> {
-    const { lines } = await readSegment(kept.file);
-    kept.bytes = await rewriteSegment(kept.file, lines, ({ text }) => withoutAnswer(text));
-    kept.answerBytes = 0;
-  }
 }
 
-function isOver({ written, waiting }: KeptSegment): boolean {
-  return waiting === 0 && (written === undefined || written.isClosed);
+/** Stored responses are large, and would displace the charges of others. */
+async function dropAnswers(kept: KeptSegment): Promise<void> {
+  const { lines } = await readSegment(kept);
+  kept.bytes = await rewriteSegment(kept, lines, ({ text }) => withoutAnswer(text));
+  kept.answerBytes = 0;
+}
+
+function isOver({ isClosed, waiting }: KeptSegment): boolean {
+  return isClosed && waiting === 0;
 }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '#core/pricing.ts';
 import { intent, PRICES, TARGET } from '../journal/intent.fixture.ts';
 import type { Intent, LeftIntent, Output } from '../journal/intent.ts';
-import { charge, idsIn, openLog, told } from './charge-log.fixture.ts';
+import { charge, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { readWorkerLog } from './log-reading.ts';
 
@@ -105,11 +105,24 @@ describe('requests in the charge log', () => {
   });
 
   it('do not come back with a segment that begins while they are charged', async () => {
-    ask('gen-1');
-    const charging = log.append(charge('gen-1'));
+    const disk = playedDisk();
+    const slow = await openLog(folder, told(), { clock, disk });
+    const held = Promise.withResolvers<void>();
+    const { fdatasync } = disk;
+    Object.assign(disk, {
+      fdatasync: (...args: Parameters<typeof fdatasync>) => void held.promise.then(() => fdatasync(...args)),
+    });
+    slow.open(intent('gen-1')).asked(TARGET);
+    const charging = slow.append(charge('gen-1'));
     await new Promise(setImmediate);
-    await Promise.all([charging, rotate()]);
-    expect(await idsLeft()).toEqual([]);
+    nowMs += 61_000;
+    slow.open(intent('gen-2')).asked(TARGET);
+    await new Promise(setImmediate);
+    expect(readdirSync(folder)).toHaveLength(2);
+    held.resolve();
+    await charging;
+    expect(await idsLeft()).toEqual(['gen-2']);
+    await slow.close();
   });
 
   it('are kept whole, and their files within bounds, however many requests come', async () => {

@@ -1,15 +1,7 @@
 import type { Clock } from '#core/clock.ts';
-import type { Asked, AskedTarget, EndedOutput, Intent, Output, ReportedUsage } from '../journal/intent.ts';
-import {
-  askedAgainEntry,
-  askedEntry,
-  endEntry,
-  entriesOf,
-  outputEndEntry,
-  progressEntry,
-  reportedEntry,
-  upstreamEntry,
-} from './intent-entries.ts';
+import { present } from '#core/present.ts';
+import type { Asked, AskedTarget, Delivered, EndedOutput, Intent, Output } from '../journal/intent.ts';
+import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
 /** An admitted request in the log. */
 export interface LoggedRequest {
@@ -29,12 +21,7 @@ interface Live {
   readonly intent: Intent;
   asked: Asked;
   output: (() => Output) | undefined;
-  tokens: number;
-  upstreamId: string | undefined;
-  reported: ReportedUsage | undefined;
-  firstAtMs: number | undefined;
-  lastAtMs: number;
-  ended: EndedOutput | undefined;
+  delivered: Delivered | undefined;
   /** True while its charge is being written: the charge takes its place in the log. */
   charging: boolean;
 }
@@ -56,27 +43,25 @@ export class LiveIntents {
   }
 
   open(intent: Intent): LoggedRequest {
+    const { generationId } = intent;
     let live: Live | undefined;
     return {
       asked: (target) => {
-        const askedAtMs = this.#clock.nowMs();
-        if (live === undefined) live = this.#begin(intent, { ...target, attempt: 1, askedAtMs });
+        const asked = { ...target, attempt: (live?.asked.attempt ?? 0) + 1, askedAtMs: this.#clock.nowMs() };
+        if (live === undefined) live = this.#begin(intent, asked);
         else {
-          live.asked = { ...target, attempt: live.asked.attempt + 1, askedAtMs };
-          this.#add(askedAgainEntry(intent.generationId, live.asked));
+          live.asked = asked;
+          this.#add(askedAgainEntry(generationId, asked));
         }
       },
       delivers: (output) => {
         if (live) live.output = output;
       },
       outputEnded: (ended) => {
-        if (live?.output === undefined) return;
-        this.#note(live, this.#clock.nowMs());
-        live.ended = ended;
-        this.#add(outputEndEntry(intent.generationId, ended));
+        if (live?.output) this.#note(live, this.#clock.nowMs(), ended);
       },
       settled: () => {
-        if (live && this.#live.delete(intent.generationId)) this.#add(endEntry(intent.generationId));
+        if (live && this.#live.delete(generationId)) this.#add(endEntry(generationId));
       },
     };
   }
@@ -94,7 +79,9 @@ export class LiveIntents {
 
   /** Everything about the live requests, as it stands. */
   entries(): string[] {
-    return [...this.#live.values()].filter(({ charging }) => !charging).flatMap(entriesOfLive);
+    return [...this.#live.values()].flatMap(({ intent, asked, delivered, charging }) =>
+      charging ? [] : entriesOf({ ...intent, asked, ...(delivered && { delivered }) }),
+    );
   }
 
   close(): void {
@@ -102,9 +89,7 @@ export class LiveIntents {
   }
 
   #begin(intent: Intent, asked: Asked): Live {
-    const unsaid = { upstreamId: undefined, reported: undefined, ended: undefined };
-    const nothing = { output: undefined, tokens: -1, ...unsaid, firstAtMs: undefined, lastAtMs: 0 };
-    const live: Live = { intent, asked, ...nothing, charging: false };
+    const live: Live = { intent, asked, output: undefined, delivered: undefined, charging: false };
     this.#live.set(intent.generationId, live);
     this.#add(askedEntry(intent, asked));
     this.#lookSoon();
@@ -120,33 +105,22 @@ export class LiveIntents {
     this.#timer = undefined;
     const nowMs = this.#clock.nowMs();
     for (const live of this.#live.values())
-      if (live.output !== undefined && live.ended === undefined && !live.charging) this.#note(live, nowMs);
+      if (live.output && !live.delivered?.ended && !live.charging) this.#note(live, nowMs);
     if (this.#live.size > 0) this.#lookSoon();
   }
 
-  #note(live: Live, nowMs: number): void {
+  #note(live: Live, nowMs: number, ended?: EndedOutput): void {
     const output = live.output?.();
     if (output === undefined) return;
-    const { generationId } = live.intent;
-    if (output.tokens !== live.tokens) {
-      live.tokens = output.tokens;
-      live.firstAtMs ??= nowMs;
-      live.lastAtMs = nowMs;
-      this.#add(progressEntry(generationId, output.tokens, nowMs));
-    }
-    if (output.usage !== undefined && output.usage !== live.reported?.usage) {
-      live.reported = { usage: output.usage, serviceTier: output.serviceTier };
-      this.#add(reportedEntry(generationId, live.reported));
-    }
-    if (output.upstreamId === undefined || live.upstreamId !== undefined) return;
-    live.upstreamId = output.upstreamId;
-    this.#add(upstreamEntry(generationId, output.upstreamId));
+    const { delivered: before } = live;
+    const { tokens, usage, serviceTier } = output;
+    const upstreamId = before?.upstreamId ?? output.upstreamId;
+    const isSame = usage === undefined || usage === before?.reported?.usage;
+    const reported = isSame ? before?.reported : { usage, ...present({ serviceTier }) };
+    if (before && !ended && tokens === before.tokens && upstreamId === before.upstreamId && isSame) return;
+    const lastAtMs = before && tokens === before.tokens ? before.lastAtMs : nowMs;
+    const said = present({ upstreamId, reported, ended });
+    live.delivered = { tokens, firstAtMs: before?.firstAtMs ?? nowMs, lastAtMs, ...said };
+    this.#add(deliveredEntry(live.intent.generationId, live.delivered));
   }
-}
-
-function entriesOfLive({ intent, asked, firstAtMs, ...live }: Live): string[] {
-  const { tokens, lastAtMs, upstreamId, reported, ended } = live;
-  if (firstAtMs === undefined) return entriesOf(intent, asked, undefined);
-  const said = { ...(upstreamId === undefined ? {} : { upstreamId }), ...(reported && { reported }) };
-  return entriesOf(intent, asked, { tokens, firstAtMs, lastAtMs, ...said, ...(ended && { ended }) });
 }

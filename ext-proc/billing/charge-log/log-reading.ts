@@ -1,7 +1,9 @@
-import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import type { Settlement } from '#database/ledger/ledger.ts';
+import { withoutClaim } from '#database/ledger/settlement-json.ts';
 import type { LeftIntent } from '../journal/intent.ts';
-import { chargeIn, LogContent, type SegmentFile } from './log-entries.ts';
-import { readSegment, segmentsOf } from './segment-files.ts';
+import { LogContent } from './log-content.ts';
+import { chargeIn } from './log-entries.ts';
+import { readSegment, type SegmentFile, segmentsOf } from './segment-files.ts';
 
 /** What the log of a worker has that a database may lack. */
 export interface WorkerLog {
@@ -16,16 +18,14 @@ export interface WorkerLog {
 /** Reads the log of a worker, also while its process writes it. Changes nothing. */
 export async function readWorkerLog(folder: string, workerIndex: number): Promise<WorkerLog> {
   const content = new LogContent();
-  let damagedLines = 0;
+  const damaged: Buffer[] = [];
   for (const segment of await segmentsOf(folder, workerIndex)) {
-    const { lines, damaged } = await readSegment(segment);
-    for (const line of lines) content.take(segment, line);
-    damagedLines += damaged.length;
+    const read = await readSegment(segment);
+    for (const line of read.lines) content.take(segment, line);
+    damaged.push(...read.damaged);
   }
-  const left = content.left((entries) => {
-    damagedLines += entries.length;
-  });
-  return { waiting: [...content.waiting.keys()], left, damagedLines };
+  const left = content.left((entry) => damaged.push(entry));
+  return { waiting: [...content.waiting.keys()], left, damagedLines: damaged.length };
 }
 
 /** Reads the charges of a worker that were committed in another epoch. Changes nothing. */
@@ -49,10 +49,4 @@ export async function* committedElsewhere(segments: readonly SegmentFile[], epoc
       if (charge && elsewhere.delete(charge.generationId)) yield withoutClaim(charge);
     }
   }
-}
-
-function withoutClaim(charge: Settlement | ClaimedSettlement): Settlement {
-  if (!('claim' in charge)) return charge;
-  const { claim: _claim, ...settlement } = charge;
-  return settlement;
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '#core/clock.ts';
 import { checkedLine } from './checked-lines.ts';
-import { headEntry, refusedEntry, type SegmentFile } from './log-entries.ts';
-import { type Disk, type DurableLine, type LogLine, Segment } from './segment.ts';
+import { committedEntry, headEntry } from './log-entries.ts';
+import { type Disk, type LogLine, type Place, Segment } from './segment.ts';
+import type { SegmentFile } from './segment-files.ts';
 
 export interface LogWriterOptions {
   readonly disk: Disk;
@@ -12,8 +13,6 @@ export interface LogWriterOptions {
   readonly liveEntries: () => readonly string[];
   /** A segment begins; the ones before are ended. */
   readonly onBegun: (segment: Segment) => void;
-  /** The segment has nothing: its file is removed. */
-  readonly onRemoved: (segment: Segment) => void;
   /** Called when the disk no longer takes the log. Writes are retried. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -23,29 +22,21 @@ const SEGMENT_BYTES = 4 * 1024 * 1024;
 const SEGMENT_MS = 60_000;
 const RETRY_MS = 1_000;
 
-/** Where an entry was written. */
-export interface Place {
-  readonly segment: SegmentFile;
-  readonly position: number;
-  readonly bytes: number;
-}
-
 /**
  * Writes entries to the segments of a log: at most one write in each turn of the event loop, for
- * any number of entries. What a segment does not take durably is written once more, to another.
+ * any number of entries. What a segment does not take durably is cut off from it, and written once
+ * more, to another.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
   #flushing = false;
+  /** Absent: the disk has not taken one yet, or no longer takes it. */
   #segment: Segment | undefined;
   #behind = false;
   #retry: NodeJS.Timeout | undefined;
-  /**
-   * Charges that were reported as not taken, and that a segment may have all the same. They are
-   * revoked with the next lines that the disk takes.
-   */
-  readonly #refused = new Set<string>();
+  /** Segments that may have what was reported as not taken. */
+  readonly #uncut = new Set<Segment>();
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
@@ -65,59 +56,47 @@ export class LogWriter {
   }
 
   /**
-   * Adds an entry. Resolves with its place after the fsync. Rejects if the disk does not take it;
-   * then the charge `generationId` in it is never read back.
+   * Adds an entry. Resolves after the fsync. Rejects if the disk does not take it; then it is cut
+   * off.
    */
-  addDurably(entry: string, generationId?: string): Promise<Place> {
+  addDurably(entry: string): Promise<Place> {
     return new Promise((resolve, reject) => {
-      let place: Place;
-      const durable: DurableLine = {
-        placed: (segment, position, bytes) => {
-          place = { segment, position, bytes };
-        },
-        resolve: () => {
-          this.#behind = false;
-          resolve(place);
-        },
-        reject: (error) => {
-          if (durable.remains && generationId !== undefined) this.#refused.add(generationId);
-          reject(error);
-        },
-      };
-      this.#lines.push({ line: checkedLine(entry), durable });
+      this.#lines.push({ line: checkedLine(entry), wait: { resolve, reject } });
       this.#flushSoon();
     });
   }
 
-  /**
-   * Resolves if the disk takes a line, and the revocation of every charge that was reported as not
-   * taken.
-   */
+  /** Resolves if the disk takes a line, and has nothing that was reported as not taken. */
   async prove(): Promise<void> {
-    const refused = [...this.#refused];
-    await this.addDurably(refusedEntry(refused));
-    for (const generationId of refused) this.#refused.delete(generationId);
+    this.#cut();
+    if (this.#uncut.size > 0) throw new Error('a charge that was not taken cannot be cut off');
+    await this.addDurably(committedEntry([], undefined));
+    this.#behind = false;
   }
 
   /** Writes what was added. */
   flush(): void {
     const lines = this.#lines.splice(0);
     if (lines.length === 0) return;
-    const segment = this.#current(lines);
-    if (segment === undefined) return;
     try {
-      segment.write(lines, this.#options.clock.nowMs());
+      this.#segment = this.#current();
     } catch (error) {
-      const remains = !segment.cut(false);
-      this.#failed(segment, error as Error, lines, remains);
+      this.#failed(error);
+      for (const { wait } of lines) wait?.reject(error);
+      return;
+    }
+    try {
+      this.#segment.write(lines, this.#options.clock.nowMs());
+    } catch (error) {
+      this.#retire(this.#segment, lines, error);
     }
   }
 
-  /** Ends the current segment and begins another one. */
+  /** Begins another segment. Throws if the disk does not take it. */
   rotate(): void {
     this.#segment?.end();
     this.#segment = undefined;
-    this.#current([]);
+    this.#segment = this.#current();
   }
 
   /** Resolves when what was added is durable, or rejected. */
@@ -138,57 +117,53 @@ export class LogWriter {
     });
   }
 
-  /** The segment for these lines. `undefined`: the disk takes none, and the lines are rejected. */
-  #current(lines: readonly LogLine[]): Segment | undefined {
+  /** Throws if the disk does not take a segment. */
+  #current(): Segment {
+    const { clock, disk, nextFile, liveEntries, onBegun } = this.#options;
     const former = this.#segment;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = clock.nowMs();
     if (former && former.bytes < SEGMENT_BYTES && nowMs - former.begunMs < SEGMENT_MS) return former;
     former?.end();
     this.#segment = undefined;
-    let next: Segment | undefined;
+    this.#cut();
+    const next = new Segment(nextFile(), disk, nowMs, (segment, lines, error) => this.#retire(segment, lines, error));
     try {
-      next = new Segment(this.#options.nextFile(), this.#options.disk, nowMs, (segment, error, unsynced) =>
-        this.#failed(segment, error, unsynced, !segment.cut(true)),
-      );
-      next.write(this.#head(), nowMs);
+      next.write([{ line: checkedLine(headEntry(liveEntries())) }], nowMs);
     } catch (error) {
-      if (next?.cut(false) === false) this.#options.onBegun(next);
-      next?.end();
-      this.#isBehind(error);
-      for (const { durable } of lines) durable?.reject(error as Error);
-      return undefined;
+      next.remove();
+      throw error;
     }
-    this.#segment = next;
-    this.#options.onBegun(next);
+    onBegun(next);
     return next;
   }
 
-  #head(): LogLine[] {
-    const head = { line: checkedLine(headEntry(this.#options.liveEntries())) };
-    return this.#refused.size === 0 ? [head] : [head, { line: checkedLine(refusedEntry([...this.#refused])) }];
-  }
-
   /** Ends a segment that did not take these lines. They are written to another one, or rejected. */
-  #failed(segment: Segment, error: Error, lines: readonly LogLine[], remains: boolean): void {
-    segment.end();
+  #retire(segment: Segment, lines: readonly LogLine[], error: unknown): void {
+    if (!segment.end()) this.#uncut.add(segment);
     if (this.#segment === segment) this.#segment = undefined;
-    if (segment.bytes === 0 && !remains) this.#options.onRemoved(segment);
-    this.#isBehind(error);
-    const durable = lines.filter((line) => line.durable !== undefined);
-    if (remains) for (const line of durable) if (line.durable) line.durable.remains = true;
-    for (const line of durable) if (line.durable?.hasFailed) line.durable.reject(error);
-    const again = durable.filter((line) => !line.durable?.hasFailed);
-    for (const line of again) if (line.durable) line.durable.hasFailed = true;
+    this.#failed(error);
+    const again: LogLine[] = [];
+    for (const one of lines) {
+      if (one.wait?.hasFailed) one.wait.reject(error);
+      else if (one.wait) {
+        one.wait.hasFailed = true;
+        again.push(one);
+      }
+    }
     this.#lines.unshift(...again);
     this.flush();
   }
 
-  #isBehind(error: unknown): void {
+  #cut(): void {
+    for (const segment of this.#uncut) if (segment.end()) this.#uncut.delete(segment);
+  }
+
+  #failed(error: unknown): void {
     if (!this.#behind) this.#options.onFailure(error);
     this.#behind = true;
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
-      if (this.#behind) this.prove().catch(() => undefined);
+      if (this.#behind) this.prove().catch((problem: unknown) => this.#failed(problem));
     }, RETRY_MS).unref();
   }
 }

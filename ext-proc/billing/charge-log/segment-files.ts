@@ -2,7 +2,13 @@ import { open, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type CheckedLine, checkedLine, eachLine } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
-import { isEntry, type SegmentFile } from './log-entries.ts';
+import { kindOf } from './log-entries.ts';
+
+/** Segment of a log. */
+export interface SegmentFile {
+  readonly number: number;
+  readonly path: string;
+}
 
 /** `log-WORKER.NUMBER.jsonl` */
 const NAME = /^log-(\d+)\.(\d+)\.jsonl$/;
@@ -95,7 +101,7 @@ function linesIn(content: Buffer): ReadSegment {
   const lines: CheckedLine[] = [];
   const damaged: Buffer[] = [];
   const take = (line: CheckedLine): void => {
-    if (isEntry(line.text)) lines.push(line);
+    if (kindOf(line.text)) lines.push(line);
     else damaged.push(content.subarray(line.position, line.position + line.bytes));
   };
   eachLine(content, take, (line) => damaged.push(line));

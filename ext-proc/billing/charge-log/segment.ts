@@ -1,7 +1,8 @@
 import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from './damaged-lines.ts';
-import type { SegmentFile } from './log-entries.ts';
+import type { KeptSegment } from './kept-segments.ts';
+import type { SegmentFile } from './segment-files.ts';
 
 /** Calls of the disk. */
 export interface Disk {
@@ -22,85 +23,61 @@ export const DISK: Disk = {
   },
 };
 
-/** Line of the log, and who waits until it is durable. */
-export interface LogLine {
-  readonly line: string;
-  /** Absent: nobody waits. */
-  readonly durable?: DurableLine;
+/** Where an entry was written. */
+export interface Place {
+  readonly segment: KeptSegment;
+  readonly position: number;
+  /** Size of its line, without the line feed. */
+  readonly bytes: number;
 }
 
-export interface DurableLine {
-  /** Called after the write, before the sync. */
-  readonly placed: (segment: SegmentFile, position: number, bytes: number) => void;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-  /** Present if a segment may still have it that did not take it. */
-  remains?: true;
-  hasFailed?: true;
+export interface LogLine {
+  readonly line: string;
+  /** Who waits for its fsync. Absent: nobody. */
+  readonly wait?: {
+    readonly resolve: (place: Place) => void;
+    readonly reject: (error: unknown) => void;
+    place?: Place;
+    /** True if a segment did not take it. */
+    hasFailed?: boolean;
+  };
 }
+
+type OnSyncFailed = (segment: Segment, lines: readonly LogLine[], error: unknown) => void;
 
 /**
  * The segment that is written. Lines that arrive during an fdatasync share the next one. After a
- * failure nothing more is written to it, because what a failed sync has lost is unknown.
+ * failure nothing more is written to it, because it is unknown what a failed sync has lost.
  */
-export class Segment {
-  readonly file: SegmentFile;
+export class Segment implements KeptSegment {
+  readonly number: number;
+  readonly path: string;
   readonly begunMs: number;
   bytes = 0;
-  /** When it was written last. */
   lastMs: number;
-  #durableBytes = 0;
+  waiting = 0;
+  answerBytes = 0;
   readonly #disk: Disk;
+  readonly #onSyncFailed: OnSyncFailed;
   /** -1: closed. */
   #descriptor: number;
-  readonly #onSyncFailed: (segment: Segment, error: Error, lines: readonly LogLine[]) => void;
+  #durableBytes = 0;
   #unsynced: LogLine[] = [];
   #syncing = false;
   #nameIsDurable = false;
   #ended = false;
+  /** True if it may have more than `bytes`. */
+  #uncut = false;
 
   /** Throws if the disk does not take the file. */
-  constructor(
-    file: SegmentFile,
-    disk: Disk,
-    begunMs: number,
-    onSyncFailed: (segment: Segment, error: Error, lines: readonly LogLine[]) => void,
-  ) {
-    this.file = file;
-    this.begunMs = begunMs;
-    this.lastMs = begunMs;
+  constructor({ number, path }: SegmentFile, disk: Disk, nowMs: number, onSyncFailed: OnSyncFailed) {
+    this.number = number;
+    this.path = path;
+    this.begunMs = nowMs;
+    this.lastMs = nowMs;
     this.#disk = disk;
     this.#onSyncFailed = onSyncFailed;
-    this.#descriptor = disk.openSync(file.path);
-  }
-
-  /**
-   * Writes lines, and begins to sync if one of them has to be durable. Throws if the disk does not
-   * take all of them.
-   */
-  write(lines: readonly LogLine[], nowMs: number): void {
-    const content = Buffer.from(
-      lines.length === 1 ? (lines[0] as LogLine).line : lines.map(({ line }) => line).join(''),
-    );
-    for (let at = 0; at < content.length; ) at += this.#disk.writeSync(this.#descriptor, content, at);
-    let position = this.bytes;
-    this.bytes += content.length;
-    this.lastMs = nowMs;
-    for (const one of lines) {
-      const bytes = Buffer.byteLength(one.line);
-      one.durable?.placed(this.file, position, bytes - 1);
-      if (one.durable) this.#unsynced.push(one);
-      position += bytes;
-    }
-    if (this.#unsynced.length > 0) this.#sync();
-  }
-
-  /** Nothing more will be written. */
-  end(): void {
-    this.#ended = true;
-    if (this.#syncing || this.isClosed) return;
-    closeSync(this.#descriptor);
-    this.#descriptor = -1;
+    this.#descriptor = disk.openSync(path);
   }
 
   get isClosed(): boolean {
@@ -108,17 +85,51 @@ export class Segment {
   }
 
   /**
-   * Cuts off what did not become whole or durable. Returns false if that fails. An empty file is
-   * removed.
+   * Writes lines, and begins to sync if one of them has to be durable. Throws if the disk does not
+   * take all of them.
    */
-  cut(durably: boolean): boolean {
-    if (durably) this.bytes = this.#durableBytes;
+  write(lines: readonly LogLine[], nowMs: number): void {
+    const content = Buffer.from(lines.map(({ line }) => line).join(''));
+    this.#uncut = true;
+    for (let at = 0; at < content.length; ) at += this.#disk.writeSync(this.#descriptor, content, at);
+    this.#uncut = false;
+    let position = this.bytes;
+    for (const one of lines) {
+      const bytes = Buffer.byteLength(one.line);
+      if (one.wait) {
+        one.wait.place = { segment: this, position, bytes: bytes - 1 };
+        this.#unsynced.push(one);
+      }
+      position += bytes;
+    }
+    this.bytes = position;
+    this.lastMs = nowMs;
+    if (this.#unsynced.length > 0) this.#sync();
+  }
+
+  /** Nothing more will be written. Returns false if it may have what it did not take. */
+  end(): boolean {
+    this.#ended = true;
+    if (this.#uncut) this.#cut();
+    if (!this.isClosed && !this.#syncing && !this.#uncut) {
+      closeSync(this.#descriptor);
+      this.#descriptor = -1;
+    }
+    return !this.#uncut;
+  }
+
+  /** Removes a segment that did not take its head. */
+  remove(): void {
+    closeSync(this.#descriptor);
+    unlinkSync(this.path);
+  }
+
+  #cut(): void {
     try {
       this.#disk.truncateSync(this.#descriptor, this.bytes);
-      if (this.bytes === 0) unlinkSync(this.file.path);
-      return true;
+      this.#uncut = false;
     } catch {
-      return false;
+      // The owner tries again, and tells that the disk fails.
     }
   }
 
@@ -129,23 +140,27 @@ export class Segment {
     const bytes = this.bytes;
     this.#unsynced = [];
     this.#disk.fdatasync(this.#descriptor, (error) => {
-      if (error || this.#nameIsDurable) return this.#synced(group, bytes, error);
-      syncFolder(dirname(this.file.path)).then(
-        () => this.#synced(group, bytes, null),
-        (problem: Error) => this.#synced(group, bytes, problem),
-      );
+      if (error || this.#nameIsDurable) this.#synced(group, bytes, error);
+      else
+        syncFolder(dirname(this.path)).then(
+          () => this.#synced(group, bytes, null),
+          (problem: unknown) => this.#synced(group, bytes, problem),
+        );
     });
   }
 
-  #synced(group: readonly LogLine[], bytes: number, error: Error | null): void {
+  #synced(group: readonly LogLine[], bytes: number, error: unknown): void {
     this.#syncing = false;
-    if (error) this.#onSyncFailed(this, error, [...group, ...this.#unsynced.splice(0)]);
-    else {
-      this.#nameIsDurable = true;
-      this.#durableBytes = bytes;
-      for (const { durable } of group) durable?.resolve();
-      if (this.#unsynced.length > 0) this.#sync();
+    if (error) {
+      this.bytes = this.#durableBytes;
+      this.#uncut = true;
+      this.#onSyncFailed(this, [...group, ...this.#unsynced.splice(0)], error);
+      return;
     }
-    if (this.#ended) this.end();
+    this.#nameIsDurable = true;
+    this.#durableBytes = bytes;
+    for (const { wait } of group) if (wait?.place) wait.resolve(wait.place);
+    if (this.#unsynced.length > 0) this.#sync();
+    else if (this.#ended) this.end();
   }
 }

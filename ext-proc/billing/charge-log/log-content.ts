@@ -1,0 +1,70 @@
+import type { LeftIntent } from '../journal/intent.ts';
+import type { CheckedLine } from './checked-lines.ts';
+import { type IntentEntry, leftIntent } from './intent-entries.ts';
+import { entriesInHead, kindOf } from './log-entries.ts';
+import type { SegmentFile } from './segment-files.ts';
+
+/** A charge and its place in the log. */
+export interface PlacedCharge<S extends SegmentFile> {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly segment: S;
+  readonly position: number;
+  /** Size of its line. */
+  readonly bytes: number;
+}
+
+/** What a log says, from its entries in order. */
+export class LogContent<S extends SegmentFile> {
+  /** Charges that are neither committed nor given up, by generation id, in order of arrival. */
+  readonly waiting = new Map<string, PlacedCharge<S>>();
+  /** Epochs of the commits, by generation id. */
+  readonly committed = new Map<string, string>();
+  #left = new Map<string, IntentEntry[]>();
+
+  take(segment: S, { text, position, bytes }: CheckedLine): void {
+    const kind = kindOf(text);
+    if (kind === 'K') this.#commit(text.toString('latin1', 1).split(' '));
+    else if (kind === 'S' || kind === 'L') {
+      const [generationId = '', organizationId = ''] = text.toString('latin1', 1, text.indexOf('{')).split(' ');
+      this.#left.delete(generationId);
+      this.waiting.set(generationId, { generationId, organizationId, segment, position, bytes });
+    } else if (kind === 'H') {
+      this.#left = new Map();
+      for (const entry of entriesInHead(text)) this.#takeIntent(entry);
+    } else this.#takeIntent(text.toString('utf8'));
+  }
+
+  /**
+   * Unsettled requests, in the order in which providers were asked. `onUnreadable`: an entry is of
+   * another version.
+   */
+  left(onUnreadable: (entry: Buffer) => void): LeftIntent[] {
+    return [...this.#left].flatMap(([generationId, entries]) => {
+      try {
+        return [leftIntent(generationId, entries)];
+      } catch {
+        for (const { kind, rest } of entries) onUnreadable(Buffer.from(`${kind}${generationId} ${rest}`));
+        return [];
+      }
+    });
+  }
+
+  #commit([epoch = '', ...generationIds]: readonly string[]): void {
+    for (const generationId of generationIds) {
+      this.waiting.delete(generationId);
+      this.#left.delete(generationId);
+      if (epoch === '') this.committed.delete(generationId);
+      else this.committed.set(generationId, epoch);
+    }
+  }
+
+  #takeIntent(entry: string): void {
+    const idEnd = entry.indexOf(' ');
+    const [kind = '', generationId, rest] = [entry[0], entry.slice(1, idEnd), entry.slice(idEnd + 1)];
+    if (kind === 'A') this.#left.set(generationId, [{ kind, rest }]);
+    else if (kind === 'E') this.#left.delete(generationId);
+    // Without its first entry the request is unknown.
+    else this.#left.get(generationId)?.push({ kind, rest });
+  }
+}
