@@ -119,4 +119,6 @@ export interface DoorStream extends EndedStream {
 export interface PassedStream extends EndedStream {
   /** One event. Those that end the stream are held back. */
   event(type: string, data: string): string;
+  /** Text of several events that continue the last one, all of which are passed on. */
+  several(text: string): string;
 }

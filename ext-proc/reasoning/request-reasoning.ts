@@ -13,8 +13,11 @@ export type AddedReasoning = Pick<FoundReasoning, 'message' | 'json'>;
 
 /** Reasoning that a request lacked, and the way to keep that of its response. */
 export interface RequestReasoning {
-  /** Returns what this target can read. A count of the prompt includes what was returned last. */
-  of(target: Target): readonly AddedReasoning[];
+  /**
+   * Returns what this target can read; nothing if it gets the client's own body. A count of the
+   * prompt includes what was returned last.
+   */
+  of(target: Target, isOwnBody?: boolean): readonly AddedReasoning[];
   /** For the response of this target. `undefined`: nothing is known of its calls. */
   messageOf(target: Target): ProducedMessage | undefined;
   /** Keeps what is known of a whole response. Never rejects, and never takes long. */
@@ -69,9 +72,9 @@ async function findKept(
   const added = fits ? ofAll : addedTokens([], spaces);
   let sentTokens = 0;
   const reasoning: RequestReasoning = {
-    of(target) {
-      const readable = readableBy(target, inserted);
-      const sentSpaces = reasoningMember(target) === 'reasoning_content' ? spaces - readable.length : 0;
+    of(target, isOwnBody = false) {
+      const readable = isOwnBody ? [] : readableBy(target, inserted);
+      const sentSpaces = !isOwnBody && reasoningMember(target) === 'reasoning_content' ? spaces - readable.length : 0;
       sentTokens = addedTokens(readable, sentSpaces).estimate;
       return readable.map(({ message, json }) => ({ message, json }));
     },

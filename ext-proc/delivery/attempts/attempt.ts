@@ -101,10 +101,10 @@ function ask(
   target: Target,
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
   // Asked for every target: it counts what is sent.
-  const reasoning = delivery.admitted.reasoning?.of(target) ?? [];
   const { atDoor } = delivery.admitted;
-  if (atDoor?.passesTo(target))
-    return call(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
+  const isPassed = atDoor?.passesTo(target) === true;
+  const reasoning = delivery.admitted.reasoning?.of(target, isPassed) ?? [];
+  if (isPassed) return call(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
   const body = chatBody(delivery.admitted, target, reasoning, delivery.identify);
   return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
 }

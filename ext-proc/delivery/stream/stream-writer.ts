@@ -148,7 +148,8 @@ class PassedWriter implements StreamWriter {
 
   passed(events: readonly ProviderEvent[]): string {
     let out = '';
-    for (const event of events) out += typeof event === 'string' ? event : this.#stream.event(event.type, event.data);
+    for (const event of events)
+      out += typeof event === 'string' ? this.#stream.several(event) : this.#stream.event(event.type, event.data);
     return out;
   }
 

@@ -26,6 +26,8 @@ const LAST: ReadonlySet<string> = new Set(['response.completed', 'response.incom
 /** A client gets the failure in the gateway's words. */
 const FAILURE: ReadonlySet<string> = new Set(['error', 'response.failed']);
 
+const NUMBER = '"sequence_number":';
+
 /** Passes on the events of a provider that speaks Responses, each as it came. */
 export class PassedResponseStream implements PassedStream {
   readonly #names: ResponseNames;
@@ -50,6 +52,12 @@ export class PassedResponseStream implements PassedStream {
     if (FAILURE.has(named) || LAST.has(named)) return '';
     if (!isObject(event.response)) return `event: ${named}\ndata: ${onOneLine(data)}\n\n`;
     return `event: ${named}\ndata: ${onOneLine(this.#edited(data, event.response, undefined))}\n\n`;
+  }
+
+  several(text: string): string {
+    const at = text.lastIndexOf(NUMBER);
+    if (at !== -1) this.#sequence = Number.parseInt(text.slice(at + NUMBER.length), 10) + 1;
+    return text;
   }
 
   ended(charged: ChargedUsage): string {
