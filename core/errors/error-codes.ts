@@ -85,7 +85,7 @@ export const ERROR_CODES = {
   missing_messages: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The field messages is required and must be an array with at least one message.',
+    message: 'The field {field} is required and must be an array with at least one message.',
     param: 'messages',
     advice: 'Send messages.',
   },
@@ -106,7 +106,7 @@ export const ERROR_CODES = {
   reasoning_effort_not_supported: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'The model {model} does not accept this reasoning_effort. Accepted: {accepted}.',
+    message: 'The model {model} does not accept this {field}. Accepted: {accepted}.',
     param: 'reasoning_effort',
     advice: 'Use one of the levels that the message lists.',
   },

@@ -68,7 +68,7 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
   if (chat.jsonFormat && !model.capabilities.has('json_mode')) return refuse('json_mode_not_supported', named);
   if (chat.reasoningEffort !== undefined && !model.reasoningEfforts.includes(chat.reasoningEffort)) {
     const accepted = model.reasoningEfforts.length === 0 ? '(no level at all)' : model.reasoningEfforts.join(', ');
-    return refuse('reasoning_effort_not_supported', { ...named, accepted });
+    return refuse('reasoning_effort_not_supported', { ...named, field: 'reasoning_effort', accepted });
   }
   return checkFields(chat, model);
 }

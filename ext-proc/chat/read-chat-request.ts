@@ -35,7 +35,7 @@ export function* readChatRequest(
   const present = presentFields(body, extraFields);
   const model = modelOf(present);
   if (model === undefined) return refuse('missing_model');
-  if (!hasMessages(present)) return refuse('missing_messages');
+  if (!hasMessages(present)) return refuse('missing_messages', { field: 'messages' });
   const facts = newChatFacts();
   const refusal = checkFields(present, facts, extraFields, body.tape.hasCacheMarkers);
   // After the next step the tape may belong to another request.

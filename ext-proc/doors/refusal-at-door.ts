@@ -1,13 +1,25 @@
+import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
 import { type Envelope, envelopeOf, type Refusal, renderRefusal } from '#core/errors/refusal.ts';
 import type { Door } from './door.ts';
 
+/** The refusal with another name of the field that it names, in values that begin with it too. */
+export function renamed(refusal: Refusal, name: (param: string) => string): Refusal {
+  const entry: ErrorEntry = ERROR_CODES[refusal.code];
+  const param = refusal.param ?? entry.param;
+  if (param === undefined) return refusal;
+  const to = name(param);
+  const entries = Object.entries(refusal.values).map(([place, value]) => {
+    const isNamed = typeof value === 'string' && value.startsWith(param);
+    return [place, isNamed ? to + value.slice(param.length) : value] as const;
+  });
+  return { ...refusal, param: to, values: Object.fromEntries(entries) };
+}
+
 /** The error of a refusal, with the field as clients of the door know it. */
-export function errorAtDoor(refusal: Refusal, door: Door | undefined): Envelope['error'] {
-  const { error } = envelopeOf(refusal);
-  const { param, message } = error;
-  const named = param === undefined ? undefined : door?.param(param);
-  if (param === undefined || named === undefined || named === param) return error;
-  return { ...error, param: named, message: message.replace(param, () => named) };
+export function errorAtDoor(refusal: Refusal, door: Door): Envelope['error'] {
+  // The name of an unknown parameter is the client's own.
+  const isOwn = refusal.code === 'unknown_parameter';
+  return envelopeOf(isOwn ? refusal : renamed(refusal, (param) => door.param(param))).error;
 }
 
 /** As `renderRefusal`, in the form of the door. */

@@ -28,6 +28,7 @@ function problemOf(method: string, path: string, { status, headers, text }: Rece
   if (ofHeaders !== undefined || method === 'HEAD') return ofHeaders;
   const type = String(headers['content-type']);
   if (found[1].content[type] === undefined) return `no such content-type: ${type}`;
+  if (type === 'text/event-stream' && path === '/v1/responses') return responseEventsProblem(text);
   if (type === 'text/event-stream') return eventsProblem(validator('/components/schemas/ChatCompletionEvent'), text);
   return valueProblem(validator(`${found[0]}/content/${type.replace('/', '~1')}/schema`), text);
 }
@@ -74,6 +75,15 @@ function eventsProblem(validate: ValidateFunction, text: string): string | undef
     if (at < events.length - 1 && data.startsWith('{"error"')) return 'events after the final event of a failure';
   }
   return undefined;
+}
+
+/** Events of a response: each is named for its type, and the last one has the whole of it. */
+function responseEventsProblem(text: string): string | undefined {
+  const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
+  const types = events.map((event) => /^event: (\S+)\ndata: \{"type":"\1".*\}$/.exec(event)?.[1]);
+  if (types.includes(undefined)) return `an event without its name: ${events[types.indexOf(undefined)]}`;
+  const last = types.at(-1) ?? '';
+  return /^response\.(completed|incomplete|failed)$/.test(last) ? undefined : `the last event is ${last}`;
 }
 
 function valueProblem(validate: ValidateFunction, text: string): string | undefined {

@@ -11,6 +11,7 @@ import { scanBody } from '../../chat/scan-body.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { Steps } from '../../fairness/steps.ts';
 import type { Door, ReadBody } from '../door.ts';
+import { renamed } from '../refusal-at-door.ts';
 import { RequestAtDoor } from '../request-at-door.ts';
 import type { DoorTranslator } from './door-translator.ts';
 
@@ -117,16 +118,4 @@ function placeOf(param: string, { messages, tools }: Pick<ReadBody, 'messages' |
   const [whole, , call, content] = found;
   const start = call === undefined ? (content ? place.content : place.message) : place.calls[Number(call)];
   return (start ?? place.message) + param.slice(whole.length);
-}
-
-/** A refusal whose message begins with the field that it names. */
-function renamed(refusal: Refusal, name: (param: string) => string): Refusal {
-  const { param, values } = refusal;
-  if (param === undefined) return refusal;
-  const to = name(param);
-  const entries = Object.entries(values).map(([place, value]) => {
-    const isNamed = typeof value === 'string' && value.startsWith(param);
-    return [place, isNamed ? to + value.slice(param.length) : value] as const;
-  });
-  return { ...refusal, param: to, values: Object.fromEntries(entries) };
 }
