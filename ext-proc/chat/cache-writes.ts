@@ -3,8 +3,10 @@ import type { JsonCursor } from './json/json-cursor.ts';
 import { CACHE_MARKERS } from './json/json-words.ts';
 import { NOT_SENT } from './provider-body.ts';
 
+type CacheFacts = Pick<ChatFacts, 'cacheWrites'>;
+
 /** Notes the value at the cursor, which asks for cache writes, and steps over it. */
-export function noteCacheWrites(facts: ChatFacts, cursor: JsonCursor, param: string): undefined {
+export function noteCacheWrites(facts: CacheFacts, cursor: JsonCursor, param: string): undefined {
   return note(facts, param, asksForLong(cursor) ? param : undefined);
 }
 
@@ -12,41 +14,45 @@ export function noteCacheWrites(facts: ChatFacts, cursor: JsonCursor, param: str
  * Notes the markers in a field that is sent. Providers and proxies read them in more places than
  * any list has, so every member is looked at. Called only if the body has some marker.
  */
-export function noteCacheMarkers(facts: ChatFacts, cursor: JsonCursor, field: string): undefined {
+export function noteCacheMarkers(facts: CacheFacts, cursor: JsonCursor, field: string): undefined {
   if (NOT_SENT.has(field)) return;
   // As an extra field: Anthropic's automatic caching.
   if (CACHE_MARKERS.has(field)) return noteCacheWrites(facts, cursor, field);
-  const schema = SCHEMAS.get(field);
-  const first = pathOfMarker(cursor.copy(), schema, isThere);
+  const own = OF_CUSTOMER.get(field) ?? NONE;
+  const first = pathOfMarker(cursor.copy(), own, isThere);
   if (first === undefined) return;
-  const long = pathOfMarker(cursor, schema, asksForLong);
+  const long = pathOfMarker(cursor, own, asksForLong);
   note(facts, (field + first).slice(0, LONGEST_PATH), long && (field + long).slice(0, LONGEST_PATH));
 }
 
 /** The places before decide. */
-function note(facts: ChatFacts, place: string, longPlace: string | undefined): undefined {
+function note(facts: CacheFacts, place: string, longPlace: string | undefined): undefined {
   const { param = place, longParam = longPlace } = facts.cacheWrites ?? {};
   facts.cacheWrites = { param, ...(longParam === undefined ? {} : { longParam }) };
 }
 
 const LONGEST_PATH = 512;
 
-/** Members that are JSON Schemas, by field. Their properties have names of the customer. */
-const SCHEMAS: ReadonlyMap<string, string> = new Map([
-  ['tools', 'parameters'],
-  ['response_format', 'schema'],
+const NONE: ReadonlySet<string> = new Set();
+
+/** Members whose own members have names of the customer, by field: schemas, and inputs of calls. */
+const OF_CUSTOMER: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['tools', new Set(['parameters', 'input_schema'])],
+  ['response_format', new Set(['schema'])],
+  ['output_config', new Set(['schema'])],
+  ['messages', new Set(['input'])],
 ]);
 
 /** Path of the first marker whose value is as wanted. `isWanted` steps over the value. */
 function pathOfMarker(
   cursor: JsonCursor,
-  schema: string | undefined,
+  ofCustomer: ReadonlySet<string>,
   isWanted: (value: JsonCursor) => boolean,
 ): string | undefined {
   const kind = cursor.kind();
   if (kind === 'array') {
     return cursor.eachElement((index) => {
-      const path = pathOfMarker(cursor, schema, isWanted);
+      const path = pathOfMarker(cursor, ofCustomer, isWanted);
       return path === undefined ? undefined : `[${index}]${path}`;
     });
   }
@@ -57,9 +63,10 @@ function pathOfMarker(
       const name = word === '' ? cursor.keyText(LONGEST_ECHO) : word;
       return isWanted(cursor) ? `.${name}` : undefined;
     }
-    if (word === schema || (cursor.kind() !== 'object' && cursor.kind() !== 'array')) return void cursor.skip();
+    if (cursor.kind() !== 'object' && cursor.kind() !== 'array') return void cursor.skip();
     const name = word === '' ? cursor.keyText(LONGEST_ECHO) : word;
-    const path = pathOfMarker(cursor, schema, isWanted);
+    if (ofCustomer.has(name)) return void cursor.skip();
+    const path = pathOfMarker(cursor, ofCustomer, isWanted);
     return path === undefined ? undefined : `.${name}${path}`;
   });
 }

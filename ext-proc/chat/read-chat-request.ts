@@ -69,7 +69,7 @@ function presentFields(body: ScannedObject, extraFields: ExtraFields): PresentFi
 }
 
 /** No model has a longer name. */
-const LONGEST_MODEL = 1024;
+export const LONGEST_MODEL = 1024;
 
 function modelOf(present: PresentFields): string | undefined {
   const cursor = present.get('model')?.cursor;

@@ -24,7 +24,7 @@ export async function responsesRequest(
     RESPONSES_DOOR,
     {
       ...{ body: Buffer.from(JSON.stringify(sent)), contentEncoding: undefined, organizationId: 'org-TEST' },
-      memory: { take: () => true },
+      ...{ memory: { take: () => true }, header: () => undefined, reasoningEfforts: () => [] },
     },
     translator,
     finish,

@@ -18,13 +18,19 @@ export interface Door {
   readonly providerApi: ProviderApi;
   /** Accepted top-level fields. */
   readonly fields: ReadonlySet<string>;
+  /** Fields that a body must have beside `model` and its messages. */
+  readonly required?: readonly string[];
   /** Unknown fields of other APIs, with the end of the refusal. */
   readonly cures: ReadonlyMap<string, string>;
+  /** Headers of the client that a target gets to which the body passes. */
+  readonly headers?: readonly string[];
+  /** Sent in silence. Absent: a comment, as in chat. */
+  readonly heartbeat?: string;
   /**
    * The request as a chat completion. `body`: an object of accepted fields, without replaced
    * members. It is not changed, and the result shares parts of it.
    */
-  read(body: JsonObject): ReadBody | InvalidField;
+  read(body: JsonObject, model: AskedModel): ReadBody | InvalidField;
   /** Edits of the top-level members of a body that passes through. */
   passedEdits(sent: PassedFields): MemberEdits;
   /** Name of a chat field as clients of the door know it. Other names come back as they are. */
@@ -51,6 +57,12 @@ export interface ReadBody {
   readonly asked: JsonObject;
   /** False: something in the body is for other targets than those of the door's API. */
   readonly mayPass: boolean;
+}
+
+/** What a door must know of the model that a body names. All of it is data. */
+export interface AskedModel {
+  /** None: there is no such model, or it has none. */
+  readonly reasoningEfforts: readonly string[];
 }
 
 /** Places as `param` names them. */
@@ -87,6 +99,7 @@ export interface PassedFields {
 /** Names that a response has for its client, and what it repeats of the request. */
 export interface ResponseNames {
   readonly generationId: string;
+  readonly requestId: string;
   readonly model: string;
   readonly createdAtSeconds: number;
   readonly asked: JsonObject;

@@ -13,17 +13,28 @@ interface DoorBody {
   readonly fields: readonly BodyField[];
 }
 
+/** What is known of a request beside its body. */
+interface Asked {
+  /** What a response repeats of the request, or depends on. */
+  readonly asked: JsonObject;
+  readonly mayPass: boolean;
+  /** The client's headers that pass with its body. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
 /** What is known of a request at a door beside its chat form. */
 export class RequestAtDoor {
   readonly door: Door;
-  /** What a response repeats of the request, or depends on. */
   readonly asked: JsonObject;
+  /** The client's headers that pass with its body. */
+  readonly headers: ReadonlyMap<string, string>;
   readonly #mayPass: boolean;
   #body: DoorBody | undefined;
 
-  constructor(door: Door, asked: JsonObject, mayPass: boolean, body: DoorBody) {
+  constructor(door: Door, { asked, mayPass, headers }: Asked, body: DoorBody) {
     this.door = door;
     this.asked = asked;
+    this.headers = headers;
     this.#mayPass = mayPass;
     this.#body = body;
   }

@@ -73,6 +73,8 @@ function sentRequest({ exchange, config, principal }: AuthorizedRequest, body: B
     contentEncoding: exchange.header('content-encoding'),
     extraFields: config.extraRequestFields,
     organizationId: principal.organization.id,
+    header: (name) => exchange.header(name),
+    reasoningEfforts: (model) => config.models.get(model)?.reasoningEfforts ?? [],
     memory: exchange.bodyMemory,
   };
 }

@@ -41,8 +41,8 @@ export interface AdmittedRequest {
 
 /** The names of a response for a client of a door. */
 export function namesAtDoor(
-  { generationId, model, createdAtSeconds }: AdmittedRequest,
+  { generationId, requestId, model, createdAtSeconds }: AdmittedRequest,
   { asked }: RequestAtDoor,
 ): ResponseNames {
-  return { generationId, model: model.id, createdAtSeconds, asked };
+  return { generationId, requestId, model: model.id, createdAtSeconds, asked };
 }

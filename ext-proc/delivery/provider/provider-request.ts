@@ -72,7 +72,27 @@ export function providerRequest(
   const constant = admitted.chat.stream ? stream : json;
   const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);
-  return { path, headers: isSendable ? [...constant, ...trace] : undefined, body, bodyBytes };
+  const headers = isSendable ? [...withPassed(constant, passedHeaders(admitted, target)), ...trace] : undefined;
+  return { path, headers, body, bodyBytes };
+}
+
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+function passedHeaders({ atDoor }: AdmittedRequest, target: Target): ReadonlyMap<string, string> {
+  return atDoor?.passesTo(target) ? atDoor.headers : NO_HEADERS;
+}
+
+/** Headers of the client are added to the operator's, or to the end of theirs. */
+function withPassed(constant: readonly string[], passed: ReadonlyMap<string, string>): readonly string[] {
+  if (passed.size === 0) return constant;
+  const headers = [...constant];
+  for (const [name, value] of passed) {
+    if (!areSendable([value])) continue;
+    const at = headers.findIndex((known, index) => index % 2 === 0 && known.toLowerCase() === name);
+    if (at === -1) headers.push(name, value);
+    else headers[at + 1] = `${headers[at + 1]},${value}`;
+  }
+  return headers;
 }
 
 /** Constant parts of the requests to a provider. */

@@ -153,7 +153,8 @@ export class ClientStream implements HasDeadline {
   }
 
   #beat(stream: ResponseStream): void {
-    if (!this.#isEnded && !stream.hasUnsent) stream.write(HEARTBEAT);
+    const { atDoor } = this.#delivery.admitted;
+    if (!this.#isEnded && !stream.hasUnsent) stream.write(atDoor?.door.heartbeat ?? HEARTBEAT);
   }
 
   #open(): Promise<ResponseStream | undefined> {

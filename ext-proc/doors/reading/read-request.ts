@@ -1,12 +1,13 @@
 import type { ExtraFieldType } from '#core/config/gateway-config.ts';
 import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
-import { invalidField, LONGEST_ECHO } from '../../chat/chat-facts.ts';
+import { noteCacheMarkers } from '../../chat/cache-writes.ts';
+import { type CacheWrites, invalidField, LONGEST_ECHO } from '../../chat/chat-facts.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { InTurns } from '../../chat/choose-model.ts';
 import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
 import { JsonCursor } from '../../chat/json/json-cursor.ts';
 import type { BodyField } from '../../chat/provider-body.ts';
-import { readChatRequest } from '../../chat/read-chat-request.ts';
+import { LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
 import { scanBody } from '../../chat/scan-body.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { Steps } from '../../fairness/steps.ts';
@@ -20,6 +21,9 @@ export interface SentRequest {
   readonly contentEncoding: string | undefined;
   readonly extraFields?: ReadonlyMap<string, ExtraFieldType> | undefined;
   readonly organizationId: string;
+  header(name: string): string | undefined;
+  /** Of a model by its name: none, if there is no such model. */
+  reasoningEfforts(model: string): readonly string[];
   /** Memory of the request's body. */
   readonly memory: Pick<MemoryReservation, 'take'>;
 }
@@ -44,13 +48,11 @@ export async function readRequest(
     const chat = await inTurns(readChatRequest(body, contentEncoding, extraFields));
     return chat === undefined || isRefusal(chat) ? chat : { kind: 'read', chat };
   }
-  const fields = await inTurns(readFields(door, sent));
-  if (fields === undefined || isRefusal(fields)) return fields;
-  const read = await translator.translate(
-    body,
-    { api: door.api, extraFields: [...(extraFields?.keys() ?? [])] },
-    sent.organizationId,
-  );
+  const own = await inTurns(readFields(door, sent));
+  if (own === undefined || isRefusal(own)) return own;
+  const model = { reasoningEfforts: sent.reasoningEfforts(own.model) };
+  const job = { api: door.api, model, extraFields: [...(extraFields?.keys() ?? [])] };
+  const read = await translator.translate(body, job, sent.organizationId);
   if (read === undefined) return refuse('no_capacity');
   if (read.kind === 'invalid') return invalidField(read.param, read.requirement);
   const bytes = Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length);
@@ -59,38 +61,73 @@ export async function readRequest(
   if (chat === undefined) return undefined;
   const name = (param: string) => door.param(placeOf(param, read));
   if (isRefusal(chat)) return renamed(chat, name);
-  const atDoor = new RequestAtDoor(door, read.asked, read.mayPass, { bytes: body, fields });
-  return { kind: 'read', chat: atItsDoor(chat, atDoor, name), atDoor };
+  const { asked, mayPass } = read;
+  const atDoor = new RequestAtDoor(
+    door,
+    { asked, mayPass, headers: passedHeaders(door, sent) },
+    { bytes: body, fields: own.fields },
+  );
+  return { kind: 'read', chat: atItsDoor(chat, own, atDoor, name), atDoor };
 }
 
-/** The top-level members of the body that are not null. */
+function passedHeaders({ headers = [] }: Door, { header }: SentRequest): ReadonlyMap<string, string> {
+  const passed = new Map<string, string>();
+  for (const name of headers) {
+    const value = header(name);
+    if (value !== undefined && value !== '') passed.set(name, value);
+  }
+  return passed;
+}
+
+/** What is read of the client's own body. */
+interface OwnBody {
+  /** The top-level members that are not null. */
+  readonly fields: readonly BodyField[];
+  readonly model: string;
+  /** Markers anywhere in the body, which may pass to a provider as it is. */
+  readonly cacheWrites?: CacheWrites;
+}
+
 function* readFields(
   door: Door,
   { body, contentEncoding, extraFields = NO_EXTRA_FIELDS }: SentRequest,
-): Steps<BodyField[] | Refusal> {
+): Steps<OwnBody | Refusal> {
   const has = (name: string) => door.fields.has(name) || extraFields.has(name);
   const scanned = yield* scanBody(body, contentEncoding, { has: (_, text) => has(text()), cures: door.cures });
   if (isRefusal(scanned)) return scanned;
   const fields: BodyField[] = [];
+  const marked: { cacheWrites?: CacheWrites } = {};
+  let model = '';
   const cursor = new JsonCursor(scanned);
   cursor.eachMember(() => {
     const { keyStart: start, start: valueStart, end } = cursor;
-    if (cursor.kind() !== 'null') fields.push({ name: cursor.keyText(LONGEST_ECHO), start, valueStart, end });
+    if (cursor.kind() === 'null') return void cursor.skip();
+    const name = cursor.keyText(LONGEST_ECHO);
+    fields.push({ name, start, valueStart, end });
+    if (scanned.tape.hasCacheMarkers) noteCacheMarkers(marked, cursor.copy(), name);
+    if (name === 'model' && cursor.kind() === 'string') model = cursor.copy().text(LONGEST_MODEL);
     return void cursor.skip();
   });
-  const model = fields.find(({ name }) => name === 'model');
-  return model === undefined ? refuse('missing_model') : fields;
+  if (model === '') return refuse('missing_model');
+  const missing = door.required?.find((required) => !fields.some(({ name }) => name === required));
+  return missing === undefined ? { fields, model, ...marked } : invalidField(missing, 'is required');
 }
 
 /** Facts that name a place name one of the door's body, which is freed with the chat form. */
-function atItsDoor(chat: ChatRequest, atDoor: RequestAtDoor, name: (param: string) => string): ChatRequest {
-  const { remoteImageParam, fileParam, maxTokensParam, cacheWrites } = chat;
+function atItsDoor(
+  chat: ChatRequest,
+  { cacheWrites: marked }: OwnBody,
+  atDoor: RequestAtDoor,
+  name: (param: string) => string,
+): ChatRequest {
+  const { remoteImageParam, fileParam, maxTokensParam } = chat;
+  const cacheWrites = allWrites(marked, chat.cacheWrites, name);
   return {
     ...chat,
     ...(remoteImageParam === undefined ? {} : { remoteImageParam: name(remoteImageParam) }),
     ...(fileParam === undefined ? {} : { fileParam: name(fileParam) }),
     ...(maxTokensParam === undefined ? {} : { maxTokensParam: name(maxTokensParam) }),
-    ...(cacheWrites === undefined ? {} : { cacheWrites: namedWrites(cacheWrites, name) }),
+    ...(cacheWrites === undefined ? {} : { cacheWrites }),
     keepText(mostBytes) {
       atDoor.drop(mostBytes === 0);
       return chat.keepText(mostBytes);
@@ -98,11 +135,15 @@ function atItsDoor(chat: ChatRequest, atDoor: RequestAtDoor, name: (param: strin
   };
 }
 
-function namedWrites(
-  { param, longParam }: NonNullable<ChatRequest['cacheWrites']>,
+/** Markers of the body come first; a field that asks for writes is one of the chat form. */
+function allWrites(
+  marked: CacheWrites | undefined,
+  chat: CacheWrites | undefined,
   name: (param: string) => string,
-): NonNullable<ChatRequest['cacheWrites']> {
-  return { param: name(param), ...(longParam === undefined ? {} : { longParam: name(longParam) }) };
+): CacheWrites | undefined {
+  const param = marked?.param ?? (chat && name(chat.param));
+  const longParam = marked?.longParam ?? (chat?.longParam && name(chat.longParam));
+  return param === undefined ? undefined : { param, ...(longParam === undefined ? {} : { longParam }) };
 }
 
 const MESSAGE = /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content\b))?/;

@@ -55,6 +55,7 @@ export class RequestHead {
 
 /** Headers that are read when the body has come, or later. */
 const READ_WITH_BODY: ReadonlySet<string> = new Set([
+  'anthropic-beta',
   'authorization',
   'content-encoding',
   'idempotency-key',
