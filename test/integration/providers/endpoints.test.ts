@@ -90,7 +90,7 @@ describe('requests', () => {
     for (const answer of await Promise.all(calls)) expect(answer.status).toBe(200);
   });
 
-  test('go to every address of a name', async () => {
+  test('go to a server by its name, with the name as its Host', async () => {
     const first = await start({ host: '127.0.0.1' });
     const cluster = await publish([`http://localhost:${first.port}/v1`]);
     expect(await statuses(cluster, 3)).toEqual([200, 200, 200]);

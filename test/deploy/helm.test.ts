@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments, stringify } from 'yaml';
+import { loadConfig } from '#core/config/load.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
+import { type Manifest, renderKustomization } from './kustomize.ts';
+import { containersOf, podsOf } from './pods.ts';
+
+/** deploy/helm renders the manifests of deploy/kubernetes, and its values change them. */
+const CHART = join(REPOSITORY, 'deploy/helm');
+const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
+const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
+
+function render(...args: string[]): Manifest[] {
+  // A helm that was built without a version of Kubernetes takes the cluster for 1.20.
+  const target = ['--namespace', 'inference-gateway', '--kube-version', '1.36.0'];
+  const all = ['template', 'gateway', CHART, ...target, ...args];
+  const { stdout, stderr, status } = spawnSync('helm', all, { encoding: 'utf8', timeout: 60_000 });
+  if (status !== 0) throw new Error(stderr);
+  const documents = parseAllDocuments(stdout);
+  return ('empty' in documents ? [] : documents)
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((manifest) => manifest !== null);
+}
+
+function found(manifests: readonly Manifest[], kind: string, name: string): Manifest {
+  const one = manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (one === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return one;
+}
+
+/** By kind and name; `helm install --create-namespace` makes the namespace. */
+function sorted(manifests: readonly Manifest[]): readonly Manifest[] {
+  const key = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`;
+  return manifests.filter(({ kind }) => kind !== 'Namespace').toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+const absent = spawnSync('helm', ['version']).status === 0 ? undefined : 'helm 3, in PATH';
+
+describe('the chart', () => {
+  requirement(absent, () => {
+    test('renders what kustomize renders', () => {
+      expect(sorted(render())).toEqual(sorted(renderKustomization(FOLDER)));
+    });
+
+    test('renders the optional folders where a value says so', () => {
+      const args = ['--set', 'autoscaling=in-flight,dashboardInternet=true,serviceMonitor=true'];
+      const expected = [
+        ...renderKustomization(join(FOLDER, 'base')),
+        ...['autoscaling-in-flight', 'dashboard-internet', 'service-monitor'].flatMap((name) =>
+          renderKustomization(join(FOLDER, name)),
+        ),
+      ];
+      expect(sorted(render(...args))).toEqual(sorted(expected));
+      expect(render('--set', 'autoscaling=none').map(({ kind }) => kind)).not.toContain('HorizontalPodAutoscaler');
+    });
+
+    test('has values for what overlays patch', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gw-helm-'));
+      writeFileSync(join(folder, 'gateway.yaml'), 'demo: true # {{ not a template }}\n');
+      const made = render(
+        ...['--set', 'image=r/gateway:1,envoyImage=r/envoy:2,leastPods=1,mostPods=2,ingressNamespace=edge'],
+        ...['--set', 'serviceType=LoadBalancer,requests.gateway.cpu=250m,requests.envoy.memory=256Mi'],
+        ...['--set-file', `config=${join(folder, 'gateway.yaml')}`],
+      );
+      rmSync(folder, { recursive: true });
+      const containers = podsOf(made).flatMap(({ spec }) => containersOf(spec));
+      expect(new Set(containers.map(({ image }) => image))).toEqual(new Set(['r/gateway:1', 'r/envoy:2']));
+      expect(found(made, 'HorizontalPodAutoscaler', 'gateway').spec).toMatchObject({ minReplicas: 1, maxReplicas: 2 });
+      expect(found(made, 'Service', 'gateway').spec).toMatchObject({ type: 'LoadBalancer' });
+      const text = stringify(made, { aliasDuplicateObjects: false });
+      expect(text).toContain('kubernetes.io/metadata.name: edge');
+      expect(text).not.toContain('ingress-nginx');
+      expect(found(made, 'StatefulSet', 'gateway').spec).toMatchObject({
+        template: {
+          spec: {
+            containers: [{ resources: { requests: { cpu: '250m', memory: '512Mi' } } }],
+            initContainers: [{ resources: { requests: { cpu: '1', memory: '256Mi' } } }],
+          },
+        },
+      });
+      const { data } = found(made, 'ConfigMap', 'gateway-config') as unknown as { data: Record<string, string> };
+      expect(data['gateway.yaml']).toBe('demo: true # {{ not a template }}\n');
+    });
+
+    test('brings for a trial what the others refer to, with a configuration that is right', async () => {
+      const made = render('--set', 'trial.enabled=true');
+      const secrets = made.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
+      expect(secrets.toSorted()).toEqual(['dashboard-store', 'gateway-stores', 'owner-store', 'provider-keys']);
+      found(made, 'Pod', 'trial-test');
+      const result = await loadConfig(join(CHART, 'trial/gateway.yaml'), {}, { secrets: 'checked' });
+      expect(result.ok && result.config.models.has('demo-chat')).toBe(true);
+      if (!existsSync(VALIDATE)) return;
+      const input = made.map((manifest) => JSON.stringify(manifest)).join('\n---\n');
+      const args = ['-k', '1.37', '--strict', '-'];
+      const { stdout, stderr } = spawnSync(VALIDATE, args, { input, encoding: 'utf8', timeout: 30_000 });
+      const lines = stdout.trim().split('\n');
+      expect(lines.filter((line) => !line.startsWith('INFO')).join('\n') + stderr).toBe('');
+    });
+  });
+});
+
+test("the chart's versions are those of the package", () => {
+  const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { version: string };
+  const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
+  expect(chart).toContain(`\nversion: ${version}\nappVersion: ${version}\n`);
+  expect(readFileSync(join(CHART, 'values.yaml'), 'utf8')).toContain(`\nimage: inference-gateway:${version}\n`);
+});
