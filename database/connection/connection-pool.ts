@@ -40,8 +40,11 @@ export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} 
 /** Plans each report for the values of its filters. */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
-/** Charges lock rows and read them then, which `serializable` would answer with rollbacks. */
-const SESSION = `set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
+/**
+ * Charges lock rows and read them then, which `serializable` would answer with rollbacks. Notices
+ * tell of changed callers (in-force.ts).
+ */
+const SESSION = `set client_min_messages = notice; set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
  * Refuses a standby with the error code of a write. It would serve lookups but take no charge, and

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { CALLER_CHANGED } from '#database/connection/in-force.ts';
-import { BY, settlementOf, sql } from '../harness/database.ts';
+import { BY, openStore, settlementOf, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 
 const db = withStore();
@@ -103,6 +103,19 @@ describe('who makes a change of callers', () => {
       expect(took).toBeLessThan(IN_FORCE.toMs);
     }
     expect(await tookMs(() => db.store.administration.renewLedgerEpoch())).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+  });
+
+  it('is, whatever messages the database sends to others', async () => {
+    await sql(db.url, TAKEN);
+    const [{ name } = { name: '' }] = await sql<{ name: string }>(
+      db.url,
+      'select quote_ident(current_database()) as name',
+    );
+    await sql(db.url, `alter database ${name} set client_min_messages = error`);
+    const later = await openStore(db.url);
+    const change = () => later.administration.credit(db.customer.organizationId, { amountNanoUsd: 1n }, BY);
+    expect(await tookMs(change)).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+    await later.close();
   });
 
   it('does not wait if nothing changed, or no process keeps callers', async () => {

@@ -4,11 +4,13 @@ import type { Administration } from '#database/administration/administration.ts'
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
 import { metric } from '../harness/metrics-page.ts';
 import { BY, type Customer } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /** Each with callers in its memory, under requests that never pause. */
@@ -24,15 +26,19 @@ interface Request {
   readonly outcome: string;
 }
 
+type Ask = (client: GatewayClient) => Promise<Received>;
+const complete: Ask = (client) => client.chat({ model: 'm' });
+const listModels: Ask = (client) => client.get('/v1/models');
+
 /** Sends one request after the other until `stop`. */
-function keepAsking(clients: readonly GatewayClient[]) {
+function keepAsking(clients: readonly GatewayClient[], ask = complete) {
   const requests: Request[] = [];
   let isBusy = true;
   const running = clients.flatMap((client) =>
     Array.from({ length: AT_ONCE }, async () => {
       while (isBusy) {
         const beganMs = performance.now();
-        requests.push({ beganMs, outcome: outcome(await client.chat({ model: 'm' })) });
+        requests.push({ beganMs, outcome: outcome(await ask(client)) });
       }
     }),
   );
@@ -49,6 +55,8 @@ requirement(missingRedis, () => {
   let redis: TestRedis;
   let provider: FakeProvider;
   let pods: readonly [GatewayPod, GatewayPod];
+  /** From PostgreSQL to the second pod. */
+  let way: CuttableDatabase;
   beforeAll(async () => {
     redis = await startTestRedis();
     provider = await startFakeProvider({ record: false });
@@ -57,10 +65,12 @@ requirement(missingRedis, () => {
       config: { redis: redis.url, providers: { fake: { base_url: provider.baseUrl } }, models: { m: {} } },
     };
     const first = await startGatewayPod(options);
-    pods = [first, await startGatewayPod({ ...options, databaseUrl: first.databaseUrl })];
+    way = await startCuttableDatabase(first.databaseUrl);
+    pods = [first, await startGatewayPod({ ...options, databaseUrl: way.url })];
   });
   afterAll(async () => {
     await Promise.all((pods ?? []).map((pod) => pod.close()));
+    await way?.close();
     await provider?.close();
     await redis?.stop();
   });
@@ -110,6 +120,25 @@ requirement(missingRedis, () => {
       }
     },
   );
+
+  test('nor is one by a process that nobody can tell of the change', async () => {
+    const [pod] = pods;
+    const customer = await pod.operator.customer();
+    const clients = pods.map(({ origin }) => gatewayClient(origin, customer.key));
+    // They charge nothing, so each is answered at once while its caller is in memory.
+    const load = keepAsking(clients, listModels);
+    await sleep(300);
+    way.cut();
+    await pod.operator.administration.revokeKey(customer.keyId, BY);
+    const answeredMs = performance.now();
+    await sleep(700);
+    way.mend();
+    await load.stop();
+    for (const client of clients) client.close();
+    const after = load.requests.filter((one) => one.beganMs > answeredMs).map((one) => one.outcome);
+    expect(after).toContain('401 key_revoked');
+    expect(after).not.toContain('200');
+  });
 
   test('a change by SQL is in force within a second, on every process', async () => {
     const customer = await pods[0].operator.customer();
