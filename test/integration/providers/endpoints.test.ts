@@ -97,6 +97,17 @@ describe('requests', () => {
     expect(first.requests('m')[0]?.headers.host).toBe(`localhost:${first.port}`);
   });
 
+  test('reach an endpoint that is added, and none that is taken out', async () => {
+    const [first, second] = await two();
+    await statuses(await publish(urlsOf([first])), 3);
+    expect([asked(first), asked(second)]).toEqual([3, 0]);
+    await statuses(await publish(urlsOf([first, second])), 30);
+    expect(asked(second)).toBeGreaterThan(0);
+    const before = asked(first);
+    expect(new Set(await statuses(await publish(urlsOf([second])), 5))).toEqual(new Set([200]));
+    expect(asked(first)).toBe(before);
+  });
+
   test('over TLS meet a certificate of the name of each endpoint, with HTTP/2', async () => {
     const all = [await start({ tls: certificate, http2: true }), await start({ tls: certificate, http2: true })];
     const [first, second] = all;
@@ -139,6 +150,9 @@ describe('a failure before the head of a response', () => {
     const hosts = await hostsOf(cluster);
     expect(hosts.find(({ port }) => port === dead.port)?.isOut).toBe(true);
     expect(hosts.find(({ port }) => port === good.port)?.isOut).toBe(false);
+    // The alert ProviderEjected reads these.
+    const stats = await envoy.admin(`/stats?filter=cluster\\.${cluster}\\.membership_`);
+    expect(stats).toMatch(/membership_healthy: 1\n(?:.*\n)*.*membership_total: 2\n/);
   });
 
   test('a body of 700 kB is sent again, one of 2 MB is a failure', async () => {
