@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Key } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
+import { quarantineMs } from '#ext-proc/limits/limit-store.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
-import { keepCallers } from './kept-callers.ts';
+import { KEPT_FOR_MS, keepCallers } from './kept-callers.ts';
 
 const DAY = 20_778;
 const HASH = Buffer.alloc(32, 1);
@@ -67,6 +68,13 @@ describe('a caller', () => {
     expect(await planned.isKept()).toBe(true);
     planned.pass(1);
     expect(await planned.isKept()).toBe(false);
+  });
+
+  it('is kept for less time than the money of a dead process stays held after the last charge', () => {
+    const totalTimeoutMs = 600_000;
+    // A request that ran until the end, and a long commit.
+    const chargedMs = totalTimeoutMs + 10_000;
+    expect(chargedMs + KEPT_FOR_MS).toBeLessThan(quarantineMs({ totalTimeoutMs }));
   });
 
   it('is read where nothing is proved, for another day, when the clock was set back, and when that is asked for', async () => {

@@ -8,7 +8,7 @@ import type { KeyStore } from './key-store.ts';
  * for a minute at least (`timeouts.total` and 60 s), so every snapshot that is used afterwards has
  * been read with the charge. Also, rollbacks of the database are detected by reading.
  */
-const KEPT_FOR_MS = 10_000;
+export const KEPT_FOR_MS = 10_000;
 
 /** Room in memory: each caller takes one place, and one more for each model and address range. */
 const MOST_PLACES = 20_000;
