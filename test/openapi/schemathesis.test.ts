@@ -71,9 +71,10 @@ requirement(MISSING, () => {
   test('Schemathesis finds nothing', { timeout: MOST_MS }, async () => {
     // Only a model that is there lets a request reach the provider.
     const document = structuredClone(apiDocument);
-    const properties = document.components.schemas.ChatCompletionRequest?.properties as Record<string, object>;
-    properties.model = { type: 'string', enum: [MODEL] };
-    properties.reasoning_effort = { enum: [...EFFORTS, null] };
+    const { schemas } = document.components;
+    for (const properties of [schemas.ChatCompletionRequest?.properties, schemas.ResponsesRequest?.properties])
+      Object.assign(properties ?? {}, { model: { type: 'string', enum: [MODEL] } });
+    Object.assign(schemas.ChatCompletionRequest?.properties ?? {}, { reasoning_effort: { enum: [...EFFORTS, null] } });
     writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));
     const { key } = await gateway.stack.operator.customer({
       credit: '1000000',
@@ -89,6 +90,6 @@ requirement(MISSING, () => {
     ];
     const { status, output } = await run(SCHEMATHESIS, args, folder);
     expect(status, output).toBe(0);
-    expect(output).toMatch(/Selected: 5\/5\s+Tested: 5/);
+    expect(output).toMatch(/Selected: 6\/6\s+Tested: 6/);
   });
 });
