@@ -1,6 +1,6 @@
 /**
  * The kinds of tokens that are counted. The columns of the database, the members of responses, CSV
- * files and spooled charges follow from this list.
+ * files and logged charges follow from this list.
  */
 export const TOKEN_KINDS = {
   promptTokens: { column: 'prompt_tokens', shownAs: 'tokens_prompt' },

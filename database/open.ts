@@ -63,7 +63,7 @@ export interface Postgres {
   /** Fences of a shared limit store. */
   readonly fences: ReadFences;
   /**
-   * Takes the lock for limits in memory. `marksPath`: file beside spool and journal for the marks
+   * Takes the lock for limits in memory. `marksPath`: file beside the charge log for the marks
    * of this volume. `onTakenOver`: another process has the lock now, nothing is admitted here any
    * more, and this process should end.
    */

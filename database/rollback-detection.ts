@@ -62,13 +62,13 @@ export function detectRollbacks(
       learn(organization.id, account);
       return caller;
     },
-    async charge(settlement, onSent) {
-      const account = await watched.charge(settlement, onSent);
+    async charge(settlement) {
+      const account = await watched.charge(settlement);
       learn(settlement.organizationId, account);
       return account;
     },
-    async chargeClaimed(settlement, onSent) {
-      const account = await watched.chargeClaimed(settlement, onSent);
+    async chargeClaimed(settlement) {
+      const account = await watched.chargeClaimed(settlement);
       if (account !== undefined) learn(settlement.organizationId, account);
       return account;
     },

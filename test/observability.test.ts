@@ -19,9 +19,11 @@ const PROMTOOL = process.env.PROMTOOL ?? 'promtool';
 describe('the manual', () => {
   it('lists every metric of the gateway with its labels', () => {
     const metrics = createMetrics();
-    metrics.watchSpool({ pending: () => [], freeBytes: async () => 0, damagedFiles: async () => 0 });
+    metrics.watchChargeLog({
+      ...{ waiting: () => 0, oldestMs: () => 0, isFailing: () => false },
+      ...{ freeBytes: async () => 0, damagedFiles: async () => 0 },
+    });
     metrics.watchHolds(() => []);
-    metrics.watchJournal(() => false);
     metrics.watchDatabase(() => []);
     metrics.watchRequestLog(
       () => 0,

@@ -34,9 +34,6 @@ export interface BatchFigures {
   readonly failed: boolean;
 }
 
-/** Called when an item is sent, with the number of items in its batch. */
-export type OnSent = (items: number) => void;
-
 export interface JoinedCallOptions<T, R> {
   /** Names the store in errors. */
   readonly store: string;
@@ -52,11 +49,10 @@ export interface JoinedCallOptions<T, R> {
  * Resolves to the value of the item's outcome. Rejects with its error, or with `StoreUnavailable`
  * if it was not sent.
  */
-export type JoinedCall<T, R> = (item: T, onSent?: OnSent) => Promise<R>;
+export type JoinedCall<T, R> = (item: T) => Promise<R>;
 
 interface Waiting<T, R> {
   readonly item: T;
-  readonly onSent: OnSent | undefined;
   readonly sinceMs: number;
   readonly resolve: (value: R) => void;
   readonly reject: (error: unknown) => void;
@@ -88,13 +84,13 @@ class JoinedCalls<T, R> {
     this.#paceMs = options.bounds.paceMs;
   }
 
-  add(item: T, onSent?: OnSent): Promise<R> {
+  add(item: T): Promise<R> {
     const { store, bounds } = this.#options;
     if (this.#waiting.length >= bounds.maxWaiting) {
       return Promise.reject(new StoreUnavailable(`${store}: too many calls are waiting`));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, onSent, sinceMs: performance.now(), resolve, reject });
+      this.#waiting.push({ item, sinceMs: performance.now(), resolve, reject });
       this.#schedule();
     });
   }
@@ -130,7 +126,6 @@ class JoinedCalls<T, R> {
 
   async #deliver(batch: readonly Waiting<T, R>[], sentMs: number): Promise<void> {
     const { runBatch, onBatch, onIdle } = this.#options;
-    for (const { onSent } of batch) onSent?.(batch.length);
     let failed = true;
     try {
       failed = !this.#settle(batch, await runBatch(batch.map((waiter) => waiter.item)));
@@ -178,7 +173,7 @@ class JoinedCalls<T, R> {
 
 export function createJoinedCalls<T, R>(options: JoinedCallOptions<T, R>): JoinedCall<T, R> {
   const calls = new JoinedCalls(options);
-  return (item, onSent) => calls.add(item, onSent);
+  return (item) => calls.add(item);
 }
 
 /**

@@ -117,6 +117,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     },
     timeouts: { totalMs: file.timeouts.total, heartbeatMs: file.timeouts.heartbeat },
     retriesPerTarget: file.retries.per_target,
+    chargesDurableIn: file.charges.durable_in,
     idempotencyRetentionMs: file.idempotency.retention,
     idempotencyBytesPerOrganization: file.idempotency.bytes_per_organization,
     requestLogRetentionMs: file.request_log.retention,

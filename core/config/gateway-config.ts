@@ -25,6 +25,8 @@ export interface SharedConfig {
   };
   /** Attempts at the same target after the first one. */
   readonly retriesPerTarget: number;
+  /** What the end of a response waits for: the fsync of its charge in the log, or its commit. */
+  readonly chargesDurableIn: 'log' | 'database';
   readonly idempotencyRetentionMs: number;
   /** Bytes of stored responses after encryption. */
   readonly idempotencyBytesPerOrganization: number;

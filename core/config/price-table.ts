@@ -9,7 +9,7 @@ import type { Path } from './yaml-tree.ts';
 /** Prices of models and costs of targets, in USD per million tokens. */
 
 const MAX_ABOVE = 8;
-/** Every request carries the table of its model to the journal. */
+/** Every request carries the table of its model to the charge log. */
 const MAX_TIERS = 8;
 const MAX_TOKENS = 100_000_000;
 

@@ -11,7 +11,7 @@ export interface RuntimePaths {
   /** Generated bootstrap and xDS files; Envoy watches it. */
   readonly envoyDir: string;
   readonly postgresDir: string;
-  /** Files of spools, journals and recent charges. */
+  /** Charge logs. */
   readonly spoolDir: string;
   /** Mode 0700. Also has the socket of the embedded PostgreSQL. */
   readonly socketDir: string;

@@ -28,7 +28,7 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 256 * KIB * KIB;
 const MAX_STORED_BYTES = 1024 * KIB ** 3;
 const MAX_TOKENS = 100_000_000;
-/** A charge that PostgreSQL does not take in time is in the spool before its hold expires. */
+/** A process that ends waits for its last charges. */
 const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
@@ -203,6 +203,7 @@ export const CONFIG_FILE = section({
   limits: limits.prefault({}),
   timeouts: timeouts.prefault({}),
   retries: section({ per_target: whole(0, 10).prefault(1) }).prefault({}),
+  charges: section({ durable_in: oneOf(['log', 'database']).prefault('log') }).prefault({}),
   idempotency: section({
     retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h'),
     bytes_per_organization: size(KIB, MAX_STORED_BYTES).prefault('1GiB'),

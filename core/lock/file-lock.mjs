@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 
-// Locks of processes: spools, data folders, set-up. Plain JavaScript, because set-up runs before
-// anything is installed.
+// Locks of processes: charge logs, data folders, set-up. Plain JavaScript, because set-up runs
+// before anything is installed.
 //
 // The kernel keeps the lock with the open file and drops it with the process, however the process
 // ends. So a lock is never stale, contains no process id, and holds between containers that share a

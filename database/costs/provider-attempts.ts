@@ -33,7 +33,7 @@ export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
 export interface ProviderAttempt {
   readonly generationId: string;
   /**
-   * Number of the attempt within its delivery, from 1; 0: a charge from the spool, which has no
+   * Number of the attempt within its delivery, from 1; 0: a charge from the log, which has no
    * number.
    */
   readonly attempt: number;

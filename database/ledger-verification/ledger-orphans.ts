@@ -97,11 +97,11 @@ export interface Waiting {
   readonly spooledCharges: number;
 }
 
-/** Longer than the 2 s in which processes report their spools. */
+/** Longer than the 2 s in which processes report what waits. */
 const REPORTED_AGAIN_MS = 3_000;
 
 /**
- * Counts dead letters and spooled charges. A spool that was just replayed may still be reported, so
+ * Counts dead letters and spooled charges. A charge that was just made may still be reported, so
  * it is read twice.
  */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {

@@ -10,7 +10,7 @@ export interface LedgerReport {
    * Charges that the ledger refused, which an operator has to decide about (table dead_letters).
    */
   readonly deadLetters: number;
-  /** Charges that wait in spools, as their processes reported last. */
+  /** Charges that wait for long, as their processes reported last. */
   readonly spooledCharges: number;
   /** Differences, at most 100 for each rule. Empty: everything agrees. */
   readonly differences: readonly LedgerDifference[];

@@ -12,7 +12,7 @@ const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
 /**
  * A request is charged at most this long after its arrival, which is in its id, unless its charge
- * waits in a spool.
+ * waits for long.
  */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 

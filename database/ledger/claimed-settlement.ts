@@ -8,7 +8,7 @@ const KEEP_ANSWER: Statement = {
 };
 
 /**
- * Keeps a key whose response is in the spool of another process. A row that has its response by now
+ * Keeps a key whose response is in the log of another process. A row that has its response by now
  * stays as it is.
  */
 const KEEP_KEY: Statement = {

@@ -1,4 +1,3 @@
-import type { OnSent } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { AppliedPrices, TokenUsage } from '#core/pricing.ts';
@@ -16,12 +15,12 @@ export interface Ledger {
    * nothing. Rejects with ChargeRefused if the ledger refuses this charge for its content. After
    * any other error PostgreSQL may take it later.
    */
-  charge(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
+  charge(settlement: Settlement): Promise<AccountSnapshot>;
   /**
    * Charges a request with an Idempotency-Key, and stores its response or frees the key in the same
    * transaction. `undefined`: another request took the key over, and nothing was charged.
    */
-  chargeClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
+  chargeClaimed(settlement: ClaimedSettlement): Promise<AccountSnapshot | undefined>;
   /** Records a loss, once for each generation and reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
   /**
@@ -98,7 +97,7 @@ export interface ClaimedSettlement extends Settlement {
 }
 
 /**
- * How a claim on an idempotency key ends. It is persisted in spool files and dead letters, so its
+ * How a claim on an idempotency key ends. It is persisted in charge logs and dead letters, so its
  * members keep their names.
  */
 export interface ClaimEnd {
@@ -108,7 +107,7 @@ export interface ClaimEnd {
   /** Sealed response. Absent: the request ended with an error, and the key is free again. */
   readonly answer?: Buffer;
   /**
-   * The response waits in the spool of another process: the key stays claimed until its charge
+   * The response waits in the log of another process: the key stays claimed until its charge
    * arrives.
    */
   readonly answerElsewhere?: boolean;

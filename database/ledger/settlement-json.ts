@@ -2,8 +2,8 @@ import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 import { membersOfKind } from './settlement-shape.ts';
 
 /**
- * Members of a settlement that are amounts. In JSON (spool, dead letters) amounts are decimal text,
- * bytes base64.
+ * Members of a settlement that are amounts. In JSON (charge logs, dead letters) amounts are decimal
+ * text, bytes base64.
  */
 const AMOUNTS = membersOfKind('amount');
 const BYTES = membersOfKind('bytes');

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createJoinedCalls, type OnSent, type Outcome } from '#core/batching/joined-calls.ts';
+import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
@@ -13,24 +13,11 @@ import { ChargeRefused, type ClaimedSettlement, type Settlement } from './ledger
 import { addLosses, tellLosses } from './loss-rows.ts';
 
 /**
- * The group commit makes one commit at a time, and charges that finish meanwhile share the next. So
- * commits per second stay what the disk can do. On a slow machine a commit costs PostgreSQL 840 us
- * of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It increases
- * from 250 charges a second on.
+ * The group commit makes one commit at a time, and charges that come meanwhile share the next. On a
+ * slow machine a commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one
+ * of 32 (measured), so processes send their charges in batches (ext-proc/billing/shipper.ts).
  */
-const BOUNDS = {
-  maxBatch: 500,
-  maxInFlight: 1,
-  paceMs: 3,
-  growingPace: { perItemMs: 4, longestPaceMs: 12 },
-  maxWaiting: 20_000,
-  waitMs: 10_000,
-};
-/**
- * Bounds for each of several processes: the pace increases from 83 charges a second on, to twice
- * the length.
- */
-const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 12, longestPaceMs: 24 } };
+const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /**
  * Claimed charges have smaller batches, which delay no others: each charge brings a response of up
  * to `limits.response_body`, which is sent by itself.
@@ -82,8 +69,8 @@ export interface SettlementOptions extends BatchOptions {
 /** Group commit (docs/design.md, "Charges"). */
 export function createSettlementWriter(
   pool: pg.Pool,
-  { severalProcesses = false, onBatch, onLoss }: SettlementOptions,
-): (settlement: Settlement, onSent?: OnSent) => Promise<AccountSnapshot> {
+  { onBatch, onLoss }: SettlementOptions,
+): (settlement: Settlement) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = async (batch) => {
     const charged = batch.some(losesByTier)
       ? await inTransaction(pool, 'begin', (client) => chargeWithLosses(client, batch))
@@ -93,7 +80,7 @@ export function createSettlementWriter(
   };
   return createJoinedCalls({
     store: 'PostgreSQL',
-    bounds: severalProcesses ? SHARED_BOUNDS : BOUNDS,
+    bounds: BOUNDS,
     runBatch: (batch) => commit(batch, once),
     onBatch: (figures) => onBatch?.({ batch: 'settlement', ...figures }),
   });
@@ -116,7 +103,7 @@ export interface ClaimedOptions extends SettlementOptions {
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
   { onBatch, onLoss, answers }: ClaimedOptions,
-): (settlement: ClaimedSettlement, onSent?: OnSent) => Promise<AccountSnapshot | undefined> {
+): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = async (batch) => {
     const owned: ClaimedSettlement[] = [];
     const sizes: number[] = [];

@@ -68,8 +68,8 @@ const CHARGE_TRIES = 4;
  * lock is taken again in the background (lock-keeper.ts). The former owner may still charge earlier
  * admissions until it notices the mark. So a process that takes over admits nothing for that time.
  * It need not wait if the former owner left (`leave`) or ran on this volume: it has the lock on
- * spool and journal here (billing/spool/worker-lock.ts), which only the end of the former owner
- * releases, and has charged their content before it admits.
+ * the charge log here (charge-log/worker-lock.ts), which only the end of the former owner releases,
+ * and has charged its content before it admits.
  */
 export class LimitsLock {
   readonly #options: LimitsLockOptions;
@@ -90,7 +90,7 @@ export class LimitsLock {
   }
 
   /**
-   * Takes the lock for a store in memory. `marksPath`: a file beside spool and journal
+   * Takes the lock for a store in memory. `marksPath`: a file beside the charge log
    * (volume-marks.ts). Rejects with StoreUnavailable, or if the file cannot be written.
    */
   async take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {

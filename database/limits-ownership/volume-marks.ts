@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 /**
  * Marks of the processes that kept limits in memory with this volume, in one file for each worker,
- * beside its spool and journal.
+ * beside its charge log.
  */
 export interface VolumeMarks {
   /** Marks that these processes wrote to PostgreSQL. The newest may not have arrived there. */

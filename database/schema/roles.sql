@@ -38,8 +38,8 @@ grant select on schema_migrations, organizations, accounts, keys, generations, l
   organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
--- Not mirror_key and identity_key: only the gateway process seals spooled charges, and hashes what
--- identifies customers at providers.
+-- Not mirror_key and identity_key: only the gateway process seals copies of charges, and hashes
+-- what identifies customers at providers.
 grant select (single, epoch, identity, memory_owner, limit_store, store_fences) on ledger_state to gateway_dashboard, gateway_operator;
 -- Browsers that users signed in with are forgotten with each new password; `doctor` reads which
 -- proxies are not trusted, by any user.

@@ -23,7 +23,7 @@ create table ledger_state (
   -- commas between (shard-fences.ts). Text, because every read of a caller compares it with
   -- what it read before.
   store_fences text not null default '0',
-  -- Seals the copies of spooled charges that processes leave for each other in Redis.
+  -- Seals the copies of charges that processes leave for each other in Redis.
   mirror_key bytea not null default decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex'),
   -- Key of the hashes that providers are sent instead of `user`, `safety_identifier` and
   -- `prompt_cache_key`: one for the deployment, so that every process sends the same ones, also
@@ -368,7 +368,7 @@ create table idempotency_keys (
   generation_id text collate "C" not null,
   -- The attempt's process counts as dead afterwards.
   lease_until timestamptz not null,
-  -- Time of the charge of an attempt whose answer waits in the spool of its process, while another
+  -- Time of the charge of an attempt whose answer waits in the log of its process, while another
   -- process has charged it: its key stays taken until the answer comes, or for the retention, so
   -- that nobody is given a second answer for it.
   charged_at timestamptz,
@@ -566,7 +566,7 @@ insert into request_days default values;
 -- charged is its generation, and has no row here.
 create table provider_attempts (
   generation_id text collate "C" not null,
-  -- Number of the attempt, from 1; 0: of a charge from the spool, which does not know it.
+  -- Number of the attempt, from 1; 0: of a charge from the log, which does not know it.
   attempt smallint not null,
   organization_id text collate "C" not null,
   key_id text collate "C" not null,

@@ -1,48 +1,39 @@
 import type { Clock } from '#core/clock.ts';
-import type { Log } from '#core/log/log.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
-import type { SpoolMirror } from '../limits/spool-mirror.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
-import { DurableCharges, type DurableChargesOptions, type HoldOwner } from './durable-charges.ts';
+import type { HoldOwner } from './charge-committer.ts';
+import type { ChargeLog } from './charge-log/charge-log.ts';
+import type { Intent, LeftIntent } from './charge-log/intent.ts';
+import { DurableCharges, type DurableChargesOptions } from './durable-charges.ts';
 import type { HoldKeeper } from './hold-keeper.ts';
-import type { Intent, LeftIntent } from './journal/intent.ts';
-import type { IntentJournal } from './journal/intent-journal.ts';
-import type { RecentCharges } from './journal/recent-charges.ts';
 import { createLateReleases, type LateReleases } from './late-releases.ts';
 import { LedgerChanges } from './ledger-changes.ts';
 import { OpenHold, type OpenHoldParts } from './open-hold.ts';
 import { createRecovery, type Recovery } from './recovery.ts';
-import type { Spool } from './spool/spool.ts';
-import type { SpoolRoom } from './spool/spool-room.ts';
+import type { Shipper } from './shipper.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
-export interface AccountingOptions {
+export interface AccountingOptions
+  extends Pick<DurableChargesOptions, 'ledger' | 'room' | 'durableIn' | 'mirror' | 'metrics' | 'log' | 'after'> {
   readonly ledger: Ledger;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly limits: Pick<LimitStore, 'release'>;
   readonly attempts: ProviderAttempts;
   readonly holds: HoldKeeper;
-  readonly spool: Spool;
-  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
-  /** Absent: no other process shares the limits. */
-  readonly mirror?: SpoolMirror | undefined;
-  /** Returns the journal when a request begins. The former process's journal is settled before. */
-  readonly journal: () => Pick<IntentJournal, 'open'>;
-  readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;
+  readonly chargeLog: Pick<ChargeLog, 'open' | 'append' | 'waiting' | 'read' | 'committed' | 'sendAgain'>;
   /** Other processes notice another ledger epoch within this time. 0: there are none. */
   readonly othersTakeMs: number;
   readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
 }
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export class Accounting {
+  /** Sends what waits in the log to the ledger. */
+  readonly shipper: Shipper;
   readonly #options: AccountingOptions;
   readonly #charges: DurableCharges;
   readonly #recovery: Recovery;
@@ -69,6 +60,7 @@ export class Accounting {
     });
     this.#options = options;
     this.#charges = charges;
+    this.shipper = charges.shipper;
     this.#late = createLateReleases(limits, clock);
     this.#recovery = createRecovery({ ...options, charge: (settlement) => charges.late(settlement), releaseHold });
     this.#changes = new LedgerChanges({ ...options, chargeAgain: (settlement) => charges.again(settlement) });
@@ -81,9 +73,9 @@ export class Accounting {
 
   /** Opens the hold of an admitted request. `trace`: present if the request is traced. */
   open(terms: HoldTerms, trace?: RequestTrace): BillableHold {
-    const { holds, journal } = this.#options;
+    const { holds, chargeLog } = this.#options;
     const { generationId: holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs } = terms;
-    const hold = new OpenHold(this.#holdParts, terms, journal().open(intentOf(terms)), trace);
+    const hold = new OpenHold(this.#holdParts, terms, chargeLog.open(intentOf(terms)), trace);
     this.#underWay.add(hold);
     if (this.#ending) hold.end();
     holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
@@ -96,13 +88,8 @@ export class Accounting {
     this.#late.add({ holdId, organizationId, keyId, nowMs, tokensUsed: 0 });
   }
 
-  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
-  replaySpool(): Promise<void> {
-    return this.#charges.replay();
-  }
-
   /**
-   * Settles requests that a former process left in its journal. Rejects with StoreUnavailable if
+   * Settles requests that a former process left in its log. Rejects with StoreUnavailable if
    * that is impossible now. Repeating it is safe.
    */
   recover(left: readonly LeftIntent[]): Promise<void> {
@@ -123,8 +110,8 @@ export class Accounting {
   }
 
   /**
-   * Reason why new completions are refused: charges wait in the spool, or the spool could not take
-   * any. `undefined`: none.
+   * Reason why new completions are refused: charges have waited for long, or could not be made
+   * durable. `undefined`: none.
    */
   refusesBecause(): string | undefined {
     return this.#ending ? 'the process ends' : (this.#changes.refusesBecause() ?? this.#charges.refusesBecause());
@@ -144,7 +131,7 @@ export class Accounting {
   end(withinMs: number): void {
     this.#ending = true;
     this.cut();
-    this.#charges.spoolAfter(withinMs);
+    setTimeout(() => this.shipper.waitNoMore(), withinMs).unref();
   }
 
   async close(): Promise<void> {

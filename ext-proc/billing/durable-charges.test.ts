@@ -1,133 +1,122 @@
-import { tmpdir } from 'node:os';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock as clock } from '#core/clock.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
-import { ChargeRefused } from '#database/ledger/ledger.ts';
-import { noRecentCharges } from '#test/fixtures/no-journal.ts';
+import { ChargeRefused, type ClaimedSettlement, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
+import { type MemoryChargeLog, memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { DurableCharges } from './durable-charges.ts';
 import { settlement } from './settlement.fixture.ts';
-import type { Spool } from './spool/spool.ts';
-import { type SpoolRoom, watchSpoolRoom } from './spool/spool-room.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
 const metrics = { settlementFailed() {}, chargeLost() {}, chargeDeadLettered() {} } as unknown as Metrics;
-let charges: DurableCharges;
-let room: SpoolRoom;
-afterEach(async () => {
-  await charges.close();
-  room.close();
-});
+const CLAIM = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32) };
+const of = (generationId: string): Settlement => ({ ...settlement, generationId });
+const away = () => Promise.reject(new StoreUnavailable('away'));
 
-it('spools what PostgreSQL has not confirmed once the process ends, and what comes later at once', async () => {
-  const spooled: string[] = [];
-  const append = async ({ generationId }: Settlement) => void spooled.push(generationId);
-  const spool = { append, prove: async () => {}, pending: () => [] } as unknown as Spool;
-  let asked = 0;
-  const charge = () => {
-    asked += 1;
-    return new Promise(() => {});
-  };
-  room = await watchSpoolRoom(tmpdir(), spool);
-  const ledger = { charge } as unknown as Ledger;
-  const releaseHold = async () => {};
-  const uncharged = () => undefined;
-  const of = { ledger, spool, room, metrics, log, uncharged, recent: noRecentCharges };
-  charges = new DurableCharges({ ...of, releaseHold, liveHold: () => undefined, oweHold: () => undefined });
-  const usage = { promptTokens: 1, completionTokens: 1 };
-  const waiting = charges.charge({ generationId: 'gen-1', usage } as Settlement);
-  charges.spoolAfter(0);
-  expect(await waiting).toBe('spooled');
-  expect(await charges.charge({ generationId: 'gen-2', usage } as Settlement)).toBe('spooled');
-  expect([spooled, asked]).toEqual([['gen-1', 'gen-2'], 1]);
-});
+describe('durable charges', () => {
+  let charges: DurableCharges;
+  let chargeLog: MemoryChargeLog;
+  let ledger: Record<'charge' | 'chargeClaimed' | 'deadLetter' | 'lose', (one: Settlement) => Promise<unknown>>;
+  let durableIn: 'log' | 'database';
+  let failed: number;
+  let owed: string[];
+  let released: string[];
+  let uncharged: string[];
 
-it('refuses what is new once neither PostgreSQL nor the disk took a charge, until the disk takes something again', async () => {
-  let full = true;
-  const onDisk = async () => {
-    if (full) throw new Error('no space left on device');
-  };
-  const spool = { append: onDisk, prove: onDisk, pending: () => [] } as unknown as Spool;
-  const ledger = { charge: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
-  room = await watchSpoolRoom(tmpdir(), spool);
-  charges = new DurableCharges({
-    ledger,
-    spool,
-    room,
-    metrics,
-    log,
-    releaseHold: async () => {},
-    uncharged: () => undefined,
-    liveHold: () => undefined,
-    oweHold: () => undefined,
-    recent: noRecentCharges,
+  beforeEach(() => {
+    chargeLog = memoryChargeLog();
+    const charge = async () => ({ ledgerEpoch: 'epoch' });
+    ledger = { charge, chargeClaimed: charge, deadLetter: async () => {}, lose: async () => {} };
+    durableIn = 'log';
+    failed = 0;
+    [owed, released, uncharged] = [[], [], []];
+    charges = open();
   });
-  expect(charges.refusesBecause()).toBeUndefined();
+  afterEach(() => charges.close());
 
-  expect(await charges.charge({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('lost');
-  expect(charges.refusesBecause()).toContain('could not be written');
-  // The disk is asked again, and the reason is the current one.
-  await expect.poll(() => charges.refusesBecause()).toContain('no space left on device');
-  full = false;
-  await expect.poll(() => charges.refusesBecause()).toBeUndefined();
-});
+  function open(): DurableCharges {
+    return new DurableCharges({
+      ...{ ledger: ledger as unknown as Ledger, chargeLog, clock, metrics, log, durableIn: () => durableIn },
+      room: {
+        problem: () => (failed > 0 ? 'a charge could not be written' : undefined),
+        failed: () => {
+          failed += 1;
+        },
+      },
+      oweHold: ({ generationId }) => void owed.push(generationId),
+      releaseHold: async ({ generationId }) => void released.push(generationId),
+      uncharged: ({ generationId }) => void uncharged.push(generationId),
+      liveHold: () => undefined,
+    });
+  }
 
-it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
-  ['fails in a way that it has not failed before', new Error('XX000'), () => Promise.reject(new Error('not asked'))],
-  [
-    'refuses a charge and the dead letter as well',
-    new ChargeRefused('impossible'),
-    () => Promise.reject(new StoreUnavailable('away')),
-  ],
-])('spools the charge, keeps its hold and refuses what is new while the ledger %s', async (_, error, letter) => {
-  const waiting: Settlement[] = [];
-  const spool = {
-    append: async (one: Settlement) => void waiting.push(one),
-    pending: () => waiting.map(({ generationId }) => ({ generationId, bytes: 1 })),
-    read: async () => waiting[0],
-    remove: async () => void waiting.pop(),
-  } as unknown as Spool;
-  const ledger = { charge: () => Promise.reject(error), deadLetter: letter };
-  const released: string[] = [];
-  room = await watchSpoolRoom(tmpdir(), spool);
-  charges = new DurableCharges({
-    ...{ ledger: ledger as unknown as Ledger, spool, room, metrics, log },
-    releaseHold: async ({ generationId }) => void released.push(generationId),
-    uncharged: () => undefined,
-    liveHold: () => undefined,
-    oweHold: () => undefined,
-    recent: noRecentCharges,
+  it('are durable in the log, free slot and tokens then, and the hold at the commit', async () => {
+    expect(await charges.charge(of('gen-1'))).toBe('logged');
+    expect([owed, released, charges.shipper.waitingFor(0)]).toEqual([['gen-1'], [], ['gen-1']]);
+    await expect.poll(() => released).toEqual(['gen-1']);
+    expect(chargeLog.committedGroups).toEqual([{ generationIds: ['gen-1'], epoch: 'epoch' }]);
   });
-  expect(await charges.charge({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
-  await expect(charges.replay()).rejects.toBe(error);
-  expect([released, charges.refusesBecause()]).toEqual([[], expect.stringContaining('wait')]);
-  Object.assign(ledger, { charge: async () => ({}), deadLetter: async () => undefined });
-  await charges.replay();
-  expect([released, charges.refusesBecause()]).toEqual([['gen-1'], undefined]);
-});
 
-it('tells of an answer that was given, and whose charge is refused when it leaves the spool, unless that is known', async () => {
-  const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32) };
-  const known = { ...settlement, generationId: 'gen-known', claim: { ...claim, takenOver: true } };
-  let waiting = [{ ...settlement, generationId: 'gen-late', claim }, known];
-  const spool = {
-    pending: () => waiting.map(({ generationId }) => ({ generationId, bytes: 1 })),
-    read: async (id: string) => waiting.find(({ generationId }) => generationId === id),
-    remove: async (id: string) => {
-      waiting = waiting.filter(({ generationId }) => generationId !== id);
-    },
-  } as unknown as Spool;
-  const ledger = { chargeClaimed: async () => undefined, lose: async () => {} } as unknown as Ledger;
-  const uncharged: string[] = [];
-  room = await watchSpoolRoom(tmpdir(), spool);
-  charges = new DurableCharges({
-    ...{ ledger, spool, room, metrics, log, recent: noRecentCharges },
-    releaseHold: async () => {},
-    uncharged: ({ generationId }) => void uncharged.push(generationId),
-    liveHold: () => undefined,
-    oweHold: () => undefined,
+  it('are committed before the response ends where they are durable in the database, or have a claim', async () => {
+    const claimed: ClaimedSettlement = { ...of('gen-claimed'), claim: CLAIM };
+    expect(await charges.charge(claimed)).toBe('charged');
+    durableIn = 'database';
+    expect(await charges.charge(of('gen-1'))).toBe('charged');
+    expect([released, charges.shipper.waitingFor(0)]).toEqual([['gen-claimed', 'gen-1'], []]);
   });
-  await charges.replay();
-  expect(uncharged).toEqual(['gen-late']);
+
+  it('wait in the log once PostgreSQL did not take them, and without asking it once the process ends', async () => {
+    durableIn = 'database';
+    let asked = 0;
+    ledger.charge = () => {
+      asked += 1;
+      return away();
+    };
+    expect(await charges.charge(of('gen-1'))).toBe('logged');
+    charges.shipper.waitNoMore();
+    await expect.poll(() => charges.charge(of('gen-2'))).toBe('logged');
+    expect([asked > 0, charges.shipper.waitingFor(0).includes('gen-1'), released]).toEqual([true, true, []]);
+  });
+
+  it('wait for the commit if the disk takes no line, and are lost only if that fails too', async () => {
+    chargeLog.append = () => Promise.reject(new Error('no space left on device'));
+    expect(await charges.charge(of('gen-1'))).toBe('charged');
+    expect([failed, charges.refusesBecause()]).toEqual([0, undefined]);
+    ledger.charge = away;
+    expect(await charges.charge(of('gen-2'))).toBe('lost');
+    expect([failed, charges.shipper.waitingFor(0), charges.refusesBecause()]).toEqual([
+      1,
+      [],
+      expect.stringContaining('could not be written'),
+    ]);
+  });
+
+  it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
+    ['fails in a way that it has not failed before', new Error('XX000'), () => Promise.reject(new Error('not asked'))],
+    [
+      'refuses a charge and the dead letter as well',
+      new ChargeRefused('impossible'),
+      () => Promise.reject(new StoreUnavailable('away')),
+    ],
+  ])('keep their holds while the ledger %s', async (_, error, letter) => {
+    ledger.charge = () => Promise.reject(error);
+    ledger.deadLetter = letter;
+    expect(await charges.charge(of('gen-1'))).toBe('logged');
+    await expect(charges.shipper.ship()).rejects.toBe(error);
+    expect([released, charges.shipper.waitingFor(0)]).toEqual([[], ['gen-1']]);
+    Object.assign(ledger, { charge: async () => ({}), deadLetter: async () => undefined });
+    await charges.shipper.ship();
+    expect([released, charges.shipper.waitingFor(0)]).toEqual([['gen-1'], []]);
+  });
+
+  it('tell of a response that was given, and whose charge is refused, unless that is known', async () => {
+    ledger.chargeClaimed = async () => undefined;
+    await chargeLog.append({ ...of('gen-late'), claim: CLAIM } as Settlement);
+    await chargeLog.append({ ...of('gen-known'), claim: { ...CLAIM, takenOver: true } } as Settlement);
+    await charges.close();
+    charges = open();
+    await charges.shipper.ship();
+    expect([uncharged, released]).toEqual([['gen-late'], ['gen-late', 'gen-known']]);
+  });
 });

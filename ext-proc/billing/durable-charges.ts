@@ -1,297 +1,209 @@
-import type { OnSent } from '#core/batching/joined-calls.ts';
 import type { Log } from '#core/log/log.ts';
 import type { NanoUsd } from '#core/money.ts';
-import type { AccountSnapshot } from '#core/principal.ts';
-import { StoreUnavailable } from '#core/store-unavailable.ts';
-import {
-  ChargeRefused,
-  type ClaimedSettlement,
-  dueNanoUsd,
-  type Ledger,
-  type Settlement,
-} from '#database/ledger/ledger.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Settlement } from '#database/ledger/ledger.ts';
 import { isClaimed } from '#database/ledger/settlement-json.ts';
+import type { ChargeMirror } from '../limits/charge-mirror.ts';
 import type { Hold } from '../limits/limit-store.ts';
-import type { SpoolMirror } from '../limits/spool-mirror.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
+import {
+  ChargeCommitter,
+  type ChargeCommitterOptions,
+  type HoldOwner,
+  type Sent,
+  tokensOf,
+} from './charge-committer.ts';
+import type { ChargeLog } from './charge-log/charge-log.ts';
+import type { LogRoom } from './charge-log/log-room.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
-import type { RecentCharges } from './journal/recent-charges.ts';
-import { MirroredCharges } from './spool/mirrored-charges.ts';
-import type { Spool } from './spool/spool.ts';
-import { createSpoolReplay, type SpoolReplay } from './spool/spool-replay.ts';
-import type { SpoolRoom } from './spool/spool-room.ts';
+import { MirroredCharges } from './mirrored-charges.ts';
+import { LONG_WAIT_MS, Shipper, type ShipperOptions } from './shipper.ts';
 
 /**
- * Outcome of a charge. `taken_over`: another request has the idempotency key now, and nothing was
- * charged. `lost`: neither ledger nor spool confirmed the charge.
+ * Outcome of a charge. `logged`: it waits in the log for PostgreSQL. `taken_over`: another request
+ * has the idempotency key now, and nothing was charged. `lost`: neither log nor ledger took it.
  */
-export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
+export type ChargeOutcome = 'charged' | 'logged' | 'taken_over' | 'lost';
 
-/** Outcome of a late charge. `dead_lettered`: the ledger refused it, and it is a dead letter. */
-export type LateOutcome = 'charged' | 'taken_over' | 'dead_lettered';
+/** Outcome of a late charge. `refused`: the ledger refused it, and it is a dead letter. */
+export type LateOutcome = 'charged' | 'taken_over' | 'refused';
 
-export interface DurableChargesOptions {
-  readonly ledger: Ledger;
-  readonly spool: Spool;
-  readonly recent: Pick<RecentCharges, 'note'>;
-  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
-  /** Absent: no other process could charge what is spooled. */
-  readonly mirror?: SpoolMirror | undefined;
-  readonly metrics: Metrics;
+export interface DurableChargesOptions extends ChargeCommitterOptions, Pick<ShipperOptions, 'clock' | 'after'> {
+  readonly chargeLog: Pick<ChargeLog, 'append' | 'waiting' | 'read' | 'committed'>;
+  readonly room: Pick<LogRoom, 'problem' | 'failed'>;
+  /** What responses wait for: the fsync of the log, or the commit. */
+  readonly durableIn: () => 'log' | 'database';
+  /** Absent: no other process could make the charges that wait. */
+  readonly mirror?: ChargeMirror | undefined;
   readonly log: Log;
-  /**
-   * Records an uncharged attempt: the response was delivered, and its spooled charge was refused.
-   */
+  /** Records an uncharged attempt: the response was delivered, and its charge was refused. */
   readonly uncharged: (settlement: Settlement) => void;
-  /** Releases the hold of a settlement. Without a snapshot nothing was charged. Never rejects. */
-  readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
-  /** Leaves the hold of a settlement what it is owed until its release. */
+  /** Frees slot and tokens of a hold, and leaves it what it is owed until its release. */
   readonly oweHold: (of: HoldOwner, tokensUsed: number, owedNanoUsd: NanoUsd) => void;
   /** Finds the hold of a generation, if this process still has it. */
   readonly liveHold: (generationId: string) => Hold | undefined;
 }
 
-export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
+type AnySettlement = Settlement | ClaimedSettlement;
 
 /**
- * Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool
- * is replayed to the ledger.
+ * Makes durable charges (docs/design.md, "Charges"): each goes into the log, and from there into
+ * the ledger.
  */
 export class DurableCharges {
+  readonly shipper: Shipper;
   readonly #options: DurableChargesOptions;
-  readonly #replay: SpoolReplay;
+  readonly #committer: ChargeCommitter;
   readonly #mirrored: MirroredCharges | undefined;
-  /**
-   * Claims of charges that wait in the spool: they keep their idempotency keys until the replay.
-   */
-  readonly #waitingClaims = new Map<string, IdempotencyClaim>();
-  /** Callbacks that end waits for PostgreSQL. */
-  readonly #waits = new Set<() => void>();
-  #spoolsAtOnce = false;
+  /** Claims of charges that wait: they keep their idempotency keys until the commit. */
+  readonly #claims = new Map<string, IdempotencyClaim>();
 
   constructor(options: DurableChargesOptions) {
-    const { spool, mirror, log } = options;
+    const { chargeLog, mirror, log } = options;
     this.#options = options;
-    this.#replay = createSpoolReplay({
-      spool,
-      charge: (settlement) => this.#chargeSpooled(settlement),
+    this.#committer = new ChargeCommitter(options);
+    this.shipper = new Shipper({
+      ...options,
+      send: (settlement, delivered) => this.#send(settlement, delivered),
       forget: (generationId) => this.#forget(generationId),
-      log,
     });
-    const charge = (settlement: Settlement | ClaimedSettlement) => this.#chargeLate(settlement);
-    this.#mirrored = mirror && new MirroredCharges({ mirror, spool, charge, log });
+    const charge = (settlement: AnySettlement) => this.#chargeOther(settlement);
+    this.#mirrored = mirror && new MirroredCharges({ mirror, chargeLog, shipper: this.shipper, charge, log });
   }
 
-  /** Charges a settlement. Rejects if the ledger refuses it; it is a dead letter then. */
-  async charge(
-    settlement: Settlement | ClaimedSettlement,
-    claim?: IdempotencyClaim,
-    onSent?: OnSent,
-  ): Promise<ChargeOutcome> {
-    const { metrics, log } = this.#options;
-    if (this.#spoolsAtOnce) return this.#appendToSpool(settlement, claim);
-    try {
-      const outcome = await this.#untilEnded(this.#commit(settlement, onSent));
-      if (outcome === 'charged') claim?.ended();
-      else
-        await this.#lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
-      return outcome;
-    } catch (error) {
-      metrics.settlementFailed();
-      if (await this.#isDeadLettered(settlement, error, false)) throw error;
-      const { generationId } = settlement;
-      log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
-      return this.#appendToSpool(settlement, claim);
-    }
+  /**
+   * Charges a settlement. Resolves when it is durable; with a claim, or `durable_in: database`,
+   * after the commit. Rejects if the ledger refuses it then; it is a dead letter.
+   */
+  async charge(settlement: AnySettlement, claim?: IdempotencyClaim): Promise<ChargeOutcome> {
+    const { generationId } = settlement;
+    if (claim) this.#claims.set(generationId, claim);
+    const isLogged = await this.#append(settlement);
+    if (isLogged) this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
+    this.shipper.add(settlement, isLogged);
+    if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
+    const end = await this.shipper.shipOne(generationId);
+    if (end.kind === 'refused') throw end.error;
+    if (end.kind === 'charged' || end.kind === 'taken_over') return end.kind;
+    return isLogged ? this.#mirror(settlement) : this.#lose(settlement);
   }
 
   /**
    * Charges the response, or a part of it, of a process that ended. Rejects if the charge has to be
    * tried again.
    */
-  async late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
-    const outcome = await this.#commit(settlement).catch(async (error: unknown) => {
-      // A charge that the ledger refuses must not block the others.
-      if (await this.#isDeadLettered(settlement, error, true)) return 'dead_lettered' as const;
-      throw error;
-    });
-    if (outcome !== 'charged') await this.#options.releaseHold(settlement, 0);
-    return outcome;
+  async late(settlement: AnySettlement): Promise<LateOutcome> {
+    const end = await this.#committer.commit(settlement, true);
+    if (end.kind === 'unavailable') throw end.error;
+    if (end.kind === 'charged') await this.#note(settlement, end.ledgerEpoch);
+    else await this.#options.releaseHold(settlement, 0);
+    return end.kind;
+  }
+
+  /** Repeats a charge, as ChargeCommitter. */
+  again(settlement: Settlement): Promise<boolean> {
+    return this.#committer.repeat(settlement);
   }
 
   /**
-   * Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects if it
-   * has to be tried again.
+   * Reason to admit nothing: charges have waited for long, or could not be made durable.
+   * `undefined`: none.
    */
-  async again(settlement: Settlement): Promise<boolean> {
+  refusesBecause(): string | undefined {
+    if (this.shipper.oldestMs() > LONG_WAIT_MS) return 'charges wait for PostgreSQL: completions are refused';
+    return this.#options.room.problem();
+  }
+
+  /** Sends what waits once more; the rest stays in the log. */
+  async close(): Promise<void> {
+    await this.#mirrored?.close();
+    await this.shipper.close();
+  }
+
+  async #append(settlement: AnySettlement): Promise<boolean> {
+    const { chargeLog, log } = this.#options;
     try {
-      await this.#commit(settlement);
+      await chargeLog.append(settlement);
       return true;
     } catch (error) {
-      if (!(error instanceof ChargeRefused)) throw error;
-      // Not a dead letter: a replaced database, or one from before the organization existed, would
-      // get thousands.
-      const fields = { err: error, generation_id: settlement.generationId, organization_id: settlement.organizationId };
-      this.#options.log.error(fields, 'not charged again');
+      const { generationId } = settlement;
+      log.error({ err: error, generation_id: generationId }, 'the disk did not take a charge: it waits for its commit');
       return false;
     }
   }
 
-  /** Charges what waits in the spool. Rejects while the ledger cannot take it. */
-  replay(): Promise<void> {
-    return this.#replay.replay();
+  #lose({ generationId }: Settlement): 'lost' {
+    const { room, metrics, log } = this.#options;
+    this.shipper.drop(generationId);
+    this.#claims.delete(generationId);
+    room.failed();
+    metrics.chargeLost();
+    log.error({ generation_id: generationId }, 'a charge is lost: neither PostgreSQL nor the log took it');
+    return 'lost';
   }
 
   /**
-   * Reason to admit nothing: new requests could not be charged, or spooled charges are not in the
-   * balances yet. `undefined`: none.
+   * The response waits until the mirror has its charge: another process with the same
+   * Idempotency-Key asks the mirror who may go on.
    */
-  refusesBecause(): string | undefined {
-    const { spool, room } = this.#options;
-    return spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem();
-  }
-
-  /**
-   * Bounds the wait for PostgreSQL when the process ends. Unconfirmed charges go to the spool then.
-   */
-  spoolAfter(delayMs: number): void {
-    setTimeout(() => {
-      this.#spoolsAtOnce = true;
-      for (const endWait of this.#waits) endWait();
-    }, delayMs).unref();
-  }
-
-  async close(): Promise<void> {
-    await this.#mirrored?.close();
-    await this.#replay.close();
-  }
-
-  /**
-   * Waits for a commit until `spoolAfter` ends the wait. PostgreSQL may still take the charge;
-   * ledger and spool together charge once.
-   */
-  #untilEnded<T>(committing: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const endWait = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
-      this.#waits.add(endWait);
-      committing.finally(() => this.#waits.delete(endWait)).then(resolve, reject);
-    });
-  }
-
-  async #commit(settlement: Settlement | ClaimedSettlement, onSent?: OnSent): Promise<'charged' | 'taken_over'> {
-    const { ledger, recent, releaseHold } = this.#options;
-    const snapshot = await (isClaimed(settlement)
-      ? ledger.chargeClaimed(settlement, onSent)
-      : ledger.charge(settlement, onSent));
-    if (snapshot === undefined) return 'taken_over';
-    recent.note(settlement, snapshot.ledgerEpoch);
-    void releaseHold(settlement, tokensOf(settlement), snapshot);
-    return 'charged';
-  }
-
-  async #appendToSpool(
-    settlement: Settlement | ClaimedSettlement,
-    claim?: IdempotencyClaim,
-  ): Promise<'spooled' | 'taken_over' | 'lost'> {
-    const { spool, room, metrics, log, oweHold } = this.#options;
-    const { generationId } = settlement;
-    if (claim) this.#waitingClaims.set(generationId, claim);
-    try {
-      await spool.append(settlement);
-    } catch (error) {
-      this.#waitingClaims.delete(generationId);
-      room.failed();
-      metrics.chargeLost();
-      log.error(
-        { err: error, generation_id: generationId },
-        'a charge is lost: neither PostgreSQL nor the spool took it',
-      );
-      return 'lost';
-    }
-    oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
+  async #mirror(settlement: AnySettlement): Promise<'logged' | 'taken_over'> {
     const copied = this.#mirrored?.add(settlement);
-    // The response waits until the mirror has the charge: another process with the same
-    // Idempotency-Key asks the mirror who may go on.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'taken_over')
-      return 'spooled';
+      return 'logged';
     const { answer: _answer, ...rest } = settlement.claim;
-    // Replaces the line that would be charged. If it cannot be written, the owner of the key is
-    // decided at the replay.
-    await spool.append({ ...settlement, claim: { ...rest, takenOver: true } }).catch(room.failed);
+    const replaced = { ...settlement, claim: { ...rest, takenOver: true } };
+    this.shipper.replace(replaced);
+    // If it cannot be written, the ledger decides who owns the key.
+    await this.#append(replaced);
     return 'taken_over';
   }
 
-  async #chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
-    await this.#chargeLate(settlement);
-    this.#endClaim(settlement.generationId);
+  /** Sends a charge that waits. `delivered`: no response waits for it. Never rejects. */
+  async #send(settlement: AnySettlement, delivered: boolean): Promise<Sent> {
+    const end = await this.#committer.commit(settlement, delivered);
+    if (end.kind === 'unavailable') return end;
+    if (end.kind !== 'charged') {
+      try {
+        if (delivered) await this.#options.releaseHold(settlement, 0);
+        if (delivered) await this.#giveUp(settlement, end.kind);
+        else if (end.kind === 'taken_over') await this.#committer.lose(settlement);
+      } catch (error) {
+        if (delivered) return { kind: 'unavailable', error };
+        this.#options.log.warn({ err: error }, 'a loss could not be written');
+      }
+    }
+    // The handler of a request that waits frees what was not charged.
+    if (end.kind === 'charged' || delivered) this.#claims.get(settlement.generationId)?.ended();
+    this.#claims.delete(settlement.generationId);
     await this.#mirrored?.remove(settlement);
+    return end;
   }
 
-  /** Charges what this or another process spooled. */
-  async #chargeLate(settlement: Settlement | ClaimedSettlement): Promise<void> {
+  /** Makes a charge that waits in another process. Rejects if it has to be tried again. */
+  async #chargeOther(settlement: AnySettlement): Promise<void> {
     const outcome = await this.late(settlement);
-    if (outcome === 'charged') return;
+    if (outcome !== 'charged') await this.#giveUp(settlement, outcome);
+  }
+
+  /** Records a charge that is not made although its response was delivered. */
+  async #giveUp(settlement: AnySettlement, outcome: 'taken_over' | 'refused'): Promise<void> {
     if (outcome === 'taken_over') {
-      await this.#lose(settlement);
+      await this.#committer.lose(settlement);
       const { generationId } = settlement;
-      this.#options.log.warn(
-        { generation_id: generationId },
-        'a spooled attempt was taken over by another: it is not charged',
-      );
+      this.#options.log.warn({ generation_id: generationId }, 'another attempt took over: this one is not charged');
     }
-    // A charge that was taken over before it was spooled has its record already.
+    // The handler of a request that was taken over while it waited has recorded it.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
   }
 
-  /** Records a loss: the provider is paid for a response whose key another attempt has. */
-  async #lose(settlement: Settlement): Promise<void> {
-    const { generationId, organizationId, model, provider } = settlement;
-    const loss = { reason: 'taken_over', amountNanoUsd: dueNanoUsd(settlement) } as const;
-    await this.#options.ledger.lose({ generationId, organizationId, model, provider, ...loss });
+  /** Notes a charge of another process in the log, for a ledger that goes back in time. */
+  async #note(settlement: Settlement, ledgerEpoch: string): Promise<void> {
+    if (await this.#append(settlement)) this.#options.chargeLog.committed([settlement.generationId], ledgerEpoch);
   }
 
   /** Ends what waits for a charge that is never made. */
   async #forget(generationId: string): Promise<void> {
-    this.#endClaim(generationId);
+    this.#claims.get(generationId)?.ended();
+    this.#claims.delete(generationId);
     const hold = this.#options.liveHold(generationId);
     if (hold) await this.#options.releaseHold({ ...hold, generationId }, 0);
   }
-
-  #endClaim(generationId: string): void {
-    this.#waitingClaims.get(generationId)?.ended();
-    this.#waitingClaims.delete(generationId);
-  }
-
-  /**
-   * Stores a charge as a dead letter if the ledger refused its content. After any other error
-   * PostgreSQL may take it later.
-   */
-  async #isDeadLettered(
-    settlement: Settlement | ClaimedSettlement,
-    error: unknown,
-    delivered: boolean,
-  ): Promise<boolean> {
-    const { ledger, metrics, log } = this.#options;
-    if (!(error instanceof ChargeRefused)) return false;
-    const { generationId } = settlement;
-    try {
-      await ledger.deadLetter(settlement, error, delivered);
-    } catch (problem) {
-      log.error(
-        { err: problem, generation_id: generationId },
-        'a charge that the ledger refused could not be kept there',
-      );
-      return false;
-    }
-    metrics.chargeDeadLettered();
-    log.error(
-      { err: error, generation_id: generationId },
-      'the ledger refused a charge: it is in dead_letters, and not charged',
-    );
-    return true;
-  }
-}
-
-function tokensOf({ usage }: Settlement): number {
-  return usage.promptTokens + usage.completionTokens;
 }

@@ -23,7 +23,7 @@ function scene(kept: readonly string[], othersTakeMs = 0) {
       currentEpoch: async () => ledger.epoch,
       chargedAmong: async (ids) => new Set(ids.filter((id) => ledger.charged.has(id))),
     },
-    recent: {
+    chargeLog: {
       async sendAgain(epoch, send) {
         const others = [...keptIn].filter(([, of]) => of !== epoch).map(([id]) => id);
         if (others.length > 0) await send(others.map(charge));

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { Ledger, Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { RecentCharges } from './journal/recent-charges.ts';
+import type { ChargeLog } from './charge-log/charge-log.ts';
 
 export interface LedgerChangesOptions {
   readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
-  readonly recent: Pick<RecentCharges, 'sendAgain'>;
+  readonly chargeLog: Pick<ChargeLog, 'sendAgain'>;
   /** Repeats a charge. False: the ledger refuses it. Rejects if it has to be tried again. */
   readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
   /** Other processes notice the same within this time. 0: there are none. */
@@ -53,10 +53,10 @@ export class LedgerChanges {
    * if that is impossible now.
    */
   async catchUp(): Promise<void> {
-    const { ledger, recent, metrics, log } = this.#options;
+    const { ledger, chargeLog, metrics, log } = this.#options;
     const epoch = await ledger.currentEpoch();
     let made = 0;
-    const kept = await recent.sendAgain(epoch, async (settlements) => {
+    const kept = await chargeLog.sendAgain(epoch, async (settlements) => {
       made += await this.#chargeLacking(settlements);
     });
     this.#known = epoch;

@@ -1,4 +1,3 @@
-import type { OnSent } from '#core/batching/joined-calls.ts';
 import type { Target } from '#core/config/gateway-config.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
@@ -9,12 +8,13 @@ import { type ClaimedSettlement, dueNanoUsd, type Settlement } from '#database/l
 import type { MeteredUsage, OutputSoFar, ProviderOutput, SentPrompt } from '../hold/delivery-hold.ts';
 import type { UnchargedAttempt } from '../hold/provider-attempt.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { RequestTrace, Span } from '../telemetry/request-trace.ts';
+import type { RequestTrace } from '../telemetry/request-trace.ts';
 import type { BillableHold, HoldTerms } from './billable-hold.ts';
-import type { DurableCharges, HoldOwner } from './durable-charges.ts';
+import type { HoldOwner } from './charge-committer.ts';
+import type { AskedTarget } from './charge-log/intent.ts';
+import type { LoggedRequest } from './charge-log/live-intents.ts';
+import type { DurableCharges } from './durable-charges.ts';
 import { keyInFlight } from './idempotency/idempotency-key.ts';
-import type { AskedTarget } from './journal/intent.ts';
-import type { JournalledRequest } from './journal/intent-journal.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 import { providerAttempt } from './uncharged.ts';
 
@@ -33,7 +33,7 @@ export interface OpenHoldParts {
 export class OpenHold implements BillableHold {
   readonly #parts: OpenHoldParts;
   readonly #terms: HoldTerms;
-  readonly #journalled: JournalledRequest;
+  readonly #logged: LoggedRequest;
   readonly #trace: RequestTrace | undefined;
   /**
    * Each hold has its own, which takes 1 us. In a shared one, removing a listener takes 16 us among
@@ -45,10 +45,10 @@ export class OpenHold implements BillableHold {
   /** Target that was asked last. */
   #asked: AskedTarget | undefined;
 
-  constructor(parts: OpenHoldParts, terms: HoldTerms, journalled: JournalledRequest, trace: RequestTrace | undefined) {
+  constructor(parts: OpenHoldParts, terms: HoldTerms, logged: LoggedRequest, trace: RequestTrace | undefined) {
     this.#parts = parts;
     this.#terms = terms;
-    this.#journalled = journalled;
+    this.#logged = logged;
     this.#trace = trace;
   }
 
@@ -73,15 +73,15 @@ export class OpenHold implements BillableHold {
 
   asked({ provider, model, costTable }: Target, { tier, promptTokens }: SentPrompt): void {
     this.#asked = { provider: provider.name, providerModel: model, costTable, sentTier: tier, promptTokens };
-    this.#journalled.asked(this.#asked);
+    this.#logged.asked(this.#asked);
   }
 
   delivers(output: () => OutputSoFar): void {
-    this.#journalled.delivers(output);
+    this.#logged.delivers(output);
   }
 
   outputEnded({ counted, ...metered }: MeteredUsage): void {
-    this.#journalled.outputEnded({ ...metered, usageCounted: counted });
+    this.#logged.outputEnded({ ...metered, usageCounted: counted });
   }
 
   async charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined> {
@@ -91,9 +91,7 @@ export class OpenHold implements BillableHold {
     const sealed = claim && response ? await claim.seal(response) : undefined;
     const settlement = settlementOf(this.#terms, produced, this.#asked, sealed);
     const step = this.#trace?.step('settle');
-    const outcome = await this.#parts.charges
-      .charge(settlement, claim, step && noteSent(step))
-      .finally(() => this.#journalled.settled());
+    const outcome = await this.#parts.charges.charge(settlement, claim).finally(() => this.#logged.settled());
     step?.set('gateway.settlement.outcome', outcome);
     step?.end();
     if (outcome === 'lost') return refuse('no_capacity');
@@ -114,7 +112,7 @@ export class OpenHold implements BillableHold {
     const mayBeCharged = this.#state === 'charging';
     this.#state = 'released';
     await Promise.all([this.#parts.release(this.#terms, mayBeCharged), this.#terms.claim?.free()]);
-    this.#journalled.settled();
+    this.#logged.settled();
   }
 
   #count(produced: ProviderOutput, costUsd: number): void {
@@ -129,13 +127,6 @@ export class OpenHold implements BillableHold {
     // Neither the prices nor the costs know the tier that served.
     metrics.unknownTier(model, tierWord(serviceTier));
   }
-}
-
-function noteSent(step: Span): OnSent {
-  return (items) => {
-    step.event('sent');
-    step.set('gateway.batch.items', items);
-  };
 }
 
 function settlementOf(

@@ -5,12 +5,12 @@ import type { ProviderAttempt, ProviderAttempts } from '#database/costs/provider
 import type { IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '#database/ledger/ledger.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { Delivered, LeftIntent } from './charge-log/intent.ts';
 import type { LateOutcome } from './durable-charges.ts';
-import type { Delivered, LeftIntent } from './journal/intent.ts';
 import { providerCostNanoUsd } from './provider-cost.ts';
 import { unchargedSettlement } from './uncharged.ts';
 
-/** Settles the requests that a killed process left in its journal. */
+/** Settles the requests that a killed process left in its log. */
 export interface Recovery {
   /**
    * Settles them. Repeating it changes nothing. Rejects with StoreUnavailable if it is impossible
@@ -49,7 +49,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       // A claim without a response frees the key.
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
-      if (outcome === 'dead_lettered') {
+      if (outcome === 'refused') {
         const { costTable: _, sentTier: __, promptTokens: ___, ...asked } = left.asked;
         attempts.record({ ...unchargedSettlement(settlement), ...asked });
         return;

@@ -76,7 +76,7 @@ test('a client that left has its own result', () => {
   expect(recordOf('abandoned')).toMatchObject({ result: 'client_left', reason: 'client_left' });
 });
 
-test('a charge from the spool that is refused has no number, and what its provider reported', () => {
+test('a charge from the log that is refused has no number, and what its provider reported', () => {
   expect(unchargedSettlement({ ...settlement, upstreamId: 'up-1' })).toMatchObject({
     ...{ generationId: settlement.generationId, attempt: 0, result: 'ok', reason: 'not_charged', upstreamId: 'up-1' },
     providerModel: settlement.providerModel,
@@ -103,7 +103,7 @@ test('an attempt without work costs nothing that is known', () => {
   expect(providerAttempt(terms, { ...without, costTable })).not.toHaveProperty('costNanoUsd');
 });
 
-test('a spooled charge that is refused keeps the cost of its attempt', () => {
+test('a delivered charge that is refused keeps the cost of its attempt', () => {
   expect(unchargedSettlement({ ...settlement, providerCostNanoUsd: 7n })).toMatchObject({ costNanoUsd: 7n });
   expect(unchargedSettlement(settlement)).not.toHaveProperty('costNanoUsd');
 });

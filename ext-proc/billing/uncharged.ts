@@ -31,12 +31,12 @@ const LOSSES: Readonly<Record<string, LossReason>> = {
   no_room: 'no_room',
 };
 
-/** Describes the attempt of a spooled charge that was refused. */
+/** Describes the attempt of a delivered response whose charge was refused. */
 export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
   const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
   return {
     ...{ generationId, organizationId, keyId, model, provider },
-    // The spool does not have the number.
+    // The log does not have the number.
     attempt: 0,
     providerModel: settlement.providerModel,
     askedAtMs: settlement.createdAtMs,

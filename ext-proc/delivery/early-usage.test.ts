@@ -129,7 +129,7 @@ test('a client that leaves after the beginning of a message, and before its firs
     .toMatchObject([{ cancelled: true, usageCounted: false, serviceTier: 'priority', usage }]);
 });
 
-test('the journal is told the reported usage as soon as the stream begins', async () => {
+test('the log is told the reported usage as soon as the stream begins', async () => {
   egress.respondWith(sendStream([streamOf(BEGUN)]));
   const told: unknown[] = [];
   const to = client();

@@ -1,9 +1,16 @@
 import { isRefusal } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
+import type { Shipper } from '../billing/shipper.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
+
+export interface CreditsDeps {
+  readonly ledger: LedgerReads;
+  readonly limits: Pick<LimitStore, 'heldNanoUsd'>;
+  readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
+}
 
 /**
  * `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new
@@ -11,18 +18,17 @@ import { readQuery } from './query.ts';
  */
 export async function showCredits(
   request: AuthorizedRequest,
-  ledger: LedgerReads,
-  limits: LimitStore,
+  { ledger, limits, accounting }: CreditsDeps,
 ): Promise<EndpointResult> {
   const query = readQuery(request.route.query, []);
   if (isRefusal(query)) return query;
   const limited = await request.takeRead();
   if (limited) return limited;
   const organizationId = request.principal.organization.id;
-  const [credits, heldNanoUsd] = await Promise.all([
-    ledger.credits(organizationId),
-    limits.heldNanoUsd(organizationId, request.arrivedAtMs),
-  ]);
+  await accounting.shipper.shipOf(organizationId);
+  // In this order: a hold ends after its charge is committed, so nothing is missing in both.
+  const heldNanoUsd = await limits.heldNanoUsd(organizationId, request.arrivedAtMs);
+  const credits = await ledger.credits(organizationId);
   return {
     kind: 'json',
     body: {

@@ -3,11 +3,10 @@ import type { GatewayConfig } from '#core/config/gateway-config.ts';
 import type { Log } from '#core/log/log.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { createMemoryLedger } from '#test/contract/memory-ledger.ts';
-import { noJournal, noRecentCharges } from '#test/fixtures/no-journal.ts';
+import { memoryChargeLog } from '#test/fixtures/memory-charge-log.ts';
 import { principalWith } from '#test/fixtures/principal.ts';
 import { Accounting } from '../billing/accounting.ts';
 import { HoldKeeper } from '../billing/hold-keeper.ts';
-import type { Spool } from '../billing/spool/spool.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { ValidationTurns } from '../fairness/validation-turns.ts';
@@ -51,13 +50,12 @@ export function gatewayInMemory({ clock, config, deliver, authenticated }: Gatew
   const limits = createMemoryLimitStore({ leaseMs: LEASE_MS });
   const holds = new HoldKeeper({ limits, clock, ...LEASES });
   const accounting = new Accounting({
-    ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0, recent: noRecentCharges },
+    ...{ ledger, limits, holds, clock, metrics, log, othersTakeMs: 0 },
     idempotency: { free: async () => undefined },
     attempts: { record: () => undefined },
-    // The ledger takes every charge.
-    spool: { pending: () => [] } as unknown as Spool,
+    chargeLog: memoryChargeLog(),
     room: { problem: () => undefined, failed: () => undefined },
-    journal: () => noJournal,
+    durableIn: () => 'database',
   });
   const unused = {} as never;
   const deps: RequestHandlerDeps = {

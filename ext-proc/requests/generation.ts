@@ -2,13 +2,22 @@ import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import { isGenerationId } from '#core/id-form.ts';
 import { usdNumber } from '#core/money.ts';
 import type { Generation } from '#database/ledger/ledger.ts';
+import type { Shipper } from '../billing/shipper.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { readQuery } from './query.ts';
 import { tokenFigures } from './token-figures.ts';
 
+export interface GenerationDeps {
+  readonly ledger: LedgerReads;
+  readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
+}
+
 /** `GET /v1/generation?id=`: one settled request of the caller's organization. */
-export async function showGeneration(request: AuthorizedRequest, ledger: LedgerReads): Promise<EndpointResult> {
+export async function showGeneration(
+  request: AuthorizedRequest,
+  { ledger, accounting }: GenerationDeps,
+): Promise<EndpointResult> {
   const query = readQuery(request.route.query, ['id']);
   if (isRefusal(query)) return query;
   const { id } = query.values;
@@ -16,7 +25,9 @@ export async function showGeneration(request: AuthorizedRequest, ledger: LedgerR
   if (!isGenerationId(id)) return refuse('generation_not_found');
   const limited = await request.takeRead();
   if (limited) return limited;
-  const generation = await ledger.findGeneration(request.principal.organization.id, id);
+  const organizationId = request.principal.organization.id;
+  await accounting.shipper.shipOf(organizationId);
+  const generation = await ledger.findGeneration(organizationId, id);
   if (generation === undefined) return refuse('generation_not_found');
   return { kind: 'json', body: { data: generationRecord(generation, request.config.apis.size > 0) } };
 }

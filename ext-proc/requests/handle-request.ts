@@ -168,9 +168,9 @@ function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointRe
     case 'models':
       return listModels(request);
     case 'credits':
-      return showCredits(request, deps.ledger, deps.limits);
+      return showCredits(request, deps);
     case 'generation':
-      return showGeneration(request, deps.ledger);
+      return showGeneration(request, deps);
     case 'usage':
       return showUsage(request, deps);
   }

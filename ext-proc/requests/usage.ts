@@ -2,6 +2,7 @@ import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '#database/ledger/ledger.ts';
+import type { Shipper } from '../billing/shipper.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
@@ -32,18 +33,23 @@ const TOO_MANY = refuse(
 export interface UsageDeps {
   readonly ledger: LedgerReads;
   readonly delivery: DeliveryService;
+  readonly accounting: { readonly shipper: Pick<Shipper, 'shipOf'> };
 }
 
 /**
  * `GET /v1/usage`: usage and charges by UTC day, model, key and user. All rows are read before the
  * response begins, so that no slow client keeps a connection to PostgreSQL.
  */
-export async function showUsage(request: AuthorizedRequest, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
+export async function showUsage(
+  request: AuthorizedRequest,
+  { ledger, delivery, accounting }: UsageDeps,
+): Promise<EndpointResult> {
   const { exchange, principal, config } = request;
   const query = usageQuery(request.route.query, principal.organization.id, utcDay(request.arrivedAtMs));
   if (isRefusal(query)) return query;
   const limited = await request.takeRead();
   if (limited) return limited;
+  await accounting.shipper.shipOf(principal.organization.id);
   const total = new UsageTotal();
   const pieces: Buffer[] = [Buffer.from('{"data":[')];
   let bytes = 0;

@@ -4,9 +4,10 @@ import type { OpenAccounting } from './open-accounting.ts';
 
 /** Parts of the process that a successor waits for. */
 export interface ClosingForSuccessor {
-  readonly money: Pick<OpenAccounting, 'openHolds'> & {
-    readonly accounting: Pick<OpenAccounting['accounting'], 'cut' | 'replaySpool'>;
-    readonly spool: Pick<OpenAccounting['spool'], 'pending'>;
+  readonly money: Pick<OpenAccounting, 'openHolds' | 'waiting'> & {
+    readonly accounting: Pick<OpenAccounting['accounting'], 'cut'> & {
+      readonly shipper: Pick<OpenAccounting['accounting']['shipper'], 'ship'>;
+    };
   };
   readonly log: Log;
   /** Refuses new requests. */
@@ -15,26 +16,26 @@ export interface ClosingForSuccessor {
 
 const LOOK_EVERY_MS = 100;
 const RETRY_MS = 1_000;
-/** 30 s for requests to be charged or spooled after they were cut. */
+/** 30 s for requests to be charged after they were cut. */
 const MOST_LOOKS = 300;
 
 /**
  * Ends all requests after another process has taken over the limits of this database. That process
- * does not know the holds of this one, so every request is cut and charged now. The spool is
- * replayed into the ledger, because a process that starts here again is refused and would leave it.
+ * does not know the holds of this one, so every request is cut and charged now. The log is shipped,
+ * because a process that starts here again is refused and would leave it.
  * Resolves when PostgreSQL has all charges.
  */
 export async function closeForSuccessor({ money, log, refuse }: ClosingForSuccessor): Promise<void> {
   refuse();
   money.accounting.cut();
   for (let looks = 0; money.openHolds() > 0 && looks < MOST_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
-  while (money.spool.pending().length > 0) {
+  while (money.waiting() > 0) {
     try {
-      await money.accounting.replaySpool();
+      await money.accounting.shipper.ship();
     } catch (error) {
       log.warn(
         { err: error },
-        'the spool could not be replayed yet, and nobody would replay it after the end of this process',
+        'charges could not be made yet, and nobody would make them after the end of this process',
       );
       await sleep(RETRY_MS);
     }

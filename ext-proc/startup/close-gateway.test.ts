@@ -1,19 +1,17 @@
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Accounting } from '../billing/accounting.ts';
-import type { Spool } from '../billing/spool/spool.ts';
-import type { SpooledCharge } from '../billing/spool/spool-lines.ts';
 import { type ClosingParts, closeGateway } from './close-gateway.ts';
 
 let done: string[] = [];
 /** Numbers of requests in flight that successive looks find. */
 let left: number[] = [];
-let spooled: readonly SpooledCharge[] = [];
+let waiting = 0;
 let openHolds = 0;
 beforeEach(() => {
   done = [];
   left = [];
-  spooled = [];
+  waiting = 0;
   openHolds = 0;
 });
 
@@ -34,8 +32,8 @@ function parts(over: Partial<ClosingParts> = {}): ClosingParts {
       accounting: { end: () => void done.push('cut') } as unknown as Accounting,
       openHolds: () => openHolds,
       close: step('close money'),
-      closeSpool: step('close spool'),
-      spool: { pending: () => spooled } as unknown as Spool,
+      waiting: () => waiting,
+      closeLog: step('close log'),
     },
     tokens: { estimateAfter: () => {} },
     log: pino({ level: 'silent' }),
@@ -47,7 +45,7 @@ function parts(over: Partial<ClosingParts> = {}): ClosingParts {
   };
 }
 
-const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 'close spool'];
+const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 'close log'];
 
 describe('the end of a gateway process', () => {
   it('cuts nobody when all ended in time, and closes what charges need last', async () => {
@@ -62,12 +60,12 @@ describe('the end of a gateway process', () => {
     expect(done).toEqual(['refuse', 'drain', ...cut, 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
   });
 
-  it('is no success while something is held; what waits in the spool is charged', async () => {
-    spooled = [{ generationId: 'gen-1', bytes: 1 }];
+  it('is no success while something is held; what waits in the log is charged', async () => {
+    waiting = 1;
     expect(await closeGateway(parts(), 0)).toBe(0);
     openHolds = 1;
     expect(await closeGateway(parts(), 0)).toBe(1);
-    spooled = [];
+    waiting = 0;
     expect(await closeGateway(parts(), 0)).toBe(1);
     // The next owner of the limits has to wait for it.
     expect(done).not.toContain('leave limits');
@@ -75,6 +73,6 @@ describe('the end of a gateway process', () => {
 
   it('goes on where a part does not close', async () => {
     expect(await closeGateway(parts({ closeServing: () => new Promise(() => {}) }), 0)).toBe(0);
-    expect(done.at(-1)).toBe('close spool');
+    expect(done.at(-1)).toBe('close log');
   });
 });

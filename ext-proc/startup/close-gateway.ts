@@ -8,7 +8,7 @@ import type { EnvoyDrain } from './open-envoy-drain.ts';
 export interface ClosingParts {
   readonly transport: Pick<Transport, 'drain' | 'endUploads' | 'close'>;
   readonly envoy: Pick<EnvoyDrain, 'handedOut' | 'close'>;
-  readonly money: Pick<OpenAccounting, 'accounting' | 'openHolds' | 'close' | 'closeSpool' | 'spool'>;
+  readonly money: Pick<OpenAccounting, 'accounting' | 'openHolds' | 'waiting' | 'close' | 'closeLog'>;
   readonly tokens: { estimateAfter(delayMs: number): void };
   readonly log: Log;
   /** Refuses new requests. */
@@ -35,8 +35,8 @@ const CLOSING_MS = 3_500;
 /**
  * Ends a gateway process without loss, also while a store is unavailable. Requests in flight end by
  * themselves, or are cut when the time to drain is over; both are charged. Then the parts that they
- * need are closed, the spool last. Resolves with the exit status: 1 if a hold was neither charged
- * nor released.
+ * need are closed, the charge log last. Resolves with the exit status: 1 if a hold was neither
+ * charged nor released.
  */
 export async function closeGateway(parts: ClosingParts, drainMs: number): Promise<0 | 1> {
   const { transport, envoy, money, tokens, log } = parts;
@@ -55,15 +55,15 @@ export async function closeGateway(parts: ClosingParts, drainMs: number): Promis
   await transport.close();
   await transport.drain(UNREAD_MS);
   const leave = async () => {
-    if (money.openHolds() === 0 && money.spool.pending().length === 0) await parts.leaveLimits();
+    if (money.openHolds() === 0 && money.waiting() === 0) await parts.leaveLimits();
   };
   const closed = [parts.closeServing, money.close, leave, parts.closeStores];
   for (const close of closed)
     if (!(await within(close(), CLOSING_MS))) log.warn({ waitedMs: CLOSING_MS }, 'a part does not close');
   const holds = money.openHolds();
-  const spooled = money.spool.pending().length;
-  await money.closeSpool();
-  if (spooled > 0) log.warn({ charges: spooled }, 'charges wait in the spool for the next start');
+  const charges = money.waiting();
+  await money.closeLog();
+  if (charges > 0) log.warn({ charges }, 'charges wait in the log for the next start');
   if (holds === 0) return 0;
   log.error({ holds }, 'the process ends although something is held that was neither charged nor given back');
   return 1;

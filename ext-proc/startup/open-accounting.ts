@@ -1,18 +1,15 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '#core/log/log.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
 import { Accounting } from '../billing/accounting.ts';
+import { type ChargeLog, openChargeLog, type WaitingCharge } from '../billing/charge-log/charge-log.ts';
+import { countDamagedFiles } from '../billing/charge-log/damaged-lines.ts';
+import { freeBytesAt, watchLogRoom } from '../billing/charge-log/log-room.ts';
+import { lockWorker } from '../billing/charge-log/worker-lock.ts';
 import { HoldKeeper } from '../billing/hold-keeper.ts';
 import { Claims } from '../billing/idempotency/claims.ts';
-import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
-import { intentsPath, readLeftIntents } from '../billing/journal/intent-lines.ts';
-import { RecentCharges } from '../billing/journal/recent-charges.ts';
-import type { Spool } from '../billing/spool/spool.ts';
-import { openWorkerSpool } from '../billing/spool/spool-files.ts';
-import { countDamagedFiles, keepAside, type OnDamage } from '../billing/spool/spool-lines.ts';
-import { freeBytesAt, watchSpoolRoom } from '../billing/spool/spool-room.ts';
-import { eachOrphan, lockWorker } from '../billing/spool/worker-lock.ts';
+import { LONG_WAIT_MS } from '../billing/shipper.ts';
 import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
 import type { OpenStores } from './open-stores.ts';
 
@@ -31,61 +28,55 @@ export interface OpenAccountingOptions extends GatewayContext {
   readonly attempts: ProviderAttempts;
 }
 
-/** Parts that hold money while a request runs, and charge it: leases, spool, accounting, claims. */
+/** Parts that hold money while a request runs, and charge it: leases, log, accounting, claims. */
 export interface OpenAccounting {
   readonly accounting: Accounting;
   readonly claims: Claims;
   readonly holds: HoldKeeper;
-  readonly spool: Spool;
-  /** Held, and neither charged nor given back; what waits in the spool is charged. */
+  /** Charges that have waited for PostgreSQL for longer than they do in health. */
+  spooled(): readonly WaitingCharge[];
+  /** Charges in the log that PostgreSQL does not have yet. */
+  waiting(): number;
+  /** Held, and neither charged nor given back; what waits in the log is charged. */
   openHolds(): number;
   /** After the last request: nothing is renewed any more. */
   close(): Promise<void>;
   /** After everything that could still charge. */
-  closeSpool(): Promise<void>;
+  closeLog(): Promise<void>;
 }
 
 /**
- * Resolves when the charges that a crash left in the spool are in the balances, before any request
- * is admitted against them (docs/design.md, "The journal").
+ * Resolves when the charges that a crash left in the log are in the balances, before any request is
+ * admitted against them (docs/design.md, "Charges").
  */
 export async function openAccounting(options: OpenAccountingOptions): Promise<OpenAccounting> {
-  const { stores, attempts, paths, workerIndex, clock, metrics, log } = options;
+  const { stores, attempts, paths, workerIndex, config, clock, metrics, log } = options;
   const { database, limits, mirror } = stores;
   const folder = paths.spoolDir;
   const holds = keepHolds(options, () => accounting.cut());
   database.fences.onNewer((sinceMs) => holds.distrust(sinceMs));
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(folder, workerIndex);
-  const spool = await openOwnSpool(options);
-  const room = await watchSpoolRoom(folder, spool);
+  const chargeLog = await openOwnLog(options);
+  const room = await watchLogRoom(folder, chargeLog);
   metrics.watchHolds(() => holds.live());
-  const recent = new RecentCharges({
-    folder,
-    workerIndex,
-    clock,
-    onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
-    onDamage: tellDamage(log),
-  });
   const accounting = new Accounting({
     ...database,
-    limits,
-    attempts,
-    mirror,
-    holds,
-    spool,
-    room,
-    journal: () => journal,
-    recent,
+    ...{ limits, attempts, mirror, holds, chargeLog, room, clock, metrics, log },
+    durableIn: () => config().chargesDurableIn,
     // Limits in memory: no other process could send the charges.
     othersTakeMs: mirror === undefined ? 0 : OTHERS_TAKE_MS,
-    clock,
-    metrics,
-    log,
   });
-  await untilDone(() => accounting.replaySpool(), 'the spool could not be replayed yet', log);
-  const journal = await chargeFormer(options, accounting, recent);
-  metrics.watchJournal(() => journal.isBehind() || recent.isBehind());
+  await untilDone(() => accounting.shipper.ship(), 'charges of a former process could not be made yet', log);
+  await untilDone(() => accounting.recover(chargeLog.left), 'a crash is not settled yet', log);
+  chargeLog.leftSettled();
+  metrics.watchChargeLog({
+    waiting: () => chargeLog.waiting().length,
+    oldestMs: () => accounting.shipper.oldestMs(),
+    isFailing: () => chargeLog.isBehind(),
+    freeBytes: () => freeBytesAt(folder),
+    damagedFiles: () => countDamagedFiles(folder),
+  });
   await untilDone(() => accounting.catchUp(), 'charges that the ledger may lack cannot be made again yet', log);
   const claims = new Claims({
     store: database.idempotency,
@@ -98,43 +89,36 @@ export async function openAccounting(options: OpenAccountingOptions): Promise<Op
     accounting,
     claims,
     holds,
-    spool,
+    spooled() {
+      const late = new Set(accounting.shipper.waitingFor(LONG_WAIT_MS));
+      return chargeLog.waiting().filter(({ generationId }) => late.has(generationId));
+    },
+    waiting: () => chargeLog.waiting().length,
     openHolds: () => holds.live().filter(({ owedNanoUsd }) => owedNanoUsd === undefined).length,
     close: async () => {
       holds.close();
       claims.close();
       await accounting.close();
     },
-    closeSpool: async () => {
-      journal.close();
-      recent.close();
+    closeLog: async () => {
       room.close();
-      await spool.close();
+      await chargeLog.close();
       lock.release();
     },
   };
 }
 
-async function openOwnSpool({ paths, workerIndex, metrics, log }: GatewayContext): Promise<Spool> {
-  const folder = paths.spoolDir;
-  const spool = await openWorkerSpool({
-    folder,
-    workerIndex,
-    onDamage: tellDamage(log),
-    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
-    onNotAdopted: (path, error) =>
-      log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
+function openOwnLog({ paths, workerIndex, clock, log }: GatewayContext): Promise<ChargeLog> {
+  return openChargeLog({
+    ...{ folder: paths.spoolDir, workerIndex, clock },
+    onFailure: (error) =>
+      log.error({ err: error }, 'the charge log cannot be written: what a crash would cut off now is not charged'),
+    onDamage: (path, lines) =>
+      log.error({ path, lines }, 'lines of the charge log cannot be read: they are kept aside'),
+    onAdopted: (worker, charges) => log.warn({ worker, charges }, 'took over the charge log of a former process'),
+    onNotAdopted: (worker, error) =>
+      log.error({ err: error, worker }, 'the charge log of a former process cannot be read'),
   });
-  metrics.watchSpool({
-    pending: spool.pending,
-    freeBytes: () => freeBytesAt(folder),
-    damagedFiles: () => countDamagedFiles(folder),
-  });
-  return spool;
-}
-
-function tellDamage(log: Log): OnDamage {
-  return (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside');
 }
 
 function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: () => void): HoldKeeper {
@@ -157,39 +141,6 @@ function keepHolds({ stores, clock, metrics, log }: OpenAccountingOptions, cut: 
       }
     },
   });
-}
-
-/**
- * The journal of this process, when that of its predecessor and those of processes that are gone
- * are settled.
- */
-async function chargeFormer(
-  options: OpenAccountingOptions,
-  accounting: Accounting,
-  recent: RecentCharges,
-): Promise<IntentJournal> {
-  const { paths, workerIndex, clock, log } = options;
-  const folder = paths.spoolDir;
-  const chargeIn = async (path: string): Promise<void> => {
-    const { left, damaged } = await readLeftIntents(path);
-    if (damaged.length > 0) tellDamage(log)(await keepAside(path, damaged), damaged.length);
-    if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
-  };
-  const path = intentsPath(folder, workerIndex);
-  await chargeIn(path);
-  const journal = openIntentJournal({
-    path,
-    clock,
-    onFailure: (error) => {
-      log.error({ err: error }, 'the journal cannot be written: what a crash would cut off now is not charged');
-    },
-  });
-  await eachOrphan(folder, workerIndex, async (index) => {
-    await chargeIn(intentsPath(folder, index));
-    recent.adopt(index);
-    await rm(intentsPath(folder, index), { force: true });
-  });
-  return journal;
 }
 
 async function untilDone(work: () => Promise<void>, whatIsNot: string, log: Log): Promise<void> {

@@ -4,6 +4,7 @@ import type { StoresConfig } from '#core/config/gateway-config.ts';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Postgres } from '#database/open.ts';
+import type { ChargeMirror } from '../limits/charge-mirror.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/memory-limit-store.ts';
 import { createMemoryReasoningStore, type ReasoningStoreOptions } from '../limits/reasoning/memory-reasoning-store.ts';
@@ -11,7 +12,6 @@ import type { ReasoningStore } from '../limits/reasoning/reasoning-store.ts';
 import type { StoreLog } from '../limits/redis/connection.ts';
 import { RedisRefused } from '../limits/redis/redis-errors.ts';
 import type { RedisLimitStore } from '../limits/redis/redis-limit-store.ts';
-import type { SpoolMirror } from '../limits/spool-mirror.ts';
 
 export type OpenedLimitStore =
   | {
@@ -23,7 +23,7 @@ export type OpenedLimitStore =
        */
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
-      readonly mirror?: SpoolMirror;
+      readonly mirror?: ChargeMirror;
       /** Opens the store of reasoning, beside the limits. */
       readonly keepReasoning: (options: ReasoningStoreOptions) => ReasoningStore;
       /** To be called when nothing is held and nothing is left to be charged, before the end. */
@@ -107,7 +107,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       kind: 'open',
       limits: store,
       opensInMs: () => store.opensInMs(),
-      mirror: store.spoolMirror,
+      mirror: store.chargeMirror,
       keepReasoning: (settings) => store.keepReasoning(settings),
       leave: async () => {},
     };

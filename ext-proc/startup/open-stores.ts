@@ -1,10 +1,10 @@
 import { openPostgres, type Postgres } from '#database/open.ts';
 import { untilUsable } from '#database/until-usable.ts';
-import { sealMirror } from '../billing/spool/sealed-mirror.ts';
+import { sealMirror } from '../billing/sealed-mirror.ts';
 import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
 import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../fairness/reads-in-turns.ts';
+import type { ChargeMirror } from '../limits/charge-mirror.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
-import type { SpoolMirror } from '../limits/spool-mirror.ts';
 import { watchLimitStore } from '../telemetry/watch-limit-store.ts';
 import { type GatewayContext, LEASE_MS } from './gateway-context.ts';
 import { type OpenedLimitStore, openLimitStore } from './open-limit-store.ts';
@@ -22,7 +22,7 @@ export interface OpenStores {
   readonly takenOver: Promise<void>;
   /** Replaces customers' own identifiers towards providers, with the key of the deployment. */
   readonly identify: Identify;
-  readonly mirror: SpoolMirror | undefined;
+  readonly mirror: ChargeMirror | undefined;
   readonly keepReasoning: Extract<OpenedLimitStore, { kind: 'open' }>['keepReasoning'];
 }
 

@@ -29,14 +29,12 @@ export interface ChargeMetrics {
   lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
   /** The ledger had gone back in time and lacked these charges, which were made again. */
   chargedAgain(charges: number): void;
-  /** Neither PostgreSQL nor the spool took a charge. */
+  /** Neither PostgreSQL nor the log took a charge. */
   chargeLost(): void;
-  /** Registers the gauges of the spool, read at each scrape. */
-  watchSpool(spool: WatchedSpool): void;
+  /** Registers the gauges of the charge log, read at each scrape. */
+  watchChargeLog(chargeLog: WatchedChargeLog): void;
   /** A request of a process that was killed is settled. */
   recovered(as: 'charged' | 'uncharged'): void;
-  /** Registers the gauge of the journal, read at each scrape. */
-  watchJournal(isBehind: () => boolean): void;
   /** Registers the gauges of the holds, read at each scrape. */
   watchHolds(live: () => readonly Hold[]): void;
 }
@@ -46,8 +44,12 @@ const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance', 'tier'];
 /** Different names of tiers. Providers can say anything, so the rest share one. */
 const MOST_TIERS = 32;
 
-export interface WatchedSpool {
-  pending(): readonly { readonly bytes: number }[];
+export interface WatchedChargeLog {
+  /** Charges that PostgreSQL does not have yet. */
+  waiting(): number;
+  /** Time that the oldest of them has waited. */
+  oldestMs(): number;
+  isFailing(): boolean;
   freeBytes(): Promise<number>;
   damagedFiles(): Promise<number>;
 }
@@ -89,8 +91,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     },
     ...doubtMetrics(registers),
     ...failureMetrics(registers),
-    watchSpool: (spool) => addSpoolGauges(registers, spool),
-    watchJournal: (isBehind) => addJournalGauge(registers, isBehind),
+    watchChargeLog: (chargeLog) => addChargeLogGauges(registers, chargeLog),
     watchHolds: (live) => addHoldGauges(registers, live),
   };
 }
@@ -157,7 +158,7 @@ function failureMetrics(
   });
   const lostCharges = new Counter({
     name: 'gateway_charges_lost_total',
-    help: 'Charges that neither PostgreSQL nor the spool took. Their responses ended with an error.',
+    help: 'Charges that neither PostgreSQL nor the charge log took. Their responses ended with an error.',
     registers,
   });
   const recovered = new Counter({
@@ -181,50 +182,43 @@ function failureMetrics(
   };
 }
 
-function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFiles }: WatchedSpool): void {
-  new Gauge({
-    name: 'gateway_spool_charges',
-    help: 'Charges in the spool, waiting for PostgreSQL. Completions are refused meanwhile.',
-    registers,
-    collect() {
-      this.set(pending().length);
-    },
-  });
-  new Gauge({
-    name: 'gateway_spool_bytes',
-    help: 'Size of the spool.',
-    registers,
-    collect() {
-      this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
-    },
-  });
-  new Gauge({
-    name: 'gateway_spool_free_bytes',
-    help: 'Free space on the disk of the spool. Completions are refused below 32 MiB. NaN: unknown.',
-    registers,
-    async collect() {
-      this.set(await freeBytes().catch(() => Number.NaN));
-    },
-  });
-  new Gauge({
-    name: 'gateway_spool_damaged_files',
-    help: 'Files with damaged lines of the spool, which are not charged. NaN: unknown.',
-    registers,
-    async collect() {
-      this.set(await damagedFiles().catch(() => Number.NaN));
-    },
-  });
-}
-
-function addJournalGauge(registers: Registry[], isBehind: () => boolean): void {
-  new Gauge({
-    name: 'gateway_journal_failing',
-    help: '1 while the journal cannot be written. Streams that a crash cuts then are not charged.',
-    registers,
-    collect() {
-      this.set(isBehind() ? 1 : 0);
-    },
-  });
+function addChargeLogGauges(registers: Registry[], chargeLog: WatchedChargeLog): void {
+  const add = (name: string, help: string, read: () => number | Promise<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+  const unknown = () => Number.NaN;
+  add(
+    'gateway_charges_waiting',
+    'Charges in the log of the process that PostgreSQL does not have yet; in health for some 50 ms.',
+    () => chargeLog.waiting(),
+  );
+  add(
+    'gateway_charges_waiting_seconds',
+    'Age of the oldest waiting charge. Completions are refused above 5 s.',
+    () => chargeLog.oldestMs() / 1000,
+  );
+  add(
+    'gateway_charge_log_failing',
+    '1 while the charge log cannot be written. Streams that a crash cuts then are not charged.',
+    () => (chargeLog.isFailing() ? 1 : 0),
+  );
+  add(
+    'gateway_charge_log_free_bytes',
+    'Free space on the disk of the charge log. Completions are refused below 32 MiB. NaN: unknown.',
+    () => chargeLog.freeBytes().catch(unknown),
+  );
+  add(
+    'gateway_charge_log_damaged_files',
+    'Files with damaged lines of the charge log, which are not charged. NaN: unknown.',
+    () => chargeLog.damagedFiles().catch(unknown),
+  );
 }
 
 function addHoldGauges(registers: Registry[], live: () => readonly Hold[]): void {

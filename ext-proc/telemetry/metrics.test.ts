@@ -11,16 +11,26 @@ async function current(metrics: ReturnType<typeof createMetrics>, name: string):
 }
 
 describe('metrics of charges', () => {
-  it('say what waits in the spool at the moment they are read', async () => {
+  it('say what waits in the log at the moment they are read', async () => {
     const metrics = createMetrics();
-    const pending = [{ bytes: 120 }, { bytes: 30 }];
-    metrics.watchSpool({ pending: () => pending, freeBytes: async () => 1e9, damagedFiles: async () => 2 });
-    expect(await current(metrics, 'gateway_spool_charges')).toBe(2);
-    expect(await current(metrics, 'gateway_spool_bytes')).toBe(150);
-    expect(await current(metrics, 'gateway_spool_damaged_files')).toBe(2);
-    pending.length = 0;
-    expect(await current(metrics, 'gateway_spool_charges')).toBe(0);
-    expect(await current(metrics, 'gateway_spool_bytes')).toBe(0);
+    const state = { waiting: 2, oldestMs: 1_500, isFailing: true };
+    metrics.watchChargeLog({
+      waiting: () => state.waiting,
+      oldestMs: () => state.oldestMs,
+      isFailing: () => state.isFailing,
+      freeBytes: () => Promise.reject(new Error('gone')),
+      damagedFiles: async () => 2,
+    });
+    const read = () =>
+      Promise.all(
+        ['charges_waiting', 'charges_waiting_seconds', 'charge_log_failing', 'charge_log_damaged_files'].map((name) =>
+          current(metrics, `gateway_${name}`),
+        ),
+      );
+    expect(await read()).toEqual([2, 1.5, 1, 2]);
+    Object.assign(state, { waiting: 0, oldestMs: 0, isFailing: false });
+    expect(await read()).toEqual([0, 0, 0, 2]);
+    expect(await current(metrics, 'gateway_charge_log_free_bytes')).toBeNaN();
   });
 
   it('count what an operator has to look at', async () => {

@@ -2,17 +2,15 @@ import { access } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import type { Administration } from '#database/administration/administration.ts';
-import { intentsPath, readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
-import { chargesOfOtherEpochs } from '#ext-proc/billing/journal/recent-charges.ts';
-import { spoolPath } from '#ext-proc/billing/spool/spool-files.ts';
-import { countDamagedLines, readWhole } from '#ext-proc/billing/spool/spool-lines.ts';
-import { isWorkerAlive, workersIn } from '#ext-proc/billing/spool/worker-lock.ts';
+import { countDamagedLines } from '#ext-proc/billing/charge-log/damaged-lines.ts';
+import { chargesOfOtherEpochs, readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
+import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lock.ts';
 
 /** Counts of what the files of a data folder have and the database lacks. */
 export interface ChargesInFiles {
   /** Charges that PostgreSQL had not taken when their process ended, or does not take now. */
   readonly spooledCharges: number;
-  /** Requests in the journals of processes that were killed. */
+  /** Requests in the logs of processes that were killed. */
   readonly openRequests: number;
   /** Charges of the last minutes that were committed before the database went back in time. */
   readonly recentCharges: number;
@@ -32,7 +30,7 @@ interface Found {
 }
 
 const ASKED_AT_ONCE = 1_000;
-/** A process that lives replays its spool every second, and a start takes no longer. */
+/** A process that lives sends its charges within a second, and a start takes no longer. */
 const MADE_MEANWHILE_MS = 3_000;
 
 /**
@@ -68,16 +66,12 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
   const recent = new Set<string>();
   let damagedLines = await countDamagedLines(spoolDir);
   for (const index of await workersIn(spoolDir)) {
-    const spool = await readWhole(spoolPath(spoolDir, index));
-    damagedLines += spool.damagedLines;
-    for (const id of await unknownAmong(spool.generationIds, database)) spooled.add(id);
-    const journal = await readLeftIntents(intentsPath(spoolDir, index));
-    damagedLines += journal.damaged.length;
-    const left = journal.left.map(({ generationId }) => generationId);
-    const unsettled = (await unknownAmong(left, database)).filter((id) => !spooled.has(id));
-    const lacking = await findRecent(spoolDir, index, database, () => {
-      damagedLines += 1;
-    });
+    const { waiting, left, damagedLines: damaged } = await readWorkerLog(spoolDir, index);
+    damagedLines += damaged;
+    for (const id of await unknownAmong(waiting, database)) spooled.add(id);
+    const requests = left.map(({ generationId }) => generationId);
+    const unsettled = (await unknownAmong(requests, database)).filter((id) => !spooled.has(id));
+    const lacking = await findRecent(spoolDir, index, database);
     // Requests of a process that lives are in flight, and it makes charges again within a second.
     // The lock is tried only if it matters, because a starting process may want it at that moment.
     if (unsettled.length + lacking.length === 0 || (await isWorkerAlive(spoolDir, index))) continue;
@@ -88,15 +82,10 @@ async function findIn({ dataDir, spoolDir }: RuntimePaths, database: Looks): Pro
 }
 
 /** A database that never had the organization is another one, and nothing is made again there. */
-async function findRecent(
-  folder: string,
-  index: number,
-  database: Looks,
-  onDamage: () => void,
-): Promise<readonly string[]> {
+async function findRecent(folder: string, index: number, database: Looks): Promise<readonly string[]> {
   const organizations = new Map<string, string>();
   const epoch = await database.ledgerEpoch();
-  for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch, onDamage))
+  for await (const { generationId, organizationId } of chargesOfOtherEpochs(folder, index, epoch))
     organizations.set(generationId, organizationId);
   const lacking = await unknownAmong([...organizations.keys()], database);
   const owners = [...new Set(lacking.map((id) => organizations.get(id) ?? ''))];

@@ -68,7 +68,7 @@ async function readSince(since: string): Promise<VerifiedBefore | string> {
 function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolder, spoolDir: string): string[] {
   const lines: string[] = [];
   if (deadLetters > 0) lines.push('Decide about dead letters (`ledger dead-letters list`).');
-  if (spooledCharges > 0) lines.push('Running processes charge their spools when PostgreSQL takes charges again.');
+  if (spooledCharges > 0) lines.push('Running processes make these charges when PostgreSQL takes charges again.');
   if (folder === 'missing') return lines;
   if ('unreadable' in folder) return [...lines, `The files in ${spoolDir} cannot be read: ${folder.unreadable}`];
   const { spooledCharges: spooled, openRequests: open, recentCharges: recent, damagedLines: damaged } = folder;
@@ -80,7 +80,7 @@ function advice({ deadLetters, spooledCharges }: LedgerReport, folder: DataFolde
     lines.push('Start the gateway with this data folder: it makes these charges. Never delete the files.');
   if (damaged > 0)
     lines.push(
-      `${countOf(damaged, 'damaged line')} in ${spoolDir} cannot be charged: docs/operating.md, "Damaged lines of the spool".`,
+      `${countOf(damaged, 'damaged line')} in ${spoolDir} cannot be charged: docs/operating.md, "Damaged lines of the charge log".`,
     );
   return lines;
 }
@@ -95,7 +95,7 @@ function told(report: LedgerReport, folder: DataFolder, { dataDir, spoolDir }: R
     countOf(entries, 'entry', 'entries'),
     countOf(generations, 'generation'),
     countOf(deadLetters, 'dead letter'),
-    `${countOf(spooledCharges, 'charge')} in spools`,
+    `${countOf(spooledCharges, 'waiting charge')}`,
   ].join(', ');
   const ok = isVerified(report) && (folder === 'missing' || nothingWaits(counts));
   const json = {

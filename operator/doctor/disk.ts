@@ -2,17 +2,19 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { countOf } from '#core/count-of.ts';
+import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
+import { isWorkerAlive, workersIn } from '#ext-proc/billing/charge-log/worker-lock.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
 
 const GIB = 1024 ** 3;
-/** Below it the spool may refuse a charge, and the embedded database stops. */
+/** Below it the charge log may refuse a charge, and the embedded database stops. */
 const SCARCE_BYTES = GIB / 4;
 const LOW_BYTES = GIB;
 const LOW_SHARE = 0.1;
 
 /**
- * Checks the disks of what grows: the spool and the embedded database. A pod has a volume for its
- * spool, and the rest of its data folder in memory.
+ * Checks the disks of what grows: charge log and embedded database. A pod has a volume for its
+ * log, and the rest of its data folder in memory.
  */
 export async function lookAtDisk({ dataDir, spoolDir, postgresDir }: DataPaths): Promise<readonly Finding[]> {
   const space = new Map<number, Finding>();
@@ -20,9 +22,9 @@ export async function lookAtDisk({ dataDir, spoolDir, postgresDir }: DataPaths):
     const found = await stat(folder).catch(() => undefined);
     if (found !== undefined && !space.has(found.dev)) space.set(found.dev, spaceFinding(folder, await statfs(folder)));
   }
-  if (space.size === 0) return [skipped('disk', `there is no spool in ${dataDir} on this machine`)];
+  if (space.size === 0) return [skipped('disk', `there is no charge log in ${dataDir} on this machine`)];
   const names = await readdir(spoolDir).catch(() => []);
-  return [...space.values(), await spoolFinding(spoolDir, names), ...damageFindings(spoolDir, names)];
+  return [...space.values(), await waitingFinding(spoolDir), ...damageFindings(spoolDir, names)];
 }
 
 type DataPaths = Pick<RuntimePaths, 'dataDir' | 'spoolDir' | 'postgresDir'>;
@@ -43,21 +45,21 @@ function spaceFinding(folder: string, { bsize, bavail, blocks, files, ffree }: S
   return ok(check, found);
 }
 
-/** A file of the spool is emptied when all of its charges are in the ledger. */
-async function spoolFinding(folder: string, names: readonly string[]): Promise<Finding> {
-  const files = names.filter((name) => name.startsWith('settlements-') && name.endsWith('.jsonl'));
-  const sizes = await Promise.all(files.map((name) => stat(join(folder, name)).then(({ size }) => size)));
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  if (bytes === 0) return ok('spool', 'no charge waits');
-  const advice = 'A gateway process charges them when PostgreSQL is back; start one if none runs. Never delete them.';
-  return problem('spool', `${countOf(bytes, 'byte')} of charges wait in ${folder}`, advice);
+/** Running processes report what waits in theirs (processes.ts). */
+async function waitingFinding(folder: string): Promise<Finding> {
+  let charges = 0;
+  for (const index of await workersIn(folder).catch(() => new Set<number>()))
+    if (!(await isWorkerAlive(folder, index))) charges += (await readWorkerLog(folder, index)).waiting.length;
+  if (charges === 0) return ok('spool', 'no charge of a process that has ended waits');
+  const advice = 'A gateway process makes them when PostgreSQL is back: start one. Never delete the files.';
+  return problem('spool', `${countOf(charges, 'charge waits', 'charges wait')} in ${folder}`, advice);
 }
 
-/** As spool/spool-lines.ts names them. */
+/** As charge-log/damaged-lines.ts names them. */
 function damageFindings(folder: string, names: readonly string[]): readonly Finding[] {
   const files = names.filter((name) => name.includes('.damaged-'));
   if (files.length === 0) return [];
-  const found = `lines of the spool were damaged and are not charged: ${files.map((name) => join(folder, name)).join(', ')}`;
+  const found = `lines of the charge log were damaged and are not charged: ${files.map((name) => join(folder, name)).join(', ')}`;
   return [
     problem('spool', found, 'Check the disk and the files (docs/operating.md), then move the files to another folder.'),
   ];

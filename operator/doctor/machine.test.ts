@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, expect, it } from 'vitest';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
+import { charge, openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import { makeCertificate } from '#test/provider/certificate.ts';
 import { expiryFinding, lookAtCertificate } from './certificate.ts';
 import type { Finding } from './check.ts';
@@ -51,7 +52,7 @@ it('secrets that others can read or change are told, each with the command that 
   expect((await lookAtSecrets(places))[0]).toMatchObject({ verdict: 'problem', advice: `chmod o-rwx ${configPath}` });
 });
 
-it('the disk of the spool counts, wherever its folder leads', async () => {
+it('the disk of the charge log counts, wherever its folder leads', async () => {
   const dataDir = join(folder, 'pod');
   mkdirSync(join(dataDir, 'spool'), { recursive: true });
   const paths = { ...runtimePaths({ GATEWAY_DATA: dataDir }), postgresDir: '/proc' };
@@ -59,27 +60,27 @@ it('the disk of the spool counts, wherever its folder leads', async () => {
   expect(found).toEqual([
     expect.stringContaining(`free at ${join(dataDir, 'spool')}`),
     expect.stringContaining('free at /proc'),
-    'no charge waits',
+    'no charge of a process that has ended waits',
   ]);
 });
 
-it('charges in the spool are a problem, an empty spool is not', async () => {
-  const dataDir = join(folder, 'spooling');
-  mkdirSync(join(dataDir, 'spool'), { recursive: true });
-  put('spooling/spool/settlements-0.jsonl', '');
+it('charges that wait in the log of a process that has ended are a problem, an empty log is not', async () => {
+  const dataDir = join(folder, 'logging');
+  const log = await openLog(join(dataDir, 'spool'));
   const [space, empty] = await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir }));
   expect(space).toMatchObject({ check: 'disk', found: expect.stringMatching(/ GiB of [\d.]+ GiB are free at /) });
   expect(empty?.verdict).toBe('ok');
-  put('spooling/spool/settlements-1.jsonl', '{}\n');
+  await log.append(charge('gen-1'));
   expect((await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir })))[1]).toMatchObject({
     verdict: 'problem',
-    found: expect.stringMatching(/^3 bytes/),
+    found: expect.stringMatching(/^1 charge waits/),
   });
-  put('spooling/spool/settlements-1.jsonl', '');
-  put('spooling/spool/settlements-1.jsonl.damaged-2026-11-22T10-00-00.000Z', 'null\n');
+  log.committed(['gen-1'], 'epoch');
+  await log.close();
+  put('logging/spool/log-1.1.jsonl.damaged-2026-11-22T10-00-00.000Z', 'null\n');
   expect((await lookAtDisk(runtimePaths({ GATEWAY_DATA: dataDir }))).slice(1)).toMatchObject([
     { verdict: 'ok' },
-    { verdict: 'problem', found: expect.stringContaining('settlements-1.jsonl.damaged-2026') },
+    { verdict: 'problem', found: expect.stringContaining('log-1.1.jsonl.damaged-2026') },
   ]);
   expect(verdicts(await lookAtDisk(runtimePaths({ GATEWAY_DATA: join(folder, 'nowhere') })))).toEqual(['disk skipped']);
 });

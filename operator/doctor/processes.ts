@@ -65,12 +65,12 @@ function processFindings(process: ReportedProcess): Finding[] {
     );
   }
   if (spool.charges > 0) {
-    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool; completions are refused meanwhile`;
+    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} for PostgreSQL; completions are refused meanwhile`;
     findings.push(
       problem(
         check,
         found,
-        'Find out why PostgreSQL does not take them: the alert ChargesSpooled in deploy/observability/alerts.yaml.',
+        'Find out why PostgreSQL does not take them: the alert ChargesWaiting in deploy/observability/alerts.yaml.',
       ),
     );
   }

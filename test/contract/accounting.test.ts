@@ -1,49 +1,40 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
-import type { Log } from '#core/log/log.ts';
-import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
+import { NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
-import { Accounting } from '#ext-proc/billing/accounting.ts';
+import type { Accounting } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
-import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
-import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
-import { openSpool } from '#ext-proc/billing/spool/spool.ts';
-import { watchSpoolRoom } from '#ext-proc/billing/spool/spool-room.ts';
+import type { Claims } from '#ext-proc/billing/idempotency/claims.ts';
 import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
-import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
-import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
-import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { HELD, startAccounting } from './accounting.process.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
-const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {} };
-const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
-const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
 /** 37 tokens at a thousand nano-dollars. */
 const COST = 37_000n;
-const HELD = 50_000n;
 const CREDIT = 1_000_000_000n;
 const BODY = Buffer.from('{"prompt":"prompt-sentinel"}');
 const ANSWER = Buffer.from('answer-sentinel');
 
 /** Charges against a server of their own, which goes away in every way that a server can. */
 describe('accounting', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
+  const root = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
   let server: TestPostgres;
   let url = '';
   let store: Awaited<ReturnType<typeof openStore>>;
   let customer: Customer;
-  let files = 0;
+  let folders = 0;
   let batches = 0;
-  let spoolPath = '';
-  let process: Awaited<ReturnType<typeof startProcess>>;
+  let durableIn: 'log' | 'database' = 'log';
+  let folder = '';
+  let process: Awaited<ReturnType<typeof startAccounting>>;
 
   beforeAll(async () => {
     server = await startTestPostgres({ fsync: 'off' });
@@ -52,7 +43,8 @@ describe('accounting', () => {
   });
   beforeEach(async () => {
     customer = await addCustomer(store, CREDIT);
-    spoolPath = join(folder, `${files++}.jsonl`);
+    durableIn = 'log';
+    folder = join(root, String(folders++));
     process = await startProcess();
   });
   afterEach(async () => {
@@ -63,46 +55,11 @@ describe('accounting', () => {
   afterAll(async () => {
     await store.close();
     await server.stop();
-    rmSync(folder, { recursive: true });
+    rmSync(root, { recursive: true });
   });
 
-  async function startProcess(changes: Partial<Ledger> = {}) {
-    const limits = createMemoryLimitStore({ leaseMs: 60_000 });
-    const holds = new HoldKeeper({ limits, clock, ...LEASES });
-    const spool = await openSpool(spoolPath);
-    const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
-    const room = await watchSpoolRoom(folder, spool);
-    const kept = { journal: () => noJournal, recent, othersTakeMs: 0, spool, holds };
-    const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
-    const accounting = new Accounting({ ...stores, ...kept, ...watched, room, clock });
-    const claims = new Claims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
-    return {
-      accounting,
-      claims,
-      spool,
-      heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
-      async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<BillableHold> {
-        const { organizationId, keyId } = customer;
-        const snapshot = { organization: { sequence: 1, balanceNanoUsd: CREDIT, day: today(), spentNanoUsd: 0n } };
-        const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
-        const request = {
-          ...{ holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), concurrency: 1000, tokens: 1 },
-          ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD, totalTimeoutMs: 60_000 },
-          snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
-        };
-        while ((await limits.admit(request)).kind === 'read_again');
-        const terms = { ...ASKED, generationId, organizationId, keyId, day: DAY, model: 'm', priceTable: TABLE };
-        return accounting.open({ ...terms, ...(claim ? { claim } : {}), holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
-      },
-      async end() {
-        holds.close();
-        claims.close();
-        await accounting.close();
-        room.close();
-        await spool.close();
-      },
-    };
-  }
+  const startProcess = (changes: Partial<Ledger> = {}) =>
+    startAccounting({ store, customer, folder, durableIn: () => durableIn, changes });
 
   const claim = (claims: Claims, idempotencyKey: string, generationId: string, body = BODY) =>
     claims.claim({ organizationId: customer.organizationId, idempotencyKey, body, generationId, retentionMs: 60_000 });
@@ -128,8 +85,13 @@ describe('accounting', () => {
 
   const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
-  async function untilReplayed(accounting: Accounting): Promise<void> {
-    await expect.poll(() => accounting.refusesBecause()).toBeUndefined();
+  async function untilShipped(accounting: Accounting): Promise<void> {
+    await expect.poll(() => accounting.shipper.waitingFor(0), { timeout: 10_000 }).toEqual([]);
+  }
+
+  async function contentOfLog(): Promise<string> {
+    const names = (await readdir(folder)).filter((name) => name.startsWith('log-'));
+    return (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
   }
 
   it('charges, keeps the answer and frees what was held', async () => {
@@ -137,7 +99,9 @@ describe('accounting', () => {
     const keyed = await openKeyed('one');
     expect(await process.heldNanoUsd()).toBe(2n * HELD);
     expect(await plain.charge(PRODUCED)).toBeUndefined();
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([COST + HELD, 0n]);
     expect(await keyed.charge(PRODUCED, ANSWER)).toBeUndefined();
+    await untilShipped(process.accounting);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
     expect(await replayOf('one')).toBe(ANSWER.toString());
     const [row] = await sql<{ text: string }>(url, `select string_agg(k::text, '') as text from idempotency_keys k`);
@@ -148,33 +112,54 @@ describe('accounting', () => {
       ]);
   });
 
+  it('is in the log when the response ends, and in PostgreSQL soon, or before that read', async () => {
+    const [first, second] = [await process.open(), await process.open()];
+    expect(await first.charge(PRODUCED)).toBeUndefined();
+    expect([await spent(), process.accounting.shipper.waitingFor(0).length]).toEqual([0n, 1]);
+    await expect.poll(spent, { timeout: 500, interval: 5 }).toBe(COST);
+    expect(await second.charge(PRODUCED)).toBeUndefined();
+    await process.accounting.shipper.shipOf(customer.organizationId);
+    expect([await spent(), await process.heldNanoUsd()]).toEqual([2n * COST, 0n]);
+  });
+
+  it('is in PostgreSQL when the response ends, where that is demanded', async () => {
+    durableIn = 'database';
+    const holds = await Promise.all([process.open(), process.open()]);
+    await Promise.all(holds.map((hold) => hold.charge(PRODUCED)));
+    expect([await spent(), await process.heldNanoUsd()]).toEqual([2n * COST, 0n]);
+  });
+
   it.each<[how: string, away: () => Promise<unknown>, back: () => Promise<unknown>]>([
     ['is killed', () => server.crash(), () => server.restart()],
     ['refuses to write, as after a failover', () => readOnly(true), () => readOnly(false)],
     ['stands still', async () => stand('SIGSTOP'), async () => stand('SIGCONT')],
-  ])('keeps charge and answer in the spool while PostgreSQL %s, and the hold with it', async (_, away, back) => {
+  ])('keeps charge and answer in the log while PostgreSQL %s, and the hold with it', async (_, away, back) => {
     const plain = await process.open();
-    const keyed = await openKeyed('spooled');
+    const keyed = await openKeyed('waits');
     endedKeys.length = 0;
     await away();
     const startedMs = clock.monotonicMs();
     const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
     expect(clock.monotonicMs() - startedMs).toBeLessThan(20_000);
     expect(outcomes).toEqual([undefined, undefined]);
-    expect([process.accounting.refusesBecause(), endedKeys.splice(0)]).toEqual([expect.stringContaining('wait'), []]);
+    expect(endedKeys.splice(0)).toEqual([]);
+    await expect
+      .poll(() => process.accounting.refusesBecause(), { timeout: 10_000 })
+      .toContain('charges wait for PostgreSQL');
     await Promise.all([plain.release(), keyed.release()]);
     expect(await process.heldNanoUsd()).toBe(2n * COST);
-    const onDisk = await readFile(spoolPath, 'utf8');
+    const onDisk = await contentOfLog();
     for (const sentinel of [BODY, ANSWER]) {
       expect(onDisk).not.toContain(sentinel.toString());
       expect(onDisk).not.toContain(sentinel.toString('base64'));
     }
-    await expect(process.accounting.replaySpool()).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(process.accounting.shipper.ship()).rejects.toBeInstanceOf(StoreUnavailable);
     await back();
-    await untilReplayed(process.accounting);
+    await untilShipped(process.accounting);
+    expect(process.accounting.refusesBecause()).toBeUndefined();
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
-    expect([await replayOf('spooled'), endedKeys]).toEqual([ANSWER.toString(), ['spooled']]);
-    expect(await readFile(spoolPath, 'utf8')).toBe('');
+    expect([await replayOf('waits'), endedKeys]).toEqual([ANSWER.toString(), ['waits']]);
+    expect(process.chargeLog.waiting()).toEqual([]);
   });
 
   it('charges once what was committed although the answer to it was lost, and what a crash replays', async () => {
@@ -187,15 +172,16 @@ describe('accounting', () => {
     const plain = await process.open();
     const keyed = await openKeyed('ambiguous');
     expect(await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)])).toEqual([undefined, undefined]);
-    expect(await spent()).toBe(2n * COST);
-    const pending = process.spool.pending().length;
-    expect(pending).toBe(2);
-    // The process dies here; its successor finds both in the file, charges them again, and dies
-    // before it could empty the file.
-    const content = await readFile(spoolPath);
+    await expect.poll(spent).toBe(2n * COST);
+    expect(process.chargeLog.waiting()).toHaveLength(2);
+    // The process dies here; its successor finds both in the log, charges them again, and dies
+    // before it could note that.
+    const copy = `${folder}.copy`;
+    await cp(folder, copy, { recursive: true });
     for (let i = 0; i < 2; i++) {
       await process.end();
-      await writeFile(spoolPath, content);
+      folder = join(root, String(folders++));
+      await cp(copy, folder, { recursive: true });
       process = await startProcess();
       await replayAfresh();
       expect([await spent(), process.accounting.refusesBecause()]).toEqual([2n * COST, undefined]);
@@ -207,12 +193,12 @@ describe('accounting', () => {
     const holds = await Promise.all(Array.from({ length: 300 }, () => process.open()));
     await readOnly(true);
     await Promise.all(holds.map((hold) => hold.charge(PRODUCED)));
-    expect(process.spool.pending()).toHaveLength(300);
+    expect(process.chargeLog.waiting()).toHaveLength(300);
     await readOnly(false);
     batches = 0;
     await replayAfresh();
-    // One by one they would be 300; how many find each other in a commit is the machine's affair.
-    expect(batches).toBeLessThan(100);
+    // One by one they would be 300.
+    expect(batches).toBeLessThan(10);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 300n * COST]);
   });
 
@@ -226,14 +212,14 @@ describe('accounting', () => {
     expect(await deadLetters()).toEqual([{ reason: expect.stringContaining('generations'), tokens: '-1' }]);
   });
 
-  it('lets no refused charge in the spool keep the others waiting', async () => {
+  it('lets no refused charge in the log keep the others waiting', async () => {
     const [bad, good] = [await process.open(), await process.open()];
     await server.crash();
     const usage = { ...PRODUCED.usage, reasoningTokens: 99 };
     expect(await bad.charge({ ...PRODUCED, usage })).toBeUndefined();
     expect(await good.charge(PRODUCED)).toBeUndefined();
     await server.restart();
-    await untilReplayed(process.accounting);
+    await untilShipped(process.accounting);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, COST]);
     expect(await deadLetters()).toHaveLength(1);
   });
@@ -248,12 +234,13 @@ describe('accounting', () => {
     expect(await replayOf('taken')).toBe('running');
   });
 
-  it('drops a spooled attempt that was taken over meanwhile', async () => {
-    const keyed = await openKeyed('taken from the spool');
+  it('drops an attempt in the log that was taken over meanwhile', async () => {
+    const keyed = await openKeyed('taken while it waits');
     await readOnly(true);
     expect(await keyed.charge(PRODUCED, ANSWER)).toBeUndefined();
+    const takeOver = `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`;
+    await sql(url, `begin read write; ${takeOver}; commit`);
     await readOnly(false);
-    await sql(url, `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`);
     await replayAfresh();
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
     expect(process.accounting.refusesBecause()).toBeUndefined();
@@ -261,8 +248,8 @@ describe('accounting', () => {
 
   /** One that had begun on a server that was away may fail yet. */
   async function replayAfresh(): Promise<void> {
-    await process.accounting.replaySpool().catch(() => undefined);
-    await process.accounting.replaySpool();
+    await process.accounting.shipper.ship().catch(() => undefined);
+    await process.accounting.shipper.ship();
   }
 
   async function readOnly(on: boolean): Promise<void> {
@@ -296,5 +283,3 @@ const PRODUCED: ProviderOutput = {
   latencyMs: 1,
   generationTimeMs: 1,
 };
-const today = (): number => Math.floor(clock.nowMs() / 86_400_000);
-const silent = { info() {}, warn() {}, error() {} } as unknown as Log;

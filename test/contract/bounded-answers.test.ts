@@ -87,7 +87,7 @@ describe('stored answers', () => {
     const first = await keep(customer, 'first', 60 * KIB);
     await keep(customer, 'next', 60 * KIB);
     const again = await keep(customer, 'first', 60 * KIB);
-    // Its first settlement, once more: from the spool of a process that crashed.
+    // Its first settlement, once more: from the log of a process that crashed.
     expect(await db.store.ledger.chargeClaimed(ended(first, 60 * KIB))).toBeUndefined();
     expect(again.generationId).not.toBe(first.generationId);
     expect(await claimKind(customer, 'first')).toBe('finished');

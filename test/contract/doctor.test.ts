@@ -168,7 +168,7 @@ describe('the doctor on a database', () => {
     );
     expect(await look('gateway b/0')).toEqual([
       'problem: not ready: draining',
-      expect.stringMatching(/^problem: 2 charges wait in the spool/),
+      expect.stringMatching(/^problem: 2 charges wait for PostgreSQL/),
       expect.stringMatching(/^warning: has an event loop that is late by 251 ms/),
       expect.stringMatching(/^warning: 4 rows of the request log/),
     ]);

@@ -184,8 +184,8 @@ describe('the idempotency store', () => {
     await expire(stalled);
     expect(await store.ledger.chargeClaimed(ended(stalled, 'slow'))).toBeDefined();
     const forgotten = attempt();
-    expect(await store.ledger.chargeClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
-    expect((await sealedAnswer(store, forgotten))?.toString()).toBe('from the spool');
+    expect(await store.ledger.chargeClaimed(ended(forgotten, 'from the log'))).toBeDefined();
+    expect((await sealedAnswer(store, forgotten))?.toString()).toBe('from the log');
   });
 
   it('forgets keys after the retention, running or finished, in small pieces', async () => {

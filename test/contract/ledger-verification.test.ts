@@ -137,7 +137,7 @@ describe('ledger verification', () => {
     expect(await rulesBrokenBy(tampering)).toContain(rule);
   });
 
-  it('is not ok with dead letters that nobody decided about, nor with charges in a spool', async () => {
+  it('is not ok with dead letters that nobody decided about, nor with charges that wait', async () => {
     const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
     await sql(
       url,

@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock as clock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
+import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
 import { type Claimed, Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
-import { openSpool } from '#ext-proc/billing/spool/spool.ts';
+import type { ChargeMirror } from '#ext-proc/limits/charge-mirror.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import type { SpoolMirror } from '#ext-proc/limits/spool-mirror.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
-import { noRecentCharges } from '../fixtures/no-journal.ts';
 import {
   addCustomer,
   type Customer,
@@ -37,14 +37,14 @@ const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
  * PostgreSQL.
  */
 requirement(missingRedis, () => {
-  describe('what one process spooled', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));
+  describe('a charge that waits in one process', () => {
+    const root = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));
     let redis: TestRedis;
     let limits: RedisLimitStore;
     let store: TestStore;
     let url = '';
     let customer: Customer;
-    let spools = 0;
+    let logs = 0;
     const running = new Set<Process>();
 
     beforeAll(async () => {
@@ -70,37 +70,27 @@ requirement(missingRedis, () => {
     afterAll(async () => {
       await Promise.all([limits.close(), store.close()]);
       await redis.stop();
-      rmSync(folder, { recursive: true });
+      rmSync(root, { recursive: true });
     });
 
     type Process = Awaited<ReturnType<typeof startProcess>>;
 
-    async function startProcess(
-      spoolPath = join(folder, `${spools++}.jsonl`),
-      mirror: SpoolMirror = limits.spoolMirror,
-    ) {
+    async function startProcess(folder = join(root, String(logs++)), mirror: ChargeMirror = limits.chargeMirror) {
       let cut = false;
       const unlessCut = <T>(work: () => Promise<T>): Promise<T> =>
         cut ? Promise.reject(new StoreUnavailable('cut off')) : work();
       const released: string[] = [];
       const uncharged: string[] = [];
-      const spool = await openSpool(spoolPath);
+      const chargeLog = await openLog(folder);
       const charges = new DurableCharges({
         ledger: {
           ...store.ledger,
-          charge: (one, onSent) => unlessCut(() => store.ledger.charge(one, onSent)),
-          chargeClaimed: (one, onSent) => unlessCut(() => store.ledger.chargeClaimed(one, onSent)),
+          charge: (one) => unlessCut(() => store.ledger.charge(one)),
+          chargeClaimed: (one) => unlessCut(() => store.ledger.chargeClaimed(one)),
           lose: (loss) => unlessCut(() => store.ledger.lose(loss)),
         },
-        ...{
-          spool,
-          mirror,
-          metrics: createMetrics(),
-          log: silent,
-          liveHold: () => undefined,
-          oweHold: () => undefined,
-          recent: noRecentCharges,
-        },
+        ...{ chargeLog, mirror, clock, metrics: createMetrics(), log: silent, durableIn: () => 'log' as const },
+        ...{ oweHold: () => undefined, liveHold: () => undefined },
         room: { problem: () => undefined, failed: () => undefined },
         releaseHold: async ({ generationId }) => void released.push(generationId),
         uncharged: ({ generationId }) => void uncharged.push(generationId),
@@ -113,7 +103,7 @@ requirement(missingRedis, () => {
         log: silent,
       });
       const process = {
-        spoolPath,
+        folder,
         charges,
         claims,
         released,
@@ -125,7 +115,7 @@ requirement(missingRedis, () => {
           running.delete(process);
           claims.close();
           await charges.close();
-          await spool.close();
+          await chargeLog.close();
         },
       };
       running.add(process);
@@ -152,7 +142,7 @@ requirement(missingRedis, () => {
         `update idempotency_keys set lease_until = clock_timestamp() - interval '1 minute' where finished_at is null`,
       );
     const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
-    const copies = async () => (await limits.spoolMirror.list()).length;
+    const copies = async () => (await limits.chargeMirror.list()).length;
     const losses = async ({ generationId }: Settlement) =>
       (await store.administration.losses(0)).filter((loss) => loss.generationId === generationId);
 
@@ -160,14 +150,14 @@ requirement(missingRedis, () => {
       const [first, second] = [await startProcess(), await startProcess()];
       first.isolate(true);
       const settlement = settlementOf(customer, { costNanoUsd: COST });
-      expect(await first.charges.charge(settlement)).toBe('spooled');
+      expect(await first.charges.charge(settlement)).toBe('logged');
       await expect.poll(spent).toBe(COST);
       await expect.poll(() => second.released).toContain(settlement.generationId);
       await expect.poll(copies).toBe(0);
       // Its volume is found after all.
       await first.end();
-      const successor = await startProcess(first.spoolPath);
-      await successor.charges.replay();
+      const successor = await startProcess(first.folder);
+      await successor.charges.shipper.ship();
       expect(await spent()).toBe(COST);
     });
 
@@ -176,7 +166,7 @@ requirement(missingRedis, () => {
       const [settlement, attempt] = await attemptOf(first, 'answered');
       first.isolate(true);
       second.isolate(true);
-      expect(await first.charges.charge(settlement, attempt)).toBe('spooled');
+      expect(await first.charges.charge(settlement, attempt)).toBe('logged');
       expect((await claim(second.claims, 'answered')).kind).toBe('running');
       second.isolate(false);
       await expect.poll(spent).toBe(COST);
@@ -184,7 +174,7 @@ requirement(missingRedis, () => {
       await expire();
       expect((await claim(second.claims, 'answered')).kind).toBe('running');
       first.isolate(false);
-      await first.charges.replay();
+      await first.charges.shipper.ship();
       const found = await claim(second.claims, 'answered');
       if (found.kind !== 'finished') throw new Error(`the key is ${found.kind}`);
       expect(String(await replayedAnswer(found))).toBe(`answer of ${settlement.generationId}`);
@@ -195,7 +185,7 @@ requirement(missingRedis, () => {
       const [first, second] = [await startProcess(), await startProcess()];
       const [settlement, attempt] = await attemptOf(first, 'never');
       first.isolate(true);
-      expect(await first.charges.charge(settlement, attempt)).toBe('spooled');
+      expect(await first.charges.charge(settlement, attempt)).toBe('logged');
       await expect.poll(spent).toBe(COST);
       await sql(url, `update idempotency_keys set lease_until = clock_timestamp() - interval '2 hours'`);
       expect((await claim(second.claims, 'never')).kind).toBe('claimed');
@@ -211,8 +201,8 @@ requirement(missingRedis, () => {
       // The request that took the claim over failed and freed the key: no client knows of a charge.
       await next.claim.free();
       await first.end();
-      const successor = await startProcess(first.spoolPath);
-      await successor.charges.replay();
+      const successor = await startProcess(first.folder);
+      await successor.charges.shipper.ship();
       expect(await spent()).toBe(0n);
       // The handler of the first request has recorded it.
       expect(successor.uncharged).toEqual([]);
@@ -220,36 +210,36 @@ requirement(missingRedis, () => {
       expect((await claim(second.claims, 'too late')).kind).toBe('claimed');
     });
 
-    it('is charged by another one also when Redis was away when it was spooled, or the process is a new one', async () => {
+    it('is charged by another one also when Redis was away when it came, or the process is a new one', async () => {
       const first = await startProcess(undefined, {
-        ...limits.spoolMirror,
-        add: (charge) => (redisAway ? Promise.reject(new StoreUnavailable('away')) : limits.spoolMirror.add(charge)),
+        ...limits.chargeMirror,
+        add: (charge) => (redisAway ? Promise.reject(new StoreUnavailable('away')) : limits.chargeMirror.add(charge)),
       });
       let redisAway = true;
       first.isolate(true);
       const settlement = settlementOf(customer, { costNanoUsd: COST });
-      expect(await first.charges.charge(settlement)).toBe('spooled');
+      expect(await first.charges.charge(settlement)).toBe('logged');
       expect(await copies()).toBe(0);
       redisAway = false;
       await expect.poll(copies).toBe(1);
       await first.end();
-      await limits.spoolMirror.remove(settlement);
-      const successor = await startProcess(first.spoolPath);
+      await limits.chargeMirror.remove(settlement);
+      const successor = await startProcess(first.folder);
       successor.isolate(true);
       await startProcess();
       await expect.poll(spent).toBe(COST);
     });
 
-    it('is spooled as well while Redis does not answer', async () => {
+    it('waits as well while Redis does not answer', async () => {
       const away = () => Promise.reject(new StoreUnavailable('away'));
-      const mirror = { add: away, list: away, remove: away, takeOverClaim: away } as SpoolMirror;
+      const mirror = { add: away, list: away, remove: away, takeOverClaim: away } as ChargeMirror;
       const process = await startProcess(undefined, mirror);
       const [settlement, attempt] = await attemptOf(process, 'away').catch(() => []);
       expect(settlement).toBeDefined();
       process.isolate(true);
-      if (settlement) expect(await process.charges.charge(settlement, attempt)).toBe('spooled');
+      if (settlement) expect(await process.charges.charge(settlement, attempt)).toBe('logged');
       process.isolate(false);
-      await process.charges.replay();
+      await process.charges.shipper.ship();
       expect(await spent()).toBe(COST);
     });
   });

@@ -169,10 +169,10 @@ export class MoneyModel {
   }
 
   /** Invariant 4: a complete response has been charged durably by then. */
-  completedAnswer(ask: Ask, isSpooled: boolean): void {
+  completedAnswer(ask: Ask, isLogged: boolean): void {
     this.completed += 1;
     this.#promised.set(ask.generationId, BigInt(ask.tokens));
-    const isDurable = isSpooled || this.#forgotten.has(ask.generationId) || this.#isCharged(ask.generationId);
+    const isDurable = isLogged || this.#forgotten.has(ask.generationId) || this.#isCharged(ask.generationId);
     expect(isDurable, `the charge of ${ask.generationId} when its answer ended`).toBe(true);
   }
 

@@ -1,21 +1,20 @@
 import { type Clock, type UtcDay, utcDay } from '#core/clock.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
-import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { Accounting, type AccountingOptions } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
+import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
+import type { ChargeLog } from '#ext-proc/billing/charge-log/charge-log.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
-import { openSpool, type Spool } from '#ext-proc/billing/spool/spool.ts';
-import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
 import type { LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { type Admission, admit } from '#ext-proc/requests/admit.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
-import { doneWith } from '../fixtures/chat-request.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
-import { noJournal, noRecentCharges } from '../fixtures/no-journal.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { callerWith } from './money-machine.budgets.ts';
+import { CHAT, producedOf } from './money-machine.chat.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
 import { Waits } from './money-machine.waits.ts';
 
@@ -52,7 +51,8 @@ export interface ProcessOptions {
   /** A call to it takes a way on which it may be late. */
   readonly limitsAreShared: boolean;
   readonly clock: Clock;
-  readonly spoolPath: string;
+  /** Of the charge log. */
+  readonly folder: string;
   readonly observer: Observer;
   readonly budgetNanoUsd: bigint;
 }
@@ -73,27 +73,29 @@ export class GatewayProcess implements Runner {
   alive = true;
   stalled = false;
   ready = false;
-  readonly spool: Spool;
+  readonly chargeLog: ChargeLog;
   readonly #options: ProcessOptions;
   readonly #accounting: Accounting;
   readonly #holds: HoldKeeper;
   readonly #timers: readonly (() => void)[];
+  /** Timers that come due once. */
+  readonly #due = new Set<() => void>();
   readonly #waits: Waits;
 
   static async start(options: ProcessOptions): Promise<GatewayProcess> {
-    const process = new GatewayProcess(options, await openSpool(options.spoolPath));
-    void process.#replay();
+    const process = new GatewayProcess(options, await openLog(options.folder));
+    void process.#ship();
     await settled();
     return process;
   }
 
-  private constructor(options: ProcessOptions, spool: Spool) {
+  private constructor(options: ProcessOptions, chargeLog: ChargeLog) {
     this.#options = options;
     this.#waits = new Waits(options.clock);
-    this.spool = spool;
+    this.chargeLog = chargeLog;
     const { scheduler, clock, ledger, charge } = options;
     const limits = this.#gatedLimits();
-    const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
+    const disk = <T>(name: string, work: () => Promise<T>) => scheduler.call(this, `log ${name}`, work);
     const played = playTimers(() => {
       const holds = new HoldKeeper({
         limits,
@@ -112,11 +114,22 @@ export class GatewayProcess implements Runner {
         limits,
         attempts: { record: () => undefined },
         holds,
-        spool: gatedSpool,
+        // The disk takes its time too.
+        chargeLog: {
+          open: (intent) => chargeLog.open(intent),
+          append: (settlement) => disk('append', () => chargeLog.append(settlement)),
+          waiting: () => chargeLog.waiting(),
+          read: (generationId) => disk('read', () => chargeLog.read(generationId)),
+          committed: (generationIds, epoch) => chargeLog.committed(generationIds, epoch),
+          sendAgain: async () => 0,
+        },
         room: { problem: () => undefined, failed: () => undefined },
+        durableIn: () => 'log',
+        after: (_ms, due) => {
+          this.#due.add(due);
+          return () => this.#due.delete(due);
+        },
         idempotency: { free: async () => undefined },
-        journal: () => noJournal,
-        recent: noRecentCharges,
         othersTakeMs: 0,
         clock,
         metrics,
@@ -134,6 +147,10 @@ export class GatewayProcess implements Runner {
     if (!this.alive || this.stalled) return;
     this.#waits.endLate();
     for (const timer of this.#timers) timer();
+    for (const due of [...this.#due]) {
+      this.#due.delete(due);
+      due();
+    }
   }
 
   #answered<T>(work: Promise<T>): Promise<T> {
@@ -145,13 +162,13 @@ export class GatewayProcess implements Runner {
   async close(): Promise<void> {
     this.alive = false;
     this.#holds.close();
-    await this.spool.close();
+    await this.chargeLog.close();
   }
 
-  /** As main.ts does it: nobody is admitted before what the spool holds is in the balances. */
-  async #replay(): Promise<void> {
+  /** As main.ts does it: nobody is admitted before what the log has is in the balances. */
+  async #ship(): Promise<void> {
     while (this.alive && !this.ready) {
-      await this.#accounting.replaySpool().then(
+      await this.#accounting.shipper.ship().then(
         () => {
           this.ready = true;
         },
@@ -188,7 +205,7 @@ export class GatewayProcess implements Runner {
       {
         generationId,
         principal,
-        chat: { ...CHAT, maxTokens: limit },
+        chat: { ...CHAT, model: MODEL.id, maxTokens: limit },
         choice: { model: MODEL, outputLimit: limit, heldOutputTokens: limit, leastOutputTokens: 1 },
         config: CONFIG,
         readAgain: readPrincipal,
@@ -245,41 +262,6 @@ export class GatewayProcess implements Runner {
       renew: (holds, nowMs) => asked('renew', () => limits.renew(holds, nowMs)),
     };
   }
-}
-
-const CHAT = {
-  model: MODEL.id,
-  stream: true,
-  includeUsage: false,
-  completions: 1,
-  jsonFormat: false,
-  ...{ hasTools: false, hasImages: false, hasRemoteImages: false, hasMedia: false },
-  inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
-  wholeEstimate: () => doneWith(1),
-  ...{ promptText: () => '', promptTexts: () => [], identities: new Map<string, string>() },
-  encodeFor: () => [],
-  keepText: () => 0,
-  messagesWithoutReasoning: 0,
-  calledMessages: () => [],
-  lastHeard: () => '',
-  ...{ tokensOmitted: () => 0, unsentTokens: () => 0 },
-};
-
-function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
-  const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
-  return { provider: 'played', providerModel: 'played-1', usage: { ...NO_USAGE, completionTokens }, ...facts };
-}
-
-/** The disk takes its time too: all but what answers at once. */
-function gated(spool: Spool, through: <T>(name: string, work: () => Promise<T>) => Promise<T>): Spool {
-  const members = Object.entries(spool).map(([name, member]) => {
-    if (name === 'pending' || name === 'close') return [name, member];
-    return [
-      name,
-      (...given: unknown[]) => through(name, () => (member as (...all: unknown[]) => Promise<unknown>)(...given)),
-    ];
-  });
-  return Object.fromEntries(members) as Spool;
 }
 
 /** Makes something whose intervals come due only when the history says so. */

@@ -45,7 +45,7 @@ async function playAll(
         completed += world.model.completed;
         late += world.model.late;
         await world.close();
-        world.removeSpools();
+        world.removeLogs();
       }
     },
   );

@@ -1,4 +1,4 @@
-import { appendFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '#core/ids.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
@@ -11,6 +11,7 @@ import type { Beginning, Move } from './money-machine.moves.ts';
 import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
 import { Scheduler, settled } from './money-machine.scheduler.ts';
 import { type Reach, watchedStore } from './money-machine.store.ts';
+import { tearLastLine } from './money-machine.torn-log.ts';
 
 const MIDNIGHT = Date.parse('2026-12-01');
 const LOOK_EVERY_MS = 1_000;
@@ -184,7 +185,7 @@ export class World {
     const lost = await this.#scheduler.bury(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
     await process.close();
     // The remains of a write in progress.
-    if (lost.includes('spool append')) appendFileSync(this.#spoolPath(slot), '\n{"generationId":"gen-cut');
+    if (lost.includes('log append')) tearLastLine(this.#logOf(slot));
     this.model.died(process, !this.#storeIsShared);
     this.#slots[slot] = undefined;
   }
@@ -210,7 +211,7 @@ export class World {
       }),
       limitsAreShared: this.#storeIsShared,
       clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
-      spoolPath: this.#spoolPath(slot),
+      folder: this.#logOf(slot),
       observer: this.#observer(owner),
       budgetNanoUsd: this.#budgetNanoUsd,
     });
@@ -232,9 +233,9 @@ export class World {
       providerEnded: (ask) => this.model.providerEnded(ask),
       completed: (ask) => {
         const process = owner();
-        const pending = process instanceof GatewayProcess ? process.spool.pending() : [];
-        const isSpooled = pending.some(({ generationId }) => generationId === ask.generationId);
-        this.#checked(() => this.model.completedAnswer(ask, isSpooled));
+        const pending = process instanceof GatewayProcess ? process.chargeLog.waiting() : [];
+        const isLogged = pending.some(({ generationId }) => generationId === ask.generationId);
+        this.#checked(() => this.model.completedAnswer(ask, isLogged));
       },
       failed: () => undefined,
       bug: (error) => void this.#bugs.push(error),
@@ -265,7 +266,7 @@ export class World {
     }
     for (let round = 0; round < MOST_FINAL_ROUNDS; round++) {
       while (await this.#scheduler.step(0));
-      const waiting = this.#slots.some((process) => process && process.spool.pending().length > 0);
+      const waiting = this.#slots.some((process) => process && process.chargeLog.waiting().length > 0);
       if (!waiting && round > 2) break;
       if (round === MOST_FINAL_ROUNDS - 1) throw new Error('the machine does not come to rest');
       await this.#pass(LOOK_EVERY_MS);
@@ -289,11 +290,11 @@ export class World {
     }
   }
 
-  #spoolPath(slot: number): string {
-    return join(this.#folder, `spool-${slot}.jsonl`);
+  #logOf(slot: number): string {
+    return join(this.#folder, `log-${slot}`);
   }
 
-  removeSpools(): void {
-    for (const slot of this.#slots.keys()) rmSync(this.#spoolPath(slot), { force: true });
+  removeLogs(): void {
+    for (const slot of this.#slots.keys()) rmSync(this.#logOf(slot), { recursive: true, force: true });
   }
 }

@@ -40,7 +40,7 @@ describe('PostgreSQL going away', () => {
       const customer = customers[caller % 2];
       while (customer && !ending) {
         const settlement = settlementOf(customer, { costNanoUsd: 3n });
-        // As the spool does it: the same settlement until it is durable.
+        // As the shipper does it: the same settlement until it is durable.
         while (!resolved.has(settlement.generationId)) {
           try {
             await store.ledger.charge(settlement);

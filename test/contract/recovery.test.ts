@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { systemClock as clock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { changedByPercent, PERCENT_PARTS } from '#core/price-schedule.ts';
@@ -7,12 +8,11 @@ import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ProviderAttempt } from '#database/costs/provider-attempts.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
+import type { LeftIntent } from '#ext-proc/billing/charge-log/intent.ts';
 import { DurableCharges } from '#ext-proc/billing/durable-charges.ts';
-import type { LeftIntent } from '#ext-proc/billing/journal/intent.ts';
 import { createRecovery } from '#ext-proc/billing/recovery.ts';
-import type { Spool } from '#ext-proc/billing/spool/spool.ts';
 import type { Metrics } from '#ext-proc/telemetry/metrics.ts';
-import { noRecentCharges } from '../fixtures/no-journal.ts';
+import { memoryChargeLog } from '../fixtures/memory-charge-log.ts';
 import { addCustomer, type Customer, DAY, sql } from '../harness/database.ts';
 import { withStore } from '../harness/with-store.ts';
 import { usageOf } from './usage-of.ts';
@@ -36,18 +36,16 @@ describe('recovery', () => {
 
   function chargeLeft(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
     const ledger = { ...db.store.ledger, ...changes };
-    const spool = { pending: () => [] } as unknown as Spool;
     const room = { problem: () => undefined, failed: () => undefined };
-    const metrics = { recovered() {}, chargeDeadLettered() {} } as unknown as Metrics;
+    const metrics = { recovered() {}, settlementFailed() {}, chargeDeadLettered() {} } as unknown as Metrics;
     const log = { info() {}, warn() {}, error() {} } as unknown as Log;
     const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
     const uncharged = () => undefined;
-    const parts = { ledger, spool, room, metrics, log, releaseHold, uncharged };
+    const parts = { ledger, room, metrics, log, releaseHold, uncharged };
     const charges = new DurableCharges({
       ...parts,
-      recent: noRecentCharges,
-      liveHold: () => undefined,
-      oweHold: () => undefined,
+      ...{ chargeLog: memoryChargeLog(), clock, durableIn: () => 'log' as const },
+      ...{ oweHold: () => undefined, liveHold: () => undefined },
     });
     const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
     const { idempotency } = db.store;

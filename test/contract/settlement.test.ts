@@ -36,7 +36,7 @@ describe('settlement in PostgreSQL', () => {
         if (!customer) throw new Error('there are ten customers');
         const settlement = settlementOf(customer, { costNanoUsd: BigInt(1 + caller), model: `model-${i % 3}` });
         await process.ledger.charge(settlement);
-        // The other process settles it too, as after a spool replay.
+        // The other process settles it too, as what waited in its log.
         if (i === 0) await (caller % 2 === 0 ? second : db.store).ledger.charge(settlement);
       }
     });

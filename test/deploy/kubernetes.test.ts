@@ -173,7 +173,7 @@ describe('the pod of gateway and Envoy', () => {
     expect(compose).toContain(`{ENVOY_IMAGE:-${envoy().image}}`);
   });
 
-  test('keeps the spool, and nothing else, for its successor', () => {
+  test('keeps the charge log, and nothing else, for its successor', () => {
     const claims = one('StatefulSet', 'gateway').spec as {
       volumeClaimTemplates: { metadata: { name: string }; spec: { accessModes: string[] } }[];
       persistentVolumeClaimRetentionPolicy: Labels;

@@ -5,6 +5,7 @@ import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import type { Customer } from '../harness/operator.ts';
+import { untilShipped } from '../harness/shipped.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import {
   chunk,
@@ -142,6 +143,7 @@ function lengthsOf(bytes: string): number[] {
 
 /** Cost of each generation in the ledger. */
 async function charges(): Promise<Map<string, number>> {
+  await untilShipped(stack.paths);
   const client = new pg.Client({ connectionString: stack.databaseUrl });
   await client.connect();
   try {

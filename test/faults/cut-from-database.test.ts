@@ -108,7 +108,7 @@ requirement(missingRedis, () => {
     await operator.verifyLedger();
   });
 
-  test('a process that dies with charges in its spool, and its volume with it, loses none of them and keeps nothing held', async () => {
+  test('a process that dies with charges in its log, and its volume with it, loses none of them and keeps nothing held', async () => {
     const { organizationId, key } = await operator.customer({ credit: '1' });
     const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
     const gate = createGate();
@@ -118,6 +118,8 @@ requirement(missingRedis, () => {
     way.cut();
     gate.open();
     expect(new Set(await given)).toEqual(new Set(['200']));
+    // A charge is copied once it has waited for a second.
+    await expect.poll(() => operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
     for (const pid of cutOff.workerPids()) process.kill(pid, 'SIGKILL');
     rmSync(join(cutOff.paths.dataDir, 'spool'), { recursive: true });
     await untilNothingHeld(second);

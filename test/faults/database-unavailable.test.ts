@@ -79,7 +79,7 @@ test.each([false, true])(
   },
 );
 
-test('a charge that waits in the spool when the process is killed is charged by the next one', async () => {
+test('a charge that waits in the log when the process is killed is charged by the next one', async () => {
   const gate = createGate();
   gateway.provider.script('one', gate.before(jsonAnswer({ usage: USAGE })));
   const underWay = client.chat({ model: 'one' });

@@ -2,7 +2,7 @@ import { linkSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runtimePaths } from '#core/config/runtime-paths.ts';
-import { RESERVED_BYTES } from '#ext-proc/billing/spool/spool-room.ts';
+import { RESERVED_BYTES } from '#ext-proc/billing/charge-log/log-room.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
@@ -60,7 +60,7 @@ requirement(missingSmallDisk(), () => {
   });
   afterAll(() => provider?.close());
 
-  /** On the data folder's disk are spool, sockets and what Envoy reads; PostgreSQL is elsewhere. */
+  /** On this disk are the charge log, sockets and what Envoy reads; PostgreSQL is elsewhere. */
   test('the disk of the data folder', { timeout: 120_000 }, async () => {
     const disk = mountSmallDisk(RESERVED_BYTES + 32 * MIB);
     const postgres = await startTestPostgres({ fsync: 'off' });

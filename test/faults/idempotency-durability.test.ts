@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
+import { untilSettled } from '../harness/serving.ts';
 import { startStack } from '../harness/stack.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
@@ -81,7 +82,7 @@ test('a process that is killed midway: the next one frees its key when it starts
 }, 120_000);
 
 test.each([false, true])(
-  'an answer whose charge waits in the spool when the process is killed is replayed by the next one (stream: %s)',
+  'an answer whose charge waits in the log when the process is killed is replayed by the next one (stream: %s)',
   async (stream) => {
     const { client, organizationId } = await newClient();
     const gate = createGate();
@@ -92,10 +93,12 @@ test.each([false, true])(
     gate.open();
     const received = await underWay;
     expect([received.status, received.text.includes(COMPLETION)]).toEqual([200, true]);
-    // While it waits there, the spool says no more than the database.
-    const spool = readFileSync(join(gateway.stack.paths.dataDir, 'spool', 'settlements-0.jsonl'), 'latin1');
-    expect(spool).toContain(String(received.headers['x-generation-id']));
-    expect(sentinelsIn(spool)).toEqual([]);
+    // While it waits there, the log says no more than the database.
+    const log = filesBelow(gateway.stack.paths.spoolDir)
+      .map((path) => readFileSync(path, 'latin1'))
+      .join('');
+    expect(log).toContain(String(received.headers['x-generation-id']));
+    expect(sentinelsIn(log)).toEqual([]);
     await gateway.stack.restartGateway('SIGKILL', () => gateway.postgres.restart());
     const replayed = await insist(() => ask(client, KEY, stream));
     expect(replayed.headers['idempotent-replayed']).toBe('true');
@@ -177,9 +180,7 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   await expect.poll(() => answeredTwice(byKey), { timeout: 40_000 }).toBeGreaterThan(50);
   ending = true;
   await Promise.all(clients);
-  await expect
-    .poll(() => readFileSync(join(gateway.stack.paths.dataDir, 'spool', 'settlements-0.jsonl')).length)
-    .toBe(0);
+  await untilSettled(gateway.stack, 20_000);
 
   const ids = generationsOf(received);
   const charges = await sql<{ id: string; cost: string; n: string }>(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterEach, describe, expect, inject, test } from 'vitest';
-import { readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
+import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { sql } from '../harness/database.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
 import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
@@ -14,7 +14,7 @@ import { createGate } from '../provider/gate.ts';
 
 /**
  * kill -9 of the gateway process in the middle of requests. Its successor charges what clients had
- * been sent, by the journal that the former process wrote. Tokens are estimated there: this far
+ * been sent, by the log that the former process wrote. Tokens are estimated there: this far
  * from a tokenizer's count at most, on this text.
  */
 const ESTIMATE_ERROR = 0.25;
@@ -112,8 +112,8 @@ async function generations({ stack }: Scene): Promise<ReadonlyMap<string, Genera
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-async function journalled({ stack }: Scene): Promise<ReadonlyMap<string, number>> {
-  const { left } = await readLeftIntents(join(stack.paths.dataDir, 'spool/intents-0.jsonl'));
+async function logged({ stack }: Scene): Promise<ReadonlyMap<string, number>> {
+  const { left } = await readWorkerLog(stack.paths.spoolDir, 0);
   return new Map(left.map(({ generationId, delivered }) => [generationId, delivered?.tokens ?? 0]));
 }
 
@@ -139,10 +139,10 @@ async function playCrash(scene: Scene): Promise<void> {
   await expect.poll(read).toEqual(SILENT_AFTER);
   await expect.poll(() => keyed.text().match(/\S+/g)?.length).toBe(50);
   await expect.poll(() => endless.text().length).toBeGreaterThan(100);
-  // The journal has it a moment later.
+  // The log has it a moment later.
   await expect
     .poll(async () => {
-      const tokens = await journalled(scene);
+      const tokens = await logged(scene);
       return [...silent, keyed].filter((one) => (tokens.get(one.generationId()) ?? 0) < leastOf(one)).length;
     })
     .toBe(0);

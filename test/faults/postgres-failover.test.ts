@@ -93,7 +93,7 @@ requirement(missingRedis, () => {
     expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
     // State of the former server is not trusted for this one.
     expect(await epoch()).not.toBe(epochBefore);
-    await expect.poll(() => stack.logs()).toContain('PostgreSQL did not take a charge: spooling it');
+    await expect.poll(() => stack.logs()).toContain('PostgreSQL did not take charges: they wait in the log');
     client.close();
   });
 });

@@ -10,6 +10,7 @@ import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
 import { metric } from '../harness/metrics-page.ts';
 import type { Customer } from '../harness/operator.ts';
 import { residentBytes } from '../harness/process-cpu.ts';
+import { untilShipped } from '../harness/shipped.ts';
 import { type Stack, startStack } from '../harness/stack.ts';
 import type { TestConfig } from '../harness/test-config.ts';
 import { startSteadyTraffic, type TrafficJob } from '../load/steady-traffic.ts';
@@ -91,6 +92,7 @@ interface Charge {
 }
 
 async function charges(): Promise<Charge[]> {
+  await untilShipped(stack.paths);
   const client = new pg.Client({ connectionString: stack.databaseUrl });
   await client.connect();
   try {

@@ -7,6 +7,7 @@ import { freePorts } from '../launchers/free-ports.ts';
 import { migratedFor } from './database-logins.ts';
 import { newDatabase } from './new-database.ts';
 import { type Operator, openOperator } from './operator.ts';
+import { untilShipped } from './shipped.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
 /**
@@ -54,7 +55,8 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
     renameSync(`${configPath}.new`, configPath);
   };
   writeConfig(options.config);
-  const operator = await openOperator(database.url);
+  const paths = runtimePaths({ GATEWAY_DATA: dataDir });
+  const operator = await openOperator(database.url, () => untilShipped(paths));
   const { databaseRole } = options;
   const processUrl = databaseRole === undefined ? database.url : await migratedFor(database.url, databaseRole);
   const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: processUrl, ...options.env };
@@ -63,7 +65,7 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
     apiPort: api,
     metricsOrigin: `http://127.0.0.1:${metrics}`,
     dashboardOrigin: `http://127.0.0.1:${dashboard}`,
-    paths: runtimePaths({ GATEWAY_DATA: dataDir }),
+    paths,
     databaseUrl: database.url,
     operator,
     env,

@@ -44,7 +44,8 @@ export interface Customer {
   readonly key: string;
 }
 
-export async function openOperator(databaseUrl: string): Promise<Operator> {
+/** `shipped`: waits for the charges of processes that it knows. */
+export async function openOperator(databaseUrl: string, shipped = async (): Promise<void> => {}): Promise<Operator> {
   const options = { url: databaseUrl, log: silent, timeouts: PATIENT, connections: 4 };
   const database = await openAdministration(options);
   const { administration } = database;
@@ -74,11 +75,13 @@ export async function openOperator(databaseUrl: string): Promise<Operator> {
     },
     addKey: (organizationId, options = {}) => createKey(administration, organizationId, options),
     balance: async (organizationId) => {
+      await shipped();
       const organization = await administration.organization(organizationId);
       if (organization === undefined) throw new Error(`no organization ${organizationId}`);
       return Number(formatUsd(organization.balanceNanoUsd));
     },
     verifyLedger: async () => {
+      await shipped();
       const { differences } = await administration.verifyLedger();
       if (differences.length > 0) throw new Error(`the ledger disagrees: ${JSON.stringify(differences)}`);
     },

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE_MS } from '../fixtures/patience.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import type { Deployment } from './deployment.ts';
+import { areCharges } from './shipped.ts';
 
 const POLL_MS = 10;
 
@@ -25,19 +24,14 @@ export function untilAccepting({ apiPort }: Pick<Deployment, 'apiPort'>, process
   return poll(performance.now() + PATIENCE_MS, processes, () => accepts(apiPort));
 }
 
-/** Waits until spooled charges are in the ledger and requests are served. */
+/** Waits until charges are in the ledger and requests are served. */
 export async function untilSettled(
   { paths, metricsOrigin }: Pick<Deployment, 'paths' | 'metricsOrigin'>,
   timeoutMs: number,
 ): Promise<void> {
-  const folder = join(paths.dataDir, 'spool');
-  const isWaiting = (): boolean =>
-    readdirSync(folder)
-      .filter((name) => name.startsWith('settlements-'))
-      .some((name) => statSync(join(folder, name)).size > 0);
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const reason = isWaiting() ? 'charges wait in the spool' : await isReady(metricsOrigin);
+    const reason = (await areCharges(paths)) ? 'charges wait' : await isReady(metricsOrigin);
     if (reason === undefined) return;
     if (performance.now() > deadline) throw new Error(`not quiet after ${timeoutMs} ms: ${reason}`);
     await sleep(10 * POLL_MS);

@@ -15,6 +15,7 @@ export interface TestConfig {
   readonly retries?: { readonly per_target: number };
   readonly apis?: Readonly<Partial<Record<'responses' | 'messages' | 'embeddings', boolean>>>;
   readonly extra_request_fields?: Readonly<Record<string, string>>;
+  readonly charges?: { readonly durable_in: 'log' | 'database' };
   readonly idempotency?: { readonly retention?: string; readonly bytes_per_organization?: string };
   readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
@@ -142,6 +143,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     // Only tests of these limits have short ones: a machine may stand still for seconds.
     timeouts: { first_byte: '40s', stream_idle: '40s', total: '50s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },
+    ...(config.charges ? { charges: config.charges } : {}),
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),
     dashboard: dashboardSection(config, ports),

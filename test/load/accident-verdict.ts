@@ -43,7 +43,7 @@ interface Charge {
 /** Prices of the run: a token costs a thousand nano-dollars, input and output alike. */
 const NANO_USD_PER_TOKEN = 1000n;
 /**
- * Words that a killed process had sent and not yet noted: the journal is written every 100 ms, and
+ * Words that a killed process had sent and not yet noted: the log is written every 100 ms, and
  * a word takes 20 ms at least.
  */
 const UNNOTED_WORDS = 10;

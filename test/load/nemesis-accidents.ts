@@ -118,7 +118,7 @@ function clockSteps(name: string, aheadSeconds: number): NemesisAccident {
 }
 
 /**
- * Charges that it spooled while it was cut off are made by the other process, or by its successor.
+ * Charges that waited while it was cut off are made by the other process, or by its successor.
  */
 function killedWhileCut(field: Battlefield): Promise<void> {
   return cutDuring(field, [['gateway-2', 'postgres']], async () => {

@@ -29,7 +29,7 @@ const CLIENTS = 6;
 const READY_MS = 120_000;
 /** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
 const HELD_MS = 100_000;
-/** Until what was under way is charged: `timeouts.total` and a replay of the spool. */
+/** Until what was under way is charged: `timeouts.total` and a shipment of the log. */
 const CHARGED_WITHIN_MS = 30_000;
 const ORGANIZATION = { concurrency: 10_000 };
 

@@ -72,8 +72,8 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     text: `A provider served ${value('model')} at the service tier "${value('tier')}", which neither the prices of the model nor the costs of the target have. It is charged as the tier that was asked for. Add the tier to \`service_tiers\`, or keep the provider from choosing it.`,
   }),
   'spool.waiting': (value) => ({
-    subject: 'Charges are waiting in a spool',
-    text: `${countOf(Number(value('charges')), 'charge')} in spools, not in PostgreSQL yet. \`doctor\` says where.`,
+    subject: 'Charges are waiting for PostgreSQL',
+    text: `${countOf(Number(value('charges')), 'charge')} not in PostgreSQL yet, for more than 5 s. \`doctor\` says where.`,
   }),
 };
 

@@ -14,9 +14,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Settlement } from '#database/ledger/ledger.ts';
-import { intent, TARGET } from '../journal/intent.fixture.ts';
 import { charge, claimed, contentOf, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
+import { intent, TARGET } from './intent.fixture.ts';
 
 const MINUTE_MS = 60_000;
 

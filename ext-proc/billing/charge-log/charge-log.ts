@@ -2,11 +2,10 @@ import { mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '#core/clock.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
-import type { Intent, LeftIntent } from '../journal/intent.ts';
-import { eachOrphan } from '../spool/worker-lock.ts';
 import { checkedText } from './checked-lines.ts';
 import { keepAside, type OnDamage, syncFolder } from './damaged-lines.ts';
 import { type FormerLog, readFormerLog } from './former-log.ts';
+import type { Intent, LeftIntent } from './intent.ts';
 import { endEntry, entriesOf } from './intent-entries.ts';
 import { KeptSegments } from './kept-segments.ts';
 import { LiveIntents, type LoggedRequest } from './live-intents.ts';
@@ -15,6 +14,7 @@ import { committedElsewhere } from './log-reading.ts';
 import { LogWriter } from './log-writer.ts';
 import { DISK, type Disk, type Place } from './segment.ts';
 import { readAt, segmentFile } from './segment-files.ts';
+import { eachOrphan } from './worker-lock.ts';
 
 /**
  * The log of a process on its disk: requests that it has sent to providers, their charges, and

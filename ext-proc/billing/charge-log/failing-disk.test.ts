@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { intent, TARGET } from '../journal/intent.fixture.ts';
 import { charge, contentOf, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
+import { intent, TARGET } from './intent.fixture.ts';
 import type { Disk } from './segment.ts';
 
 describe('the charge log on a disk that fails', () => {

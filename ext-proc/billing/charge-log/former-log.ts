@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { LeftIntent } from '../journal/intent.ts';
 import { keepAside, type OnDamage } from './damaged-lines.ts';
+import type { LeftIntent } from './intent.ts';
 import type { KeptSegment } from './kept-segments.ts';
 import { LogContent } from './log-content.ts';
 import { kindOf } from './log-entries.ts';

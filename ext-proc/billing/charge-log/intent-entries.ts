@@ -1,5 +1,5 @@
 import { type TableJson, tableIn, tableText } from '#core/price-table-text.ts';
-import type { Asked, Delivered, Intent, IntentClaim, LeftIntent } from '../journal/intent.ts';
+import type { Asked, Delivered, Intent, IntentClaim, LeftIntent } from './intent.ts';
 
 /**
  * Entries of requests that providers were asked for: a letter, the generation id, a space and JSON.

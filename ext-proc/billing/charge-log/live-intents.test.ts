@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flatTable, NO_PRICES, type PriceTable } from '#core/pricing.ts';
-import { intent, PRICES, TARGET } from '../journal/intent.fixture.ts';
-import type { Intent, LeftIntent, Output } from '../journal/intent.ts';
 import { charge, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
+import { intent, PRICES, TARGET } from './intent.fixture.ts';
+import type { Intent, LeftIntent, Output } from './intent.ts';
 import { readWorkerLog } from './log-reading.ts';
 
 const USAGE = {

@@ -1,6 +1,6 @@
 import type { Clock } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import type { Asked, AskedTarget, Delivered, EndedOutput, Intent, Output } from '../journal/intent.ts';
+import type { Asked, AskedTarget, Delivered, EndedOutput, Intent, Output } from './intent.ts';
 import { askedAgainEntry, askedEntry, deliveredEntry, endEntry, entriesOf } from './intent-entries.ts';
 
 /** An admitted request in the log. */

@@ -1,5 +1,5 @@
-import type { LeftIntent } from '../journal/intent.ts';
 import type { CheckedLine } from './checked-lines.ts';
+import type { LeftIntent } from './intent.ts';
 import { type IntentEntry, leftIntent } from './intent-entries.ts';
 import { entriesInHead, kindOf } from './log-entries.ts';
 import type { SegmentFile } from './segment-files.ts';

@@ -1,6 +1,6 @@
 import type { Settlement } from '#database/ledger/ledger.ts';
 import { withoutClaim } from '#database/ledger/settlement-json.ts';
-import type { LeftIntent } from '../journal/intent.ts';
+import type { LeftIntent } from './intent.ts';
 import { LogContent } from './log-content.ts';
 import { chargeIn } from './log-entries.ts';
 import { readSegment, type SegmentFile, segmentsOf } from './segment-files.ts';

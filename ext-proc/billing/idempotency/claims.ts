@@ -1,6 +1,6 @@
 import type { Log } from '#core/log/log.ts';
 import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from '#database/idempotency/idempotency-store.ts';
-import type { SpoolMirror } from '../../limits/spool-mirror.ts';
+import type { ChargeMirror } from '../../limits/charge-mirror.ts';
 import { type RequestSeal, requestSeal } from './sealed-response.ts';
 import { openStoredResponse, type ReadSealed, type StoredResponse } from './stored-response.ts';
 
@@ -51,7 +51,7 @@ export interface ClaimsOptions {
    * Decides about claims that count as dead, which other processes may still end. Absent: there is
    * no other process.
    */
-  readonly mirror?: Pick<SpoolMirror, 'takeOverClaim'> | undefined;
+  readonly mirror?: Pick<ChargeMirror, 'takeOverClaim'> | undefined;
   readonly log: Log;
 }
 
@@ -97,7 +97,7 @@ export class Claims {
 
   /**
    * Takes a key. A dead claim is first taken over in the mirror: a delivered response whose charge
-   * waits in a spool is alive, although it cannot renew its lease.
+   * waits in a log is alive, although it cannot renew its lease.
    */
   async #take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'expired' }>> {
     const { store, mirror } = this.#options;

@@ -1,4 +1,5 @@
--- Stores the copy of a spooled charge, unless its idempotency key was promised to another request.
+-- Stores the copy of a charge that waits, unless its idempotency key was promised to another
+-- request.
 --
 -- KEYS  1 sorted set, index of the shard's copies: organization|generation id by the ms of arrival
 --       2 hash, their texts

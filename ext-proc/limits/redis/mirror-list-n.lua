@@ -1,4 +1,4 @@
--- Reads copies of spooled charges, the oldest of each shard. A damaged key of one shard does not
+-- Reads copies of charges that wait, the oldest of each shard. A damaged key of one shard does not
 -- hide the others.
 --
 -- KEYS  for each shard its index and its texts (mirror-add-3.lua)

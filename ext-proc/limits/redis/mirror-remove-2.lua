@@ -1,4 +1,4 @@
--- Removes the copy of a spooled charge.
+-- Removes the copy of a charge that waits.
 --
 -- KEYS  1 index of the shard's copies   2 their texts (mirror-add-3.lua)
 -- ARGV  1 organization|generation id

@@ -39,7 +39,7 @@ export function shardKeyOf(organizationId: string): string {
 }
 
 /**
- * Names of the index and the texts of a shard's spooled copies, by organization or shard number.
+ * Names of the index and the texts of a shard's copies of charges, by organization or shard number.
  */
 export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
   const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);

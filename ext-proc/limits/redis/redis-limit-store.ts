@@ -4,6 +4,7 @@ import type { NanoUsd } from '#core/money.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ShardFences } from '#database/limits-ownership/shard-fences.ts';
 import type { SharedStore, StartedOver } from '#database/limits-ownership/shared-store.ts';
+import type { ChargeMirror } from '../charge-mirror.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -18,7 +19,6 @@ import {
 } from '../limit-store.ts';
 import type { ReasoningStoreOptions } from '../reasoning/memory-reasoning-store.ts';
 import type { ReasoningStore } from '../reasoning/reasoning-store.ts';
-import type { SpoolMirror } from '../spool-mirror.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import {
@@ -31,9 +31,9 @@ import {
   REPLIED_AS_RELEASE,
 } from './holds-call.ts';
 import { LossDetection, RENAMED_WITHIN_MS, TOUCH_EVERY_MS } from './loss-detection.ts';
+import { createChargeMirror } from './redis-charge-mirror.ts';
 import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './redis-keys.ts';
 import { createRedisReasoningStore } from './redis-reasoning-store.ts';
-import { createSpoolMirror } from './redis-spool-mirror.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
@@ -73,7 +73,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
  * LimitStore; memory/memory-limit-store.ts implements the same rules in plain TypeScript.
  */
 export class RedisLimitStore implements LimitStore, SharedStore {
-  readonly spoolMirror: SpoolMirror;
+  readonly chargeMirror: ChargeMirror;
   readonly renamedWithinMs = RENAMED_WITHIN_MS;
   readonly #connection: ScriptCalls;
   readonly #clock: RedisLimitStoreOptions['clock'];
@@ -91,7 +91,7 @@ export class RedisLimitStore implements LimitStore, SharedStore {
 
   constructor(connection: ScriptCalls, options: RedisLimitStoreOptions) {
     const { leaseMs, fences, log, idleMs = IDLE_MS } = options;
-    this.spoolMirror = createSpoolMirror(connection);
+    this.chargeMirror = createChargeMirror(connection);
     this.#connection = connection;
     this.#clock = options.clock;
     this.#leaseMs = leaseMs;

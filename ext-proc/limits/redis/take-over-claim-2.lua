@@ -1,4 +1,4 @@
--- Takes over the claim of another request, unless that request has ended in a spool. From then on
+-- Takes over the claim of another request, unless that request has ended. From then on
 -- mirror-add-3.lua refuses its charge.
 --
 -- KEYS  1 texts of the shard's copies (mirror-add-3.lua)   2 hash that exists if it was taken over

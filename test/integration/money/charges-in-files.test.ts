@@ -2,8 +2,8 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
-import { readLeftIntents } from '#ext-proc/billing/journal/intent-lines.ts';
-import { RecentCharges } from '#ext-proc/billing/journal/recent-charges.ts';
+import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
+import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { settlementOf } from '../../harness/database.ts';
 import { eventsOf, type GatewayClient } from '../../harness/gateway-client.ts';
@@ -55,7 +55,7 @@ async function completeStreams(client: GatewayClient, count: number): Promise<vo
 
 const NOTHING = { spooled_charges: 0, open_requests: 0, recent_charges: 0, damaged_lines: 0 };
 
-test('charges in the spool of a stopped gateway are counted once, until the next process has made them', async () => {
+test('charges in the log of a stopped gateway are counted once, until the next process has made them', async () => {
   const client = await gateway.openClient();
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true } });
   await completeStreams(client, 5);
@@ -63,8 +63,10 @@ test('charges in the spool of a stopped gateway are counted once, until the next
   await gateway.stack.restartGateway('SIGTERM', async () => {
     await gateway.postgres.restart();
     const before = await files();
-    const path = join(spoolFolder(), 'settlements-0.jsonl');
-    lines = (before['settlements-0.jsonl'] ?? '').split('\n').filter((line) => line !== '');
+    // A charge is a line with S behind its checksum.
+    lines = Object.values(before)
+      .flatMap((content) => content.split('\n'))
+      .filter((line) => line[8] === 'S');
     expect(lines).toHaveLength(5);
     const waiting = await verify();
     expect(waiting).toMatchObject({
@@ -76,12 +78,10 @@ test('charges in the spool of a stopped gateway are counted once, until the next
     expect(await files()).toEqual(before);
 
     // Files of all workers count, a charge in two of them once, and half a line not at all.
-    const other = join(spoolFolder(), 'settlements-7.jsonl');
-    await writeFile(other, `\n${lines[0]}\n\n${lines[1]?.slice(0, -9)}`);
-    await writeFile(path, lines.slice(1).join('\n'));
+    const other = join(spoolFolder(), 'log-7.1.jsonl');
+    await writeFile(other, `${lines[0]}\n${lines[1]?.slice(0, -9)}`);
     expect(await verify()).toMatchObject({ json: { ok: false, data_folder: { ...NOTHING, spooled_charges: 5 } } });
-    await writeFile(path, `\n${lines.join('\n')}\n`);
-    await writeFile(other, '');
+    await rm(other);
   });
   await expect
     .poll(verify, { timeout: 60_000 })
@@ -89,7 +89,7 @@ test('charges in the spool of a stopped gateway are counted once, until the next
 
   // A charge that is in the ledger may stay in a file.
   await gateway.stack.restartGateway('SIGTERM', async () => {
-    await writeFile(join(spoolFolder(), 'settlements-3.jsonl'), `\n${lines.join('\n')}\n`);
+    await writeFile(join(spoolFolder(), 'log-3.1.jsonl'), `${lines.join('\n')}\n`);
     expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: { spooled_charges: 0 } } });
   });
 });
@@ -98,10 +98,9 @@ test('requests that a kill cut off are counted until they are settled, those in 
   const client = await gateway.openClient();
   gateway.provider.script('one', streamThen(3, stall));
   const cut = [1, 2].map(() => client.chat({ model: 'one', stream: true, user: 'ali\u2028ce' }).catch(() => undefined));
-  const journal = join(spoolFolder(), 'intents-0.jsonl');
-  // The journal has both, and what was delivered of them.
+  // The log has both, and what was delivered of them.
   await expect
-    .poll(async () => (await readLeftIntents(journal)).left.filter(({ delivered }) => delivered))
+    .poll(async () => (await readWorkerLog(spoolFolder(), 0)).left.filter(({ delivered }) => delivered))
     .toHaveLength(2);
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
   await gateway.stack.restartGateway('SIGKILL', async () => {
@@ -127,19 +126,20 @@ test('charges that the database has lost, and damaged lines, are counted', async
     ...settlementOf(of, { costNanoUsd: 5n }),
     generationId: newId('gen', Date.now()),
   });
-  const aside = join(spoolFolder(), 'settlements-0.jsonl.damaged-2026-11-22T10-00-00.000Z');
+  const aside = join(spoolFolder(), 'log-0.1.jsonl.damaged-2026-11-22T10-00-00.000Z');
   await gateway.stack.restartGateway('SIGTERM', async () => {
-    const clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
-    const onFailure = (error: unknown) => expect.unreachable(String(error));
-    const recent = new RecentCharges({ folder: spoolFolder(), workerIndex: 0, clock, onFailure, onDamage: onFailure });
-    recent.note(charge(), 'an-epoch-before');
-    recent.note(charge(), 'an-epoch-before');
+    const log = await openLog(spoolFolder());
     // The data folder may have served another database, without this organization.
-    recent.note(charge({ ...customer, organizationId: newId('org', Date.now()) }), 'an-epoch-before');
-    recent.close();
+    const charges = [charge(), charge(), charge({ ...customer, organizationId: newId('org', Date.now()) })];
+    for (const one of charges) await log.append(one);
+    log.committed(
+      charges.map(({ generationId }) => generationId),
+      'an-epoch-before',
+    );
+    await log.close();
     await writeFile(aside, 'null\n{"generationId":"gen-1"}\n');
-    for (const name of ['intents-0.jsonl', `charges-0.an-epoch-before.${Date.now() - 1_000}.jsonl`])
-      await appendFile(join(spoolFolder(), name), '\n00000000"damaged"\n00000000"cut sh');
+    const [segment = ''] = (await readdir(spoolFolder())).filter((name) => name.endsWith('.jsonl'));
+    await appendFile(join(spoolFolder(), segment), '00000000"damaged"\n00000000"damaged"\n00000000"cut sh');
     const lost = { ...NOTHING, recent_charges: 2, damaged_lines: 4 };
     const waiting = await verify();
     expect(waiting).toMatchObject({ kind: 'refused', json: { ok: false, data_folder: lost } });
@@ -150,7 +150,7 @@ test('charges that the database has lost, and damaged lines, are counted', async
     .poll(verify, { timeout: 60_000 })
     .toMatchObject({ json: { data_folder: { ...NOTHING, damaged_lines: 4 } } });
   const damaged = (await readdir(spoolFolder())).filter((name) => name.includes('.damaged-'));
-  expect(damaged).toHaveLength(3);
+  expect(damaged).toHaveLength(2);
   for (const name of damaged) await rm(join(spoolFolder(), name));
   expect(await verify()).toMatchObject({ kind: 'done', json: { ok: true, data_folder: NOTHING } });
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { utcDay, utcDayText } from '#core/clock.ts';
 import { type GatewayClient, gatewayClient, jsonOf, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
+import { untilShipped } from '../../harness/shipped.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
@@ -236,6 +237,7 @@ async function expectSameEverywhere(client: GatewayClient, spentNanoUsd: bigint,
 }
 
 async function allGenerations(): Promise<Generation[]> {
+  await untilShipped(gateway.stack.paths);
   const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await client.connect();
   try {

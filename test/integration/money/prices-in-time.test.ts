@@ -4,6 +4,7 @@ import { chargeAt, type RawSchedule, rawTableAt, type Tiers } from '#ext-proc/re
 import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
 import { eventsOf, type GatewayClient, jsonOf, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
+import { untilShipped } from '../../harness/shipped.ts';
 import { createTestClock, type TestClock } from '../../harness/test-clock.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../../provider/acts.ts';
@@ -126,6 +127,7 @@ test('requests are charged at the prices of their arrival, at midnight of 1 Dece
     expect(over.length).toBeGreaterThan(CLIENTS / 2);
   }
 
+  await untilShipped(stack.paths);
   const rows = await sql<Row>(
     stack.databaseUrl,
     `select id, model, round(extract(epoch from created_at) * 1000)::bigint as arrived_ms, cost_nano_usd

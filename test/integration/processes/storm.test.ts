@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { gatewayClient, untilNothingHeld } from '../../harness/gateway-client.ts';
+import { untilShipped } from '../../harness/shipped.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import {
   endWithoutDone,
@@ -95,6 +96,7 @@ test('after a storm of failures and leaving clients nothing is held, and every c
 
 /** Cost of the generations, in USD, straight from the database. */
 async function chargesByOrganization(): Promise<Map<string, number>> {
+  await untilShipped(gateway.stack.paths);
   const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await client.connect();
   try {

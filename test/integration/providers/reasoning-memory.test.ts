@@ -162,7 +162,7 @@ describe('a provider with reasoning_memory', () => {
       )
       .catch(() => undefined);
     await expect.poll(() => pieces).toBeGreaterThan(0);
-    // The journal has it a moment later.
+    // The log has it a moment later.
     await setTimeout(500);
     await gateway.stack.restartGateway('SIGKILL');
     await cut;

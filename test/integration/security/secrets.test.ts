@@ -106,7 +106,7 @@ requirement(missingRedis, () => {
     });
   });
 
-  test('a crash with a charge and an answer in the spool leaves none either', async () => {
+  test('a crash with a charge and an answer in the log leaves none either', async () => {
     const name = /@\/(\w+)\?/.exec(stack.databaseUrl)?.[1] ?? '';
     const server = stack.databaseUrl.replace(`/${name}?`, '/postgres?');
     const cutDatabase = async (): Promise<void> => {

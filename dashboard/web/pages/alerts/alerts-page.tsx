@@ -163,7 +163,7 @@ export function OperatorAlertsPage(): ReactNode {
     <>
       <PageHeader
         title="Alerts"
-        description="A provider out of funds, losses, dead letters, charges that wait in a spool, differences from the model catalogue, and service tiers without a price."
+        description="A provider out of funds, losses, dead letters, charges that wait for PostgreSQL, differences from the model catalogue, and service tiers without a price."
       />
       <UnlessFailed query={alerts}>
         <Card title="Receivers">

@@ -115,7 +115,7 @@ const TITLES: Readonly<Record<string, string>> = {
   'ledger.dead_letters': 'Dead letters',
   'models.check': 'Models differ from the catalogue',
   'models.unknown_tier': 'Service tier without a price',
-  'spool.waiting': 'Charges in a spool',
+  'spool.waiting': 'Charges that wait',
 };
 
 /** A kind of a newer release is shown as it is. */

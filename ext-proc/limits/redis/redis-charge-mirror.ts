@@ -1,5 +1,5 @@
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
-import type { MirroredCharge, SpoolMirror } from '../spool-mirror.ts';
+import type { ChargeMirror, MirroredCharge } from '../charge-mirror.ts';
 import { mirrorKeys, takenOverKey } from './redis-keys.ts';
 import type { ScriptCalls } from './script-calls.ts';
 
@@ -8,15 +8,15 @@ const MOST_OF_A_SHARD = 1_000;
 const MOST_BYTES = 8 * 1024;
 /** One call handles at most so many, so that it does not block the server for long. */
 const LISTED_OF_A_SHARD = 20;
-/** Longer than an outage of PostgreSQL. The spool on the volume keeps a charge without end. */
+/** Longer than an outage of PostgreSQL. The log on the volume keeps a charge without end. */
 const KEPT_MS = 7 * 86_400_000;
 /** Longer than any request lives. */
 const TAKEN_OVER_MS = 86_400_000;
 
-type Result = Awaited<ReturnType<SpoolMirror['add']>>;
+type Result = Awaited<ReturnType<ChargeMirror['add']>>;
 
 /** Keeps the copies beside the limits, with the same rights and hash slots. */
-export function createSpoolMirror(connection: ScriptCalls): SpoolMirror {
+export function createChargeMirror(connection: ScriptCalls): ChargeMirror {
   const shards = Array.from({ length: SHARDS }, (_, shard) => mirrorKeys(shard));
   const groups = connection.oneSlot ? shards : [shards.flat()];
   return {

@@ -1,8 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
-import { openSpool } from '#ext-proc/billing/spool/spool.ts';
+import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import { runCommandLine } from '#operator/command-line.ts';
 import { settlementOf, sql } from '../harness/database.ts';
 import { metric } from '../harness/metrics-page.ts';
@@ -15,7 +15,7 @@ const gateway = withGateway({
   },
 });
 
-test('a gateway starts with a damaged spool, charges what is whole and tells of the rest', async () => {
+test('a gateway starts with a damaged log, charges what is whole and tells of the rest', async () => {
   const { organizationId } = await gateway.stack.operator.customer({ credit: '1' });
   const [row] = await sql<{ id: string }>(
     gateway.stack.databaseUrl,
@@ -25,17 +25,19 @@ test('a gateway starts with a damaged spool, charges what is whole and tells of 
     ...settlementOf({ organizationId, keyId: row?.id ?? '', hash: Buffer.alloc(32) }, { costNanoUsd }),
     generationId: newId('gen', Date.now()),
   });
-  const path = join(gateway.stack.paths.dataDir, 'spool', 'settlements-0.jsonl');
+  const folder = gateway.stack.paths.spoolDir;
   await gateway.stack.restartGateway('SIGTERM', async () => {
-    const spool = await openSpool(path);
-    for (const cost of [1_000_000n, 20_000_000n]) await spool.append(charge(cost));
-    await spool.close();
+    const before = new Set(await readdir(folder));
+    const log = await openLog(folder);
+    for (const cost of [1_000_000n, 20_000_000n]) await log.append(charge(cost));
+    await log.close();
+    const path = join(folder, (await readdir(folder)).find((name) => !before.has(name)) ?? '');
     const content = (await readFile(path, 'utf8')).replace('"costNanoUsd":"20000000"', '"costNanoUsd":"30000000"');
-    await writeFile(path, `${content}null\n{"generationId":"gen-1"}\n`);
+    await writeFile(path, content);
+    await appendFile(path, 'null\n{"generationId":"gen-1"}\n');
   });
   expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(0.999, 9);
-  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_spool_damaged_files')).toBe(1);
-  expect(await readFile(path, 'utf8')).toBe('');
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_charge_log_damaged_files')).toBe(1);
   const doctor = await runCommandLine(['doctor'], gateway.stack.env);
-  expect(JSON.stringify('json' in doctor && doctor.json)).toContain('settlements-0.jsonl.damaged-');
+  expect(JSON.stringify('json' in doctor && doctor.json)).toMatch(/log-0\.\d+\.jsonl\.damaged-/);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ChargeMirror } from '#ext-proc/limits/charge-mirror.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import type { SpoolMirror } from '#ext-proc/limits/spool-mirror.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
@@ -12,10 +12,10 @@ requirement(missingRedis, () => {
   describe.each([
     ['one server', async () => [await startTestRedis()]],
     ['a cluster', () => startClusterNodes()],
-  ] as const)('copies of spooled charges in %s', (_, start) => {
+  ] as const)('copies of charges in %s', (_, start) => {
     let nodes: TestRedis[] = [];
     let store: RedisLimitStore;
-    let mirror: SpoolMirror;
+    let mirror: ChargeMirror;
     beforeAll(async () => {
       nodes = await start();
       const url = nodes[0]?.url ?? '';
@@ -27,7 +27,7 @@ requirement(missingRedis, () => {
         fences: localFences(),
         replyMs: 20_000,
       });
-      mirror = store.spoolMirror;
+      mirror = store.chargeMirror;
     });
     afterAll(async () => {
       await store?.close();

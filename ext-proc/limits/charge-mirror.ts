@@ -1,10 +1,10 @@
 /**
- * Contract of the copies of spooled charges in Redis. Every process can read and charge them, so a
- * charge does not wait for the process that spooled it. Charging is idempotent by generation id.
- * The mirror also decides between a request whose response waits in a spool and another request
- * that wants its idempotency key: one of them gets it. Methods reject with StoreUnavailable.
+ * Contract of the copies of charges that wait, in Redis. Every process can read and charge them, so
+ * a charge does not wait for its process. Charging is idempotent by generation id. The mirror also
+ * decides between a request whose response waits in a log and another request that wants its
+ * idempotency key: one of them gets it. Methods reject with StoreUnavailable.
  */
-export interface SpoolMirror {
+export interface ChargeMirror {
   /**
    * Stores a copy. `taken_over`: another request took the key over (`takeOverClaim`), so this
    * response must not be delivered. `full`: not stored, because there are too many copies or the
@@ -15,7 +15,7 @@ export interface SpoolMirror {
   list(): Promise<readonly MirroredCharge[]>;
   remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
   /**
-   * Takes over the claim of a request. True: it has not ended in a spool, and from now on cannot.
+   * Takes over the claim of a request. True: it has not ended, and from now on cannot.
    */
   takeOverClaim(organizationId: string, generationId: string): Promise<boolean>;
 }

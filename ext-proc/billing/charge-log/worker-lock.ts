@@ -2,12 +2,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileLock, isLocked, lockFile } from '#core/lock/file-lock.mjs';
 
-/** Lock on the files of one worker on the volume: spool and journal. */
+/** Lock on the log of one worker on the volume. */
 export type WorkerLock = FileLock;
 
 /** Wait for the former process, which may be about to end. */
 const WAIT_SECONDS = 10;
-/** File of a worker: `settlements-3.jsonl` belongs to worker 3. */
+/** File of a worker: `log-3.1.jsonl` belongs to worker 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.(?:\d+\.)?jsonl$/;
 
 /** Takes the lock. Throws if another process, in this container or another one, keeps it. */

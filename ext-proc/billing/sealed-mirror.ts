@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '#core/log/log.ts';
-import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
+import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
 
 const MAC_LENGTH = 64;
 
@@ -9,7 +9,7 @@ const MAC_LENGTH = 64;
  * Redis could lift limits, but must not be able to charge. `key`: known only to readers of the
  * ledger.
  */
-export function sealMirror(mirror: SpoolMirror, key: Buffer, log: Log): SpoolMirror {
+export function sealMirror(mirror: ChargeMirror, key: Buffer, log: Log): ChargeMirror {
   const macOf = ({ organizationId, generationId }: Omit<MirroredCharge, 'text'>, text: string): string =>
     createHmac('sha256', key)
       .update(JSON.stringify([organizationId, generationId, text]))

@@ -1,15 +1,15 @@
 import { statfs } from 'node:fs/promises';
-import type { Spool } from './spool.ts';
+import type { ChargeLog } from './charge-log.ts';
 
 /**
- * Checks before a provider is called that the spool would take the charge. If neither PostgreSQL
- * nor the spool takes a charge, the provider is paid for a response that the customer does not get.
+ * Checks before a provider is called that the log would take the charge. If neither PostgreSQL nor
+ * the log takes a charge, the provider is paid for a response that the customer does not get.
  */
-export interface SpoolRoom {
+export interface LogRoom {
   /** Describes the problem; `undefined` if charges would be taken. */
   problem(): string | undefined;
   /**
-   * Reports a charge that the spool did not take. Then the disk must prove that it takes writes.
+   * Reports a charge that was lost. Then the disk must prove that it takes writes.
    */
   failed(): void;
   close(): void;
@@ -23,7 +23,7 @@ export interface SpoolRoom {
 export const RESERVED_BYTES = 32 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
 
-export async function watchSpoolRoom(folder: string, spool: Pick<Spool, 'prove'>): Promise<SpoolRoom> {
+export async function watchLogRoom(folder: string, chargeLog: Pick<ChargeLog, 'prove'>): Promise<LogRoom> {
   let problem: string | undefined;
   let hasFailed = false;
 
@@ -33,7 +33,7 @@ export async function watchSpoolRoom(folder: string, spool: Pick<Spool, 'prove'>
       problem = `only ${freeBytes} bytes are free for charges at ${folder}: completions are refused below ${RESERVED_BYTES}`;
       return;
     }
-    if (hasFailed) await spool.prove();
+    if (hasFailed) await chargeLog.prove();
     hasFailed = false;
     problem = undefined;
   }

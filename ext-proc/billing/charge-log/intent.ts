@@ -3,7 +3,7 @@ import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
 
 /**
- * Admitted request in the journal, with all that the next process needs to charge it and no text of
+ * Admitted request in the log, with all that the next process needs to charge it and no text of
  * the prompt (docs/design.md, "Invariants", 9).
  */
 export interface Intent extends ListedTerms {

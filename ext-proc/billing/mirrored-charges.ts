@@ -1,33 +1,37 @@
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
-import { isClaimed } from '#database/ledger/settlement-json.ts';
-import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
-import type { Spool } from './spool.ts';
-import { decodeLine, encodeCharge } from './spool-line.ts';
+import { encodeSettlement, isClaimed, parseSettlementJson } from '#database/ledger/settlement-json.ts';
+import { isSettlement } from '#database/ledger/settlement-shape.ts';
+import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
+import type { ChargeLog } from './charge-log/charge-log.ts';
+import type { Shipper } from './shipper.ts';
 
 export interface MirroredChargesOptions {
-  readonly mirror: SpoolMirror;
-  /** The spool of this process. The process charges these itself, with their responses. */
-  readonly spool: Pick<Spool, 'pending' | 'read'>;
+  readonly mirror: ChargeMirror;
+  /** Charges that wait in this process, which makes them itself, with their responses. */
+  readonly shipper: Pick<Shipper, 'waitingFor' | 'isFailing'>;
+  readonly chargeLog: Pick<ChargeLog, 'read'>;
   /** Charges a settlement. Rejects if it has to be tried again. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
   readonly log: Log;
 }
 
-const LOOK_EVERY_MS = 2_000;
-/** Most copies per interval that were missed while Redis was unavailable. */
+const LOOK_EVERY_MS = 1_000;
+/** In health no charge waits so long. */
+const COPIED_AFTER_MS = 1_000;
+/** Most copies per interval. */
 const COPIED_AT_ONCE = 100;
 
 /**
- * Mirrors spooled charges of all processes, without their responses, so that every process can
- * charge them, also after the owner is gone.
+ * Mirrors charges that wait, of all processes, without their responses, so that every process can
+ * make them, also after the owner is gone.
  */
 export class MirroredCharges {
   readonly #options: MirroredChargesOptions;
   /** Unreadable copies, each reported once. */
   readonly #unreadable = new Set<string>();
-  /** Spooled charges of this process with a copy. */
+  /** Charges of this process with a copy. */
   readonly #copied = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #timer: NodeJS.Timeout;
@@ -44,13 +48,16 @@ export class MirroredCharges {
 
   /**
    * Copies a charge. `taken_over`: another request has the idempotency key, so this response must
-   * not be delivered. Never rejects: the spool has the charge, and a missing copy matters only if
+   * not be delivered. Never rejects: the log has the charge, and a missing copy matters only if
    * the volume is lost.
    */
   add(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
     const { generationId } = settlement;
     const copying = this.#copy(settlement).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, generation_id: generationId }, 'a spooled charge could not be copied yet');
+      this.#options.log.warn(
+        { err: error, generation_id: generationId },
+        'a charge that waits could not be copied yet',
+      );
       return 'added' as const;
     });
     this.#underWay.add(copying);
@@ -58,6 +65,7 @@ export class MirroredCharges {
   }
 
   async remove(settlement: Settlement): Promise<void> {
+    if (!this.#copied.delete(settlement.generationId)) return;
     // A copy that remains is charged again, which changes nothing.
     await this.#options.mirror.remove(settlement).catch(() => undefined);
   }
@@ -67,30 +75,31 @@ export class MirroredCharges {
     await Promise.all([this.#looking, ...this.#underWay]);
   }
 
-  /** Copies what has no copy yet, and charges what others spooled. Never rejects. */
+  /** Copies what has no copy yet, and makes the charges of others. Never rejects. */
   async #look(): Promise<void> {
-    const { spool, mirror, log } = this.#options;
+    const { shipper, mirror, log } = this.#options;
     try {
-      const own = new Set(spool.pending().map(({ generationId }) => generationId));
+      const late = shipper.waitingFor(shipper.isFailing() ? 0 : COPIED_AFTER_MS);
+      await this.#copyMissing(late.filter((generationId) => !this.#copied.has(generationId)));
+      const own = new Set(shipper.waitingFor(0));
       for (const generationId of this.#copied) if (!own.has(generationId)) this.#copied.delete(generationId);
-      await this.#copyMissing([...own].filter((generationId) => !this.#copied.has(generationId)));
       const others = (await mirror.list()).filter(({ generationId }) => !own.has(generationId));
       const done = await Promise.allSettled(others.map((other) => this.#chargeOther(other)));
       for (const one of done) if (one.status === 'rejected') throw one.reason;
     } catch (error) {
       // An unavailable Redis or PostgreSQL is reported by its connection.
       if (!(error instanceof StoreUnavailable))
-        log.warn({ err: error }, 'what other processes spooled could not be charged yet');
+        log.warn({ err: error }, 'charges of other processes could not be made yet');
     }
   }
 
   /**
-   * Copies charges that were spooled before this process began, or while Redis was unavailable. It
-   * was decided then if their responses may be delivered.
+   * Copies charges whose responses do not wait for it. With an Idempotency-Key it was decided
+   * before if they may be delivered.
    */
   async #copyMissing(generationIds: readonly string[]): Promise<void> {
     for (const generationId of generationIds.slice(0, COPIED_AT_ONCE)) {
-      const settlement = await this.#options.spool.read(generationId);
+      const settlement = await this.#options.chargeLog.read(generationId);
       if (settlement) await this.#copy(settlement);
     }
   }
@@ -98,25 +107,26 @@ export class MirroredCharges {
   async #copy(settlement: Settlement | ClaimedSettlement): Promise<'added' | 'taken_over'> {
     const { mirror, log } = this.#options;
     const { organizationId, generationId } = settlement;
-    const text = encodeCharge(withoutResponse(settlement));
+    const text = encodeSettlement(withoutResponse(settlement));
     const kept = await mirror.add({ organizationId, generationId, text });
     this.#copied.add(generationId);
-    if (kept === 'full') log.warn({ generation_id: generationId }, 'there is no room for a copy of a spooled charge');
+    if (kept === 'full')
+      log.warn({ generation_id: generationId }, 'there is no room for a copy of a charge that waits');
     return kept === 'taken_over' ? 'taken_over' : 'added';
   }
 
   async #chargeOther(mirrored: MirroredCharge): Promise<void> {
     const { mirror, charge, log } = this.#options;
     const { generationId } = mirrored;
-    const line = decodeLine(mirrored.text);
-    if (line?.kind !== 'charge' || line.settlement.generationId !== generationId) {
+    const settlement = parseSettlementJson(mirrored.text);
+    if (!isSettlement(settlement) || settlement.generationId !== generationId) {
       if (!this.#unreadable.has(generationId))
-        log.error({ generation_id: generationId }, 'the copy of a spooled charge cannot be read');
+        log.error({ generation_id: generationId }, 'the copy of a charge cannot be read');
       this.#unreadable.add(generationId);
       return;
     }
-    await charge(line.settlement);
-    log.warn({ generation_id: generationId }, 'charged what another process had spooled');
+    await charge(settlement);
+    log.warn({ generation_id: generationId }, 'made the charge of another process');
     await mirror.remove(mirrored);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Log } from '#core/log/log.ts';
-import type { MirroredCharge, SpoolMirror } from '../../limits/spool-mirror.ts';
+import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
 import { sealMirror } from './sealed-mirror.ts';
 
 const log = { error() {} } as unknown as Log;
@@ -9,7 +9,7 @@ const CHARGE = { organizationId: 'org-1', generationId: 'gen-1', text: 'a charge
 it('gives back what was written with the same key, and removes everything else', async () => {
   const kept: MirroredCharge[] = [];
   const removed: unknown[] = [];
-  const mirror: SpoolMirror = {
+  const mirror: ChargeMirror = {
     add: async (charge) => (kept.push(charge) > 0 ? 'kept' : 'full'),
     list: async () => kept,
     remove: async (charge) => void removed.push(charge),

@@ -1,0 +1,73 @@
+import { systemClock as clock } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
+import { flatTable, NO_PRICES } from '#core/pricing.ts';
+import type { Ledger } from '#database/ledger/ledger.ts';
+import { Accounting } from '#ext-proc/billing/accounting.ts';
+import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
+import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
+import { watchLogRoom } from '#ext-proc/billing/charge-log/log-room.ts';
+import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
+import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
+import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
+import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
+import { type Customer, DAY, type TestStore } from '../harness/database.ts';
+
+const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem() {} };
+const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
+const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
+/** Of each request. */
+export const HELD = 50_000n;
+/** More than all requests cost. */
+const BALANCE = 1_000_000_000n;
+const today = (): number => Math.floor(clock.nowMs() / 86_400_000);
+const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
+
+export interface AccountingScene {
+  readonly store: TestStore;
+  readonly customer: Customer;
+  /** Of the charge log. */
+  readonly folder: string;
+  readonly durableIn: () => 'log' | 'database';
+  /** Calls of the ledger that are played. */
+  readonly changes: Partial<Ledger>;
+}
+
+/** The accounting of a process with limits in its memory. */
+export async function startAccounting({ store, customer, folder, durableIn, changes }: AccountingScene) {
+  const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+  const holds = new HoldKeeper({ limits, clock, ...LEASES });
+  const chargeLog = await openLog(folder);
+  const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
+  const room = await watchLogRoom(folder, chargeLog);
+  const kept = { chargeLog, durableIn, othersTakeMs: 0, holds };
+  const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
+  const accounting = new Accounting({ ...stores, ...kept, ...watched, room, clock });
+  const claims = new Claims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
+  return {
+    accounting,
+    claims,
+    chargeLog,
+    heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
+    async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<BillableHold> {
+      const { organizationId, keyId } = customer;
+      const snapshot = { organization: { sequence: 1, balanceNanoUsd: BALANCE, day: today(), spentNanoUsd: 0n } };
+      const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
+      const request = {
+        ...{ holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), concurrency: 1000, tokens: 1 },
+        ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD, totalTimeoutMs: 60_000 },
+        snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
+      };
+      while ((await limits.admit(request)).kind === 'read_again');
+      const terms = { ...ASKED, generationId, organizationId, keyId, day: DAY, model: 'm', priceTable: TABLE };
+      return accounting.open({ ...terms, ...(claim ? { claim } : {}), holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
+    },
+    async end() {
+      holds.close();
+      claims.close();
+      await accounting.close();
+      room.close();
+      await chargeLog.close();
+    },
+  };
+}
