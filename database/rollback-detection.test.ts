@@ -57,6 +57,14 @@ test('a read that began later and knows less is refused, and its epoch renewed',
   await expect(readNow(accountAt(50, 'another'))).rejects.toThrow(/went back in time/);
 });
 
+test('a charge that began later and knows less renews the epoch, and was made all the same', async () => {
+  const { readNow, settleAt, renewed } = played();
+  await settleAt(80);
+  await expect(settleAt(50)).resolves.toMatchObject({ organization: { sequence: 50 } });
+  expect(renewed).toEqual(['epoch']);
+  await expect(readNow(accountAt(50))).rejects.toThrow(/went back in time/);
+});
+
 test('a read that began before a charge may know less than it', async () => {
   const { read, answer, settleAt, renewed } = played();
   const early = read();

@@ -18,11 +18,11 @@ interface Known {
 const MOST_KNOWN = 10_000;
 
 /**
- * Detects a database that went back in time, beside the timeline (note_timeline.sql). A
- * hosted server may hide a promotion, and tables may be replaced under living connections. The
- * sign: a read that began after a later state of an account was known returns an earlier state of
- * the same epoch. Then `renewEpoch` gets the epoch, and the read fails, so no request is admitted
- * with it.
+ * Detects a database that went back in time, beside the timeline (note_timeline.sql). A hosted
+ * server may hide a promotion, and tables may be replaced under living connections. The sign: a
+ * read or a charge that began after a later state of an account was known returns an earlier state
+ * of the same epoch. Then `renewEpoch` gets the epoch. A read fails, so no request is admitted with
+ * it; a charge was made.
  */
 export function detectRollbacks(
   watched: WatchedStores,
@@ -49,6 +49,12 @@ export function detectRollbacks(
     return organization.sequence < before.sequence;
   }
 
+  /** Callers are kept in memory, so a charge may know of it seconds before the next read. */
+  async function learnCharged(organizationId: string, account: AccountSnapshot, beganAt: number): Promise<void> {
+    if (wentBack(organizationId, account, beganAt)) await renewEpoch(account.ledgerEpoch).catch(() => undefined);
+    else learn(organizationId, account);
+  }
+
   return {
     async findByHash(hash, day) {
       const beganAt = calls;
@@ -63,13 +69,15 @@ export function detectRollbacks(
       return caller;
     },
     async charge(settlement) {
+      const beganAt = calls;
       const account = await watched.charge(settlement);
-      learn(settlement.organizationId, account);
+      await learnCharged(settlement.organizationId, account, beganAt);
       return account;
     },
     async chargeClaimed(settlement) {
+      const beganAt = calls;
       const account = await watched.chargeClaimed(settlement);
-      if (account !== undefined) learn(settlement.organizationId, account);
+      if (account !== undefined) await learnCharged(settlement.organizationId, account, beganAt);
       return account;
     },
   };
