@@ -63,4 +63,15 @@ describe('findRoute', () => {
     expect(message).not.toContain('secret');
     expect(message.length).toBeLessThan(250);
   });
+
+  it('finds the path of an API that is on, and no other', () => {
+    const on: ReadonlySet<DoorApi> = new Set(['responses']);
+    expect(findRoute('POST', '/v1/responses', on)).toEqual({ name: 'responses', scope: 'chat', query: '' });
+    const refusals = [findRoute('GET', '/v1/responses', on), findRoute('POST', '/v1/responses', NONE)];
+    const hints = refusals.map((refusal) => isRefusal(refusal) && envelopeOf(refusal).error.message);
+    expect(hints).toEqual([
+      expect.stringContaining('Check that the base URL'),
+      expect.stringContaining('This gateway speaks chat completions'),
+    ]);
+  });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { SharedBudget } from '../fairness/shared-budget.ts';
 import { ANSWERS, gathered, readStream, responsesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
-import { sendStream } from './egress.fixture.ts';
+import { chunk, DONE, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -36,6 +37,52 @@ describe('a client of Responses', () => {
       expect(streamed.charges).toMatchObject([{ usageCounted: false, usage: asked.charges[0]?.usage }]);
     },
   );
+});
+
+describe('a client of Responses, beside its output', () => {
+  test.each(['chat', 'responses', 'anthropic'] as const)('sends a large body to a target with api: %s', async (api) => {
+    const text = 'some words '.repeat(200_000);
+    const instructions = `${text}and these.`;
+    egress.respondWith(sendJson({}));
+    await deliverTo(delivery, client(new SharedBudget(16e6).open()), await responsesRequest(api, { instructions }));
+    const sent = JSON.stringify(JSON.parse(egress.asked[0]?.body ?? ''));
+    expect(sent).toContain(JSON.stringify(instructions));
+    expect(sent.includes('"input"')).toBe(api === 'responses');
+  });
+
+  test('passes its own body on to a target with its API, but for what the gateway sets', async () => {
+    egress.respondWith(sendJson({}));
+    const body = {
+      ...{ store: true, metadata: { a: 'b' }, client_metadata: { c: 'd' }, user: 'u-1', background: false },
+      ...{ max_output_tokens: 50, truncation: 'auto', service_tier: 'auto' },
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi', x_unknown: 1 }] }],
+    };
+    await deliverTo(delivery, client(), await responsesRequest('responses', body));
+    expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual({
+      ...{ model: 'alpha-model', store: false, max_output_tokens: 100, truncation: 'auto', service_tier: 'default' },
+      ...{ input: body.input, user: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+  });
+
+  test('may have a tool that is called as a member of every object', async () => {
+    const called = { id: 'call_1', type: 'function', function: { name: 'constructor', arguments: '{}' } };
+    egress.respondWith(sendStream([chunk({ tool_calls: [{ index: 0, ...called }] }), STOP, usageChunk(), DONE]));
+    const to = client();
+    const tools = [{ type: 'namespace', name: '__proto', tools: [{ type: 'function', name: 'f' }] }];
+    await deliverTo(delivery, to, await responsesRequest('chat', { tools }, { stream: true }));
+    expect((await gathered(to.text())).output).toMatchObject([{ type: 'function_call', name: 'constructor' }]);
+  });
+
+  test('reads content that a provider writes as parts', async () => {
+    const content = [
+      { type: 'thinking', thinking: [] },
+      { type: 'text', text: 'Hello' },
+    ];
+    egress.respondWith(sendStream([chunk({ content }), STOP, usageChunk(), DONE]));
+    const to = client();
+    await deliverTo(delivery, to, await responsesRequest('chat', {}, { stream: true }));
+    expect((await gathered(to.text())).output_text).toBe('Hello');
+  });
 });
 
 /** Chat's JSON has one message of two, and no room for what stood between. */

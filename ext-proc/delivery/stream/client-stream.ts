@@ -2,6 +2,7 @@ import type { DeadlineTimer, HasDeadline } from '../../fairness/deadline-timer.t
 import { settlesWithin } from '../../fairness/wait.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
 import { type ActiveDelivery, lastBytesMs, remainingMs } from '../attempts/active-delivery.ts';
+import type { StreamWriter } from './stream-writer.ts';
 
 type StreamedDelivery = Pick<ActiveDelivery, 'admitted' | 'exchange' | 'clock'>;
 
@@ -64,6 +65,9 @@ export class ClientStream implements HasDeadline {
     heartbeats.watch(this);
     this.#waitForSilence();
   }
+
+  /** Writes the stream, once it has begun. */
+  writer: StreamWriter | undefined;
 
   /** True once the status 200 is sent, or about to be. */
   get isBegun(): boolean {

@@ -124,5 +124,6 @@ export async function endWithoutEvent(
  * must not be cut off without a word (docs/design.md, "Invariants", 5).
  */
 export async function endAfterBug(delivery: ActiveDelivery, client: ClientStream): Promise<void> {
-  await client.end(streamWriter(delivery.admitted, false).failed(refuse('internal_error')));
+  const writer = client.writer ?? streamWriter(delivery.admitted, false);
+  await client.end(writer.failed(refuse('internal_error')));
 }

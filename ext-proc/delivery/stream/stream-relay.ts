@@ -126,6 +126,7 @@ class StreamRelay {
       return;
     }
     this.#client = client;
+    client.writer = this.#writer;
     hold.delivers(this.#meter.watched(estimateTokens));
   }
 

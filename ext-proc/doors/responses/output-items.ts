@@ -65,7 +65,10 @@ export class OutputItems {
   }
 
   addCall({ type, id, name, input }: ChatCall): CallItem {
-    const [namespace, ownName] = this.#asked.namespaces[name] ?? [undefined, name];
+    const { namespaces } = this.#asked;
+    // A model may name a tool `constructor`.
+    const known = Object.hasOwn(namespaces, name) ? namespaces[name] : undefined;
+    const [namespace, ownName] = known ?? [undefined, name];
     const itemId = this.#id(type === 'function_call' ? 'fc' : 'ctc');
     const within = namespace === undefined ? {} : { namespace };
     return this.#added({ type, id: itemId, callId: id === '' ? itemId : id, name: ownName, ...within, input });
@@ -73,16 +76,17 @@ export class OutputItems {
 
   /** All of a whole message, in the order in which models speak. */
   takeMessage(message: JsonObject, logprobs: unknown): void {
-    const { content, refusal, tool_calls: calls } = message;
+    const { refusal, tool_calls: calls } = message;
+    const content = spokenText(message.content);
     const thoughts = reasoningOf(message);
     // Reasoning stands before the item whose place it names, or in front.
     const think = (isEnd: boolean) => {
       while (thoughts[0] && (isEnd || thoughts[0].index <= this.items.length)) this.#takeThought(thoughts.shift());
     };
     think(false);
-    if ((typeof content === 'string' && content !== '') || typeof refusal === 'string') {
+    if (content !== '' || typeof refusal === 'string') {
       const item = this.addMessage(typeof message.phase === 'string' ? message.phase : undefined);
-      if (typeof content === 'string' && content !== '')
+      if (content !== '')
         item.parts.push({ type: 'output_text', text: content, logprobs: [...textLogprobs(logprobs)] });
       if (typeof refusal === 'string') item.parts.push({ type: 'refusal', text: refusal, logprobs: [] });
     }
@@ -171,6 +175,13 @@ function placeOf({ index }: JsonObject = {}): number {
 function textOfDetail({ text, summary }: JsonObject): string {
   if (typeof text === 'string') return text;
   return Array.isArray(summary) ? summary.filter((part) => typeof part === 'string').join('\n\n') : '';
+}
+
+/** Some providers write content as parts. */
+export function spokenText(content: unknown): string {
+  if (!Array.isArray(content)) return typeof content === 'string' ? content : '';
+  const texts = content.map((part: unknown) => (isObject(part) && part.type === 'text' ? part.text : ''));
+  return texts.filter((text) => typeof text === 'string').join('');
 }
 
 export function partJson({ type, text, logprobs }: MessagePart): JsonObject {

@@ -13,7 +13,9 @@ const OWN = ['metadata', 'prompt_cache_key', 'safety_identifier', 'user', 'max_o
 /** Gives a response of the provider its names, and leaves out what is not the client's. */
 export function passedResponse(response: JsonObject, names: ResponseNames): MemberEdits {
   const { repeated } = readAsked(names.asked);
-  const edits: Record<string, string | undefined> = { usage: undefined };
+  // Without a prototype: a member may be called `__proto__`.
+  const edits = Object.create(null) as Record<string, string | undefined>;
+  edits.usage = undefined;
   for (const name of Object.keys(response)) if (isHidden(name)) edits[name] = undefined;
   edits.id = JSON.stringify(names.generationId);
   edits.model = JSON.stringify(names.model);

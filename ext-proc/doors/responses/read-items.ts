@@ -7,7 +7,7 @@ import { type ChatTools, nameWithin, withoutAbsent } from './read-tools.ts';
 
 /** An assistant's message as far as its items have come. */
 interface OpenMessage {
-  readonly message: JsonObject;
+  message: JsonObject;
   readonly calls: JsonObject[];
   readonly details: JsonObject[];
   readonly callPlaces: string[];
@@ -79,10 +79,9 @@ export class ChatMessages {
       this.#push(said, { message: place, content: `${place}.content`, calls: [] });
       return undefined;
     }
-    const open = this.#open;
-    if (open?.message.content !== undefined && open.calls.length === 0) this.#close();
-    const { message } = this.#opened(place);
-    Object.assign(message, said, { content: joined(message.content, read.content) });
+    if (this.#open?.message.content !== undefined && this.#open.calls.length === 0) this.#close();
+    const open = this.#opened(place);
+    open.message = { ...open.message, ...said, content: joined(open.message.content, read.content) };
     return undefined;
   }
 
@@ -128,7 +127,7 @@ export class ChatMessages {
     if (this.#open !== undefined) return this.#open;
     const callPlaces: string[] = [];
     const open = {
-      ...{ message: { role: 'assistant' }, calls: [], details: [], callPlaces },
+      ...{ message: { role: 'assistant' } as JsonObject, calls: [], details: [], callPlaces },
       place: { message: place, content: `${place}.content`, calls: callPlaces },
     };
     this.#open = open;

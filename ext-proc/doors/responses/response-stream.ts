@@ -14,6 +14,7 @@ import {
   OutputItems,
   partJson,
   type ReasoningItem,
+  spokenText,
   summaryPart,
   textLogprobs,
 } from './output-items.ts';
@@ -90,7 +91,8 @@ export class ResponseStream implements DoorStream {
   }
 
   #delta(delta: JsonObject, logprobs: unknown): string {
-    const { content, refusal, reasoning_content, reasoning, reasoning_details: details, tool_calls: calls } = delta;
+    const { refusal, reasoning_content, reasoning, reasoning_details: details, tool_calls: calls } = delta;
+    const content = spokenText(delta.content);
     const thought = reasoning_content ?? reasoning;
     let events = '';
     if (typeof delta.phase === 'string') this.#phase(delta.phase);
@@ -100,8 +102,7 @@ export class ResponseStream implements DoorStream {
     if (this.#reasoning !== undefined && !continuesReasoning(this.#reasoning, entries)) events += this.#endReasoning();
     if (typeof thought === 'string' && thought !== '') events += this.#thought(thought);
     if (entries.length > 0) events += this.#details(entries);
-    if (typeof content === 'string' && content !== '')
-      events += this.#text('output_text', content, textLogprobs(logprobs));
+    if (content !== '') events += this.#text('output_text', content, textLogprobs(logprobs));
     if (typeof refusal === 'string' && refusal !== '') events += this.#text('refusal', refusal, []);
     if (Array.isArray(calls)) for (const call of calls.filter(isObject)) events += this.#call(call);
     return events;
