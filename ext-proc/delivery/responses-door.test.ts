@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SharedBudget } from '../fairness/shared-budget.ts';
 import { ANSWERS, gathered, readStream, responsesRequest } from './at-door.fixture.ts';
-import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
 import { chunk, DONE, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
@@ -71,6 +71,19 @@ describe('a client of Responses, beside its output', () => {
     const tools = [{ type: 'namespace', name: '__proto', tools: [{ type: 'function', name: 'f' }] }];
     await deliverTo(delivery, to, await responsesRequest('chat', { tools }, { stream: true }));
     expect((await gathered(to.text())).output).toMatchObject([{ type: 'function_call', name: 'constructor' }]);
+  });
+
+  test('gets the end of a stream that finds no memory, which is charged as the provider says', async () => {
+    const small = deliveryOver(egress, { responseBudgetBytes: 300_000 });
+    const pieces = Array.from({ length: 40 }, (_, at) => chunk({ content: `${'some words '.repeat(1_000)}${at}` }));
+    egress.respondWith(sendStream([...pieces, STOP, usageChunk(), DONE]));
+    const to = client();
+    const { outcome, charges } = await deliverTo(small, to, await responsesRequest('chat', {}, { stream: true }));
+    expect(outcome.refusal?.code).toBe('upstream_error');
+    expect(charges).toMatchObject([{ usageCounted: false, usage: { promptTokens: 7, completionTokens: 5 } }]);
+    expect(to.text()).toContain('event: response.failed');
+    expect(small.responseBudget.heldBytes).toBe(0);
+    await small.close();
   });
 
   test('reads content that a provider writes as parts', async () => {
