@@ -5,6 +5,8 @@ import type { Address, DashboardSessionConfig } from '#core/config/gateway-confi
 export interface Settings {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;
+  /** Clients may speak other APIs than chat completions. */
+  readonly hasDoors: boolean;
   readonly trustedProxies: readonly string[];
   readonly session: DashboardSessionConfig;
   readonly signIn: SignInConfig;
@@ -20,10 +22,11 @@ export interface Settings {
 }
 
 export function settingsOf(config: DashboardProcessConfig): Settings {
-  const { listen, trustedProxies, dashboard, topUpUrl, signIn, mail, privateNetworks, stripe } = config;
+  const { listen, apis, trustedProxies, dashboard, topUpUrl, signIn, mail, privateNetworks, stripe } = config;
   return {
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,
+    hasDoors: apis.size > 0,
     trustedProxies,
     session: dashboard.session,
     signIn,

@@ -10,8 +10,8 @@ import { searchRequests } from '#database/request-log/request-lookups.ts';
 import { findRequests } from '#database/request-log/request-pages.ts';
 import type { Database } from '../fairness/stores.ts';
 import { isProblem } from '../http/problem.ts';
-import { csvRoute, type Route } from '../http/route.ts';
-import { CSV_LEDGER_COLUMNS, CSV_REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
+import { csvRoute, type Deps, type Route } from '../http/route.ts';
+import { CSV_LEDGER_COLUMNS, requestColumns, usageColumns } from './csv-tables.ts';
 import { type KeyFilter, keyFilter, ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 
 /** For each day, or for the whole period if rows are not grouped by day. */
@@ -22,7 +22,7 @@ export const CSV_ROUTES: readonly Route[] = [
   csvRoute('/api/organizations/:organization/requests.csv', {
     access: 'member',
     input: requestFilter,
-    lines: async ({ deps, organizationId, input }) => requestLines(deps.database, organizationId, input),
+    lines: async ({ deps, organizationId, input }) => requestLines(deps, organizationId, input),
   }),
   csvRoute('/api/organizations/:organization/ledger.csv', {
     access: 'member',
@@ -67,8 +67,8 @@ function keyLines(database: Database, organizationId: string, { show, search = '
   });
 }
 
-function requestLines(database: Database, organizationId: string, { search, ...filter }: RequestFilter) {
-  return csvLines(CSV_REQUEST_COLUMNS, async (before: string | undefined, limit) => {
+function requestLines({ database, settings }: Deps, organizationId: string, { search, ...filter }: RequestFilter) {
+  return csvLines(requestColumns(settings().hasDoors), async (before: string | undefined, limit) => {
     if (search !== undefined) {
       return { rows: (await searchRequests(database, organizationId, search, limit)).map((row) => requestDetail(row)) };
     }

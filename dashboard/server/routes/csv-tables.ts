@@ -37,11 +37,14 @@ const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLas
   user: ['user', ({ user }) => user],
   metadata: ['metadata', ({ metadata }) => metadata],
 };
-export const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = [
-  ...Object.values(CSV_REQUEST_COLUMNS_BY_FIELD),
-  // Of requests for output of a model; reads have none.
-  ['api', ({ route }) => APIS.find((api) => api === route)],
-];
+const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
+/** Of requests for output of a model; reads have none. */
+const API_COLUMN: Column<RequestDetail> = ['api', ({ route }) => APIS.find((api) => api === route)];
+
+/** `hasDoors`: clients may speak other APIs than chat completions. */
+export function requestColumns(hasDoors: boolean): Columns<RequestDetail> {
+  return hasDoors ? [...CSV_REQUEST_COLUMNS, API_COLUMN] : CSV_REQUEST_COLUMNS;
+}
 
 const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],

@@ -6,6 +6,7 @@ import { sessionView } from './session.ts';
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
+  hasDoors: false,
   privateNetworks: [],
   trustedProxies: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },

@@ -29,15 +29,20 @@ interface Block {
 
 const read = ({ yaml }: ProviderBlock): Block => parse(yaml) as Block;
 
+/** Of a base URL, or of the first endpoint where there are several. */
+function pathOf(url = ''): string {
+  return new URL(url).pathname;
+}
+
 export function blockTargets(blocks: readonly ProviderBlock[]): BlockTarget[] {
   return blocks.flatMap((block) => {
     const { providers, models } = read(block);
     return Object.entries(models).flatMap(([model, { targets = [], capabilities = [], reasoning_efforts = [] }]) =>
       targets.map((target): BlockTarget => {
-        const { base_url = '', api = 'chat', extra_fields = [] } = providers[target.provider] ?? {};
+        const { base_url, endpoints, api = 'chat', extra_fields = [] } = providers[target.provider] ?? {};
         return {
           ...{ id: `${target.provider}:${model}`, provider: target.provider, model, providerModel: target.model },
-          path: `/${target.provider}${new URL(base_url).pathname}${API_PATHS[api]}`,
+          path: `/${target.provider}${pathOf(base_url ?? endpoints?.[0])}${API_PATHS[api]}`,
           ...{ capabilities, efforts: reasoning_efforts, extraFields: extra_fields, block },
         };
       }),
@@ -56,8 +61,8 @@ export function gatewayOfBlocks(targets: readonly BlockTarget[], origin: string)
   for (const { id, provider: name, model, providerModel, block } of targets) {
     const { providers: ofBlock, models: modelsOfBlock, extra_request_fields } = read(block);
     extra = { ...extra, ...extra_request_fields };
-    const { base_url = '', ...provider } = ofBlock[name] ?? {};
-    providers[name] = { ...withKey(provider), base_url: `${origin}/${name}${new URL(base_url).pathname}` };
+    const { base_url, endpoints, health_check: _, ...provider } = ofBlock[name] ?? {};
+    providers[name] = { ...withKey(provider), base_url: `${origin}/${name}${pathOf(base_url ?? endpoints?.[0])}` };
     const target = modelsOfBlock[model]?.targets?.find((one) => one.provider === name && one.model === providerModel);
     models[id] = { ...timelessModel(modelsOfBlock[model] ?? {}), targets: target ? [target] : [] };
   }
