@@ -144,6 +144,8 @@ export interface KeylessProvider {
    * is all there is.
    */
   readonly endpoints?: readonly URL[];
+  /** Address of the server that picks one of them, as an http URL. It learns the body. */
+  readonly endpointPicker?: URL;
   /** How Envoy asks each server whether it can serve. Absent: only requests show it. */
   readonly healthCheck?: HealthCheck;
   /** Absent: `Authorization: Bearer …` with the key. */

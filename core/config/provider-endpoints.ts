@@ -1,7 +1,8 @@
 import type { Provider } from './gateway-config.ts';
+import { parseBaseUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { API_PATHS, type ProviderApi } from './provider-api.ts';
-import { duration, matching, section } from './schema-fields.ts';
+import { duration, matching, readText, section } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
 /** Where a provider is: one `base_url`, or the `endpoints` of servers that serve the same. */
@@ -20,7 +21,13 @@ export const healthCheck = section({
   interval: duration(SECOND_MS, MINUTE_MS).prefault('5s'),
 });
 
+export const endpointPicker = readText('the address of an endpoint picker such as grpc://picker:9002', (text) => {
+  const url = /^grpc:\/\/.*:\d{1,5}$/.test(text) ? parseBaseUrl(text.replace(/^grpc/, 'http')) : undefined;
+  return url?.pathname === '/' ? url : undefined;
+});
+
 interface PlaceEntry {
+  readonly endpoint_picker?: URL | undefined;
   readonly health_check?: { readonly path: string; readonly interval: number } | undefined;
   readonly api: ProviderApi;
   readonly base_url?: URL | undefined;
@@ -38,13 +45,14 @@ export function usesTls(entry: PlaceEntry): boolean {
   return [...urlsOf(entry), entry.auth?.oauth2?.token_url].some((url) => url?.protocol === 'https:');
 }
 
-export function placeOf(entry: PlaceEntry): Pick<Provider, 'baseUrl' | 'endpoints' | 'healthCheck'> {
-  const { endpoints, health_check: check } = entry;
+export function placeOf(entry: PlaceEntry): Pick<Provider, 'baseUrl' | 'endpoints' | 'endpointPicker' | 'healthCheck'> {
+  const { endpoints, endpoint_picker: picker, health_check: check } = entry;
   const [baseUrl] = urlsOf(entry);
   if (baseUrl === undefined) throw new Error('a provider without a URL has passed the rules');
   return {
     baseUrl,
     ...(endpoints === undefined ? {} : { endpoints }),
+    ...(picker === undefined ? {} : { endpointPicker: picker }),
     ...(check === undefined ? {} : { healthCheck: { path: check.path, intervalMs: check.interval } }),
   };
 }
@@ -54,7 +62,11 @@ export function checkPlace(path: Path, entry: PlaceEntry): RuleProblem[] {
   if (base_url === undefined && endpoints === undefined)
     return [{ path, message: 'must have a base_url, or the endpoints of servers that serve the same' }];
   const problems = checkPaths(path, entry);
-  if (endpoints === undefined) return problems;
+  if (endpoints === undefined) {
+    if (entry.endpoint_picker !== undefined)
+      problems.push({ path: [...path, 'endpoint_picker'], message: 'is for endpoints, of which it picks one' });
+    return problems;
+  }
   if (base_url !== undefined)
     problems.push({ path: [...path, 'endpoints'], message: 'is given beside base_url; keep one of the two' });
   if (auth?.aws !== undefined)

@@ -8,7 +8,7 @@ import { payments } from './payments.ts';
 import { priceLists } from './price-lists.ts';
 import { priceSchedule } from './price-schedule.ts';
 import { PROVIDER_APIS } from './provider-api.ts';
-import { healthCheck, MOST_ENDPOINTS } from './provider-endpoints.ts';
+import { endpointPicker, healthCheck, MOST_ENDPOINTS } from './provider-endpoints.ts';
 import { auth, headers, query } from './provider-fields.ts';
 import { parseShare } from './quantities.ts';
 import { requestShaping } from './request-shaping.ts';
@@ -116,6 +116,7 @@ export const PROVIDER = section({
   api: oneOf(PROVIDER_APIS).prefault('chat'),
   base_url: baseUrl.optional(),
   endpoints: list(baseUrl, 1, MOST_ENDPOINTS, 'URLs such as http://vllm-0:8000/v1').optional(),
+  endpoint_picker: endpointPicker.optional(),
   health_check: healthCheck.optional(),
   api_key: matching(
     /^[\x21-\x7e]{1,4096}$/,

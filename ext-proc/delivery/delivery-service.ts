@@ -21,6 +21,7 @@ import { respondWithRefusal } from './json/respond.ts';
 import { type ReadResponse, sendRead } from './json/send-read.ts';
 import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { BodyTranslator } from './provider/body-translator.ts';
+import { EndpointPickers } from './provider/endpoint-picker.ts';
 import type { Identify } from './provider/identities.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
@@ -74,6 +75,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
   const reader = new ResponseReader();
   const translator = new BodyTranslator();
   const providers = new ProviderClient(egressSocketPath);
+  const pickers = new EndpointPickers();
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
   const heartbeats = new DeadlineTimer();
@@ -88,6 +90,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
         hold,
         clock,
         providers,
+        pickers,
         countTokens,
         estimateTokens,
         identify,
@@ -110,6 +113,7 @@ export function createDeliveryService(options: DeliveryServiceOptions): Delivery
     sendRead: (read, exchange) => sendRead(read, exchange, responseBudget),
     close() {
       providers.close();
+      pickers.close();
       heartbeats.close();
       reader.close();
       translator.close();

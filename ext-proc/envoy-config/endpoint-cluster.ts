@@ -38,6 +38,30 @@ export function lbEndpoint(url: URL): JsonObject {
   };
 }
 
+/**
+ * The endpoint that a header names, if it is one of the cluster and healthy; else as without a
+ * picker. A picker cannot lead a request elsewhere. The endpoint gets the header too: Envoy would
+ * choose after the route has removed it.
+ */
+export function pickedOrLeast(): JsonObject {
+  const policy = (name: string, type: string, config: JsonObject): JsonObject => ({
+    policies: [
+      {
+        typed_extension_config: {
+          name: `envoy.load_balancing_policies.${name}`,
+          typed_config: { '@type': `type.googleapis.com/envoy.extensions.load_balancing_policies.${type}`, ...config },
+        },
+      },
+    ],
+  });
+  return {
+    load_balancing_policy: policy('override_host', 'override_host.v3.OverrideHost', {
+      override_host_sources: [{ header: 'x-gateway-destination-endpoint' }],
+      fallback_policy: policy('least_request', 'least_request.v3.LeastRequest', {}),
+    }),
+  };
+}
+
 /** One TLS configuration for each host, since each has a certificate of its own name. */
 export function socketMatches(urls: readonly URL[], socketOf: (host: string) => JsonObject): JsonObject[] {
   return [...new Set(urls.map(bareHost))].map((host) => ({

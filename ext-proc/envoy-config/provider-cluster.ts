@@ -9,6 +9,7 @@ import {
   healthChecks,
   isAddress,
   lbEndpoint,
+  pickedOrLeast,
   socketMatches,
 } from './endpoint-cluster.ts';
 import {
@@ -29,6 +30,7 @@ export interface ProviderEndpoint extends Authorization {
   readonly baseUrl: URL;
   /** Present: several servers, of which `baseUrl` is the first. */
   readonly endpoints?: readonly URL[] | undefined;
+  readonly endpointPicker?: URL | undefined;
   readonly healthCheck?: HealthCheck | undefined;
   /** PEM bundle that verifies certificates. */
   readonly trustedCaPath?: string | undefined;
@@ -78,12 +80,12 @@ export function providerCluster(
 }
 
 function clusterBody(provider: ProviderEndpoint, filters: readonly JsonObject[]): Cluster {
-  const { baseUrl, endpoints, healthCheck, trustedCaPath } = provider;
+  const { baseUrl, endpoints, endpointPicker, healthCheck, trustedCaPath } = provider;
   const host = bareHost(baseUrl);
   const secure = baseUrl.protocol === 'https:';
   return {
     per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
-    ...(endpoints === undefined ? oneProvider(baseUrl) : severalServers(endpoints)),
+    ...(endpoints === undefined ? oneProvider(baseUrl) : severalServers(endpoints, endpointPicker !== undefined)),
     ...(healthCheck === undefined ? {} : healthChecks(healthCheck)),
     // Below this share of healthy hosts Envoy asks them all ("panic"), with one host always.
     common_lb_config: { healthy_panic_threshold: { value: 0 } },
@@ -131,13 +133,13 @@ function oneProvider(url: URL): Cluster {
  * Every address of every name is a server of its own, such as the pods of a headless Service. A
  * dead one is left sooner than a provider far away.
  */
-function severalServers(urls: readonly URL[]): Cluster {
+function severalServers(urls: readonly URL[], arePicked: boolean): Cluster {
   const areAddresses = urls.every((url) => isAddress(bareHost(url)));
   return {
     connect_timeout: '1s',
     ...(areAddresses ? { type: 'STATIC' } : dns({ dns_lookup_family: 'V4_PREFERRED' })),
     load_assignment: { cluster_name: 'endpoints', endpoints: [{ lb_endpoints: urls.map(lbEndpoint) }] },
-    lb_policy: 'LEAST_REQUEST',
+    ...(arePicked ? pickedOrLeast() : { lb_policy: 'LEAST_REQUEST' }),
     outlier_detection: endpointEjection(EJECTION),
   };
 }

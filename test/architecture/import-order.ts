@@ -241,6 +241,7 @@ export const SEAMS: readonly Seam[] = [
       'core/net',
       'dashboard/server',
       'demo',
+      'ext-proc/delivery/provider',
       'ext-proc/envoy-config',
       'ext-proc/telemetry',
       'ext-proc/transport/streams',

@@ -42,6 +42,7 @@ export interface TestProvider {
   /** One of the two. */
   readonly base_url?: string;
   readonly endpoints?: readonly string[];
+  readonly endpoint_picker?: string;
   readonly health_check?: { readonly path: string; readonly interval?: string };
   readonly api_key?: string;
   /** Default: the key as `Authorization`. Without a key if Envoy authorizes. */

@@ -9,6 +9,7 @@ import type { Attempt } from '../../hold/provider-attempt.ts';
 import type { Exchange } from '../../transport/exchange.ts';
 import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { BodyTranslator } from '../provider/body-translator.ts';
+import type { EndpointPickers } from '../provider/endpoint-picker.ts';
 import type { Identify } from '../provider/identities.ts';
 import type { ProviderClient } from '../provider/provider-client.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
@@ -25,6 +26,7 @@ export interface ActiveDelivery {
   readonly hold: DeliveryHold;
   readonly clock: Clock;
   readonly providers: ProviderClient;
+  readonly pickers: EndpointPickers;
   readonly tokens: ProviderTokens;
   readonly identify: Identify;
   readonly countTokens: CountTokens;

@@ -1,4 +1,5 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
+import { API_PATHS } from '#core/config/provider-api.ts';
 import { parseError, parseObject } from '#core/json-object.ts';
 import { hasError } from '../../dialects/completion.ts';
 import { GrowingBytes } from '../../fairness/growing-bytes.ts';
@@ -7,6 +8,8 @@ import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { namesAtDoor } from '../provider/admitted-request.ts';
 import { DIALECTS } from '../provider/dialects.ts';
+import type { Pick } from '../provider/endpoint-picker.ts';
+import { DESTINATION } from '../provider/picker-messages.ts';
 import type { ProviderCall, ProviderHead } from '../provider/provider-call.ts';
 import {
   bodyFailure,
@@ -18,7 +21,7 @@ import {
   withoutSecrets,
   workFor,
 } from '../provider/provider-failure.ts';
-import { chatBody, passedBody, providerRequest } from '../provider/provider-request.ts';
+import { chatBody, type ProviderRequest, passedBody, providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 import { secretsOf } from '../provider/redact-secrets.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
@@ -104,9 +107,9 @@ function ask(
   const { atDoor } = delivery.admitted;
   const isPassed = atDoor?.passesTo(target) === true;
   const reasoning = delivery.admitted.reasoning?.of(target, isPassed) ?? [];
-  if (isPassed) return call(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
+  if (isPassed) return callPicked(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
   const body = chatBody(delivery.admitted, target, reasoning, delivery.identify);
-  return target.api === 'chat' ? call(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
+  return target.api === 'chat' ? callPicked(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
 }
 
 async function askTranslated(
@@ -128,18 +131,40 @@ async function askTranslated(
   if (translated.kind === 'unsayable') return unsayable(translated);
   const { buffer, byteOffset, length } = translated.bytes;
   if (!requestMemory.takeTranslated(length)) return FAILURES.noRoom;
-  return call(delivery, target, [Buffer.from(buffer, byteOffset, length)]);
+  return callPicked(delivery, target, [Buffer.from(buffer, byteOffset, length)]);
 }
 
-function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[]): BegunAttempt {
+/** Asks the endpoint picker first, where the provider has one. */
+function callPicked(
+  delivery: ActiveDelivery,
+  target: Target,
+  body: readonly Buffer[],
+): BegunAttempt | Promise<BegunAttempt | ProviderFailure> {
+  const { endpointPicker, baseUrl } = target.provider;
+  if (endpointPicker === undefined) return call(delivery, target, body);
+  return delivery.pickers.pick(endpointPicker, `${baseUrl.pathname}${API_PATHS[target.api]}`, body).then((pick) => {
+    if (pick.answer.kind !== 'refused') return call(delivery, target, body, pick);
+    pick.done();
+    return FAILURES.notPicked;
+  });
+}
+
+function call(delivery: ActiveDelivery, target: Target, body: readonly Buffer[], pick?: Pick): BegunAttempt {
   const { admitted, providers, requestMemory } = delivery;
   const askedMs = elapsedMs(delivery);
   const { chat } = admitted;
   const promptTokens = Math.min(sentEstimate(chat), chat.inputTokens.ceiling);
   delivery.hold.asked(target, { tier: sentTierOf(target, chat), promptTokens });
   const span = beginAttemptSpan(admitted, target);
-  const request = providerRequest(admitted, target, span, body);
+  const request = withPick(providerRequest(admitted, target, span, body), pick);
   return { kind: 'begun', call: providers.call(request, requestMemory.sentListener), span, askedMs };
+}
+
+function withPick(request: ProviderRequest, pick: Pick | undefined): ProviderRequest {
+  if (pick === undefined) return request;
+  const { answer, done } = pick;
+  const more = answer.kind === 'picked' ? [DESTINATION, answer.endpoints] : [];
+  return { ...request, headers: request.headers && [...request.headers, ...more], onOver: done };
 }
 
 function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {

@@ -52,6 +52,7 @@ export class ProviderCall implements HasDeadline {
   /** Absent once a connection has it or the call is over, so its body need not stay in memory. */
   request: ProviderRequest | undefined;
   readonly #onSent: SentListener | undefined;
+  readonly #onOver: (() => void) | undefined;
   readonly #limits: DeadlineTimer;
   #carrier: Carrier | undefined;
   #head: ProviderHead | undefined;
@@ -71,6 +72,7 @@ export class ProviderCall implements HasDeadline {
   constructor(request: ProviderRequest, limits: DeadlineTimer, onSent?: SentListener) {
     this.request = request;
     this.#onSent = onSent;
+    this.#onOver = request.onOver;
     this.#limits = limits;
     limits.watch(this);
   }
@@ -222,6 +224,7 @@ export class ProviderCall implements HasDeadline {
     // The carrier may serve the next call by now.
     this.#carrier = undefined;
     this.#limits.forget(this);
+    this.#onOver?.();
     this.#wakeReader();
   }
 

@@ -96,6 +96,8 @@ export const FAILURES = {
   noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
   encoded: failure('encoded', UPSTREAM_ERROR_RETRY_NEXT),
   malformed: failure('malformed', UPSTREAM_ERROR_RETRY_NEXT),
+  /** The endpoint picker has no endpoint for the request. */
+  notPicked: failure('not_picked', NO_CAPACITY_RETRY_NEXT),
   /** Envoy has no token for the provider yet. */
   tokenPending: failure('no_token', NO_CAPACITY_RETRY_SAME),
   /** Envoy gets no token for the provider. */

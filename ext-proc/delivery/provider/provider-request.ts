@@ -16,6 +16,8 @@ export interface ProviderRequest {
   /** In pieces. */
   readonly body: readonly Buffer[];
   readonly bodyBytes: number;
+  /** Called once, when the call is over. */
+  readonly onOver?: () => void;
 }
 
 /**
