@@ -42,6 +42,8 @@ export function withAgentGateway(): ReturnType<typeof withGateway> {
       providers: { fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' } },
       retries: { per_target: 0 },
       apis: { responses: true },
+      // The tests read the balance of each turn from the database.
+      charges: { durable_in: 'database' },
     },
   }));
 }
