@@ -24,11 +24,24 @@ export function isCarried(encrypted: unknown): encrypted is string {
   return typeof encrypted === 'string' && encrypted.startsWith(PREFIX);
 }
 
+/** More than any message has. */
+const MOST_DETAILS = 256;
+
+/** Entries are flat. The scan of a body does not see what is nested in a text, or how deep. */
+function flat(detail: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(detail).filter(([, value]) => isFlat(value)));
+}
+
+function isFlat(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((one) => typeof one === 'string');
+  return !isObject(value);
+}
+
 /** Text of a client. What is not ours, or not whole, is nothing. */
 export function carriedIn(encrypted: string): CarriedReasoning {
   const carried = parseObject(Buffer.from(encrypted.slice(PREFIX.length), 'base64url').toString());
   return {
-    details: Array.isArray(carried?.details) ? carried.details.filter(isObject) : [],
+    details: Array.isArray(carried?.details) ? carried.details.slice(0, MOST_DETAILS).filter(isObject).map(flat) : [],
     content: typeof carried?.content === 'string' ? carried.content : '',
   };
 }

@@ -119,4 +119,21 @@ describe('the body of a request at the door of Responses', () => {
     });
     expect(chat.messages).toEqual([{ role: 'user', content: 'Go.' }]);
   });
+
+  test('takes no more out of carried reasoning than what was put there', () => {
+    const carried = (json: string) => `gw1.${Buffer.from(json).toString('base64url')}`;
+    const deep = `{"details":[{"type":"reasoning.text","text":"a","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`;
+    const many = `{"details":[${Array(9_000).fill('{}').join()}]}`;
+    const input = [carried(deep), carried(many), carried('{"details":7,"content":[]}'), 'gw1.!'].map((text) => [
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: text },
+      { role: 'assistant', content: 'So.' },
+      { role: 'user', content: 'Go.' },
+    ]);
+    const { chat } = read({ input: input.flat() });
+    const kept = (chat.messages as JsonObject[]).flatMap(({ role, reasoning_details: details }) =>
+      role === 'assistant' ? [details] : [],
+    );
+    expect(kept).toEqual([[{ type: 'reasoning.text', text: 'a' }], Array(256).fill({}), undefined, undefined]);
+    expect(() => JSON.stringify(chat)).not.toThrow();
+  });
 });
