@@ -121,7 +121,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
 
     it('finds what it stored for its organization only, and sums it up', async () => {
       const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
-      const settlement = settlementOf(customer, { costNanoUsd: 30n, model: 'a', finishReason: 'stop' });
+      const settlement = settlementOf(customer, { costNanoUsd: 30n, model: 'a', finishReason: 'stop', api: 'chat' });
       const { organizationId, day, prices: _, holdNanoUsd: __, ...stored } = settlement;
       expect(await on.ledger.findGeneration(organizationId, settlement.generationId)).toBeUndefined();
       await on.ledger.charge(settlement);

@@ -167,15 +167,6 @@ test('a field that needs a restart, and a model that cannot work, are told', asy
   expect(now?.refused).toBe(null);
 });
 
-test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
-  await gateway.stack.envoy.end('SIGKILL');
-  await expect.poll(async () => (await own())?.report.envoy, SOON).toEqual({ reachable: false });
-  expect((await own())?.report.notReady).toContain('a request through Envoy failed');
-  expect((await own())?.report.providers.fake?.ejected).toBe(null);
-  await gateway.stack.gateway.end('SIGTERM');
-  expect(await listProcesses(pool)).toEqual([]);
-});
-
 test('the doctor of a machine without gateway processes does not look for what is theirs', async () => {
   await expect.poll(own, SOON).toBeDefined();
   const { rows } = await pool.query<{ row: unknown }>('select to_jsonb(p) as row from gateway_processes p limit 1');
@@ -190,4 +181,13 @@ test('the doctor of a machine without gateway processes does not look for what i
   const { findings } = (result as { json: { findings: { check: string; verdict: string }[] } }).json;
   const skipped = findings.filter(({ verdict }) => verdict === 'skipped').map(({ check }) => check);
   expect(skipped).toEqual(['limit store', 'readiness', 'certificate', 'disk', 'provider fake']);
+});
+
+test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
+  await gateway.stack.envoy.end('SIGKILL');
+  await expect.poll(async () => (await own())?.report.envoy, SOON).toEqual({ reachable: false });
+  expect((await own())?.report.notReady).toContain('a request through Envoy failed');
+  expect((await own())?.report.providers.fake?.ejected).toBe(null);
+  await gateway.stack.gateway.end('SIGTERM');
+  expect(await listProcesses(pool)).toEqual([]);
 });
