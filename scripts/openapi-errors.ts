@@ -13,6 +13,8 @@ const CODES = Object.keys(ERROR_CODES) as readonly ErrorCode[];
 interface ErrorResponse {
   readonly description: string;
   readonly codes: readonly ErrorCode[];
+  /** In the form of Messages. Envoy's own errors have that of chat everywhere. */
+  readonly isOfMessages?: boolean;
   /** Headers besides those of every response. */
   readonly headers?: readonly string[];
 }
@@ -26,7 +28,7 @@ const RATE_LIMITS = ['requests', 'tokens'].flatMap((window) =>
 /** Headers of a response that follows the admission. */
 const ADMITTED = ['x-generation-id-if-admitted', ...RATE_LIMITS];
 
-const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
+const GENERAL: Readonly<Record<string, ErrorResponse>> = {
   RouteNotFound: { description: 'There is no such path or method.', codes: ['route_not_found'] },
   Chat400: { description: 'The request is refused for its content.', codes: ofStatus(400), headers: ADMITTED },
   Chat401: { description: 'The key is refused.', codes: ofStatus(401) },
@@ -73,6 +75,15 @@ const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
   Read429: { description: 'A limit is reached.', codes: ['rpm_exceeded'], headers: ['retry-after'] },
   Read500: { description: 'A fault of the gateway.', codes: ['internal_error'] },
   Read503: { description: 'The gateway has no capacity.', codes: ['no_capacity'], headers: ['retry-after'] },
+};
+
+const RESPONSES: Readonly<Record<string, ErrorResponse>> = {
+  ...GENERAL,
+  ...Object.fromEntries(
+    Object.entries(GENERAL)
+      .filter(([name]) => /^(?:Chat(?!404)|Door404)/.test(name))
+      .map(([name, response]) => [`Messages${name.slice(4)}`, { ...response, isOfMessages: true }]),
+  ),
 };
 
 /** Codes with which a stream can end that has begun, some only after heartbeats alone. */
@@ -140,7 +151,7 @@ function messageSchema(message: string): object {
   return { type: 'string', pattern: `^${pattern}$` };
 }
 
-function errorResponse({ description, codes, headers = [] }: ErrorResponse): object {
+function errorResponse({ description, codes, isOfMessages, headers = [] }: ErrorResponse): object {
   const all = ['x-request-id', 'cache-control', 'x-content-type-options', ...headers];
   return {
     description,
@@ -153,7 +164,10 @@ function errorResponse({ description, codes, headers = [] }: ErrorResponse): obj
           type: 'object',
           required: ['error'],
           additionalProperties: false,
-          properties: { error: oneOfErrors(codes) },
+          properties: {
+            ...(isOfMessages ? { type: { const: 'error' }, request_id: { type: 'string' } } : {}),
+            error: oneOfErrors(codes),
+          },
         },
       },
     },

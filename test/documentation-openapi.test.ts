@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { ERROR_CODES, type ErrorEntry } from '#core/errors/error-codes.ts';
-import { ROUTES } from '#ext-proc/access/route.ts';
+import { isApi, ROUTES } from '#ext-proc/access/route.ts';
 import { CHAT_FIELDS } from '#ext-proc/chat/chat-fields.ts';
 import { DETAILS, OF_DETAILS, OF_USAGE } from '#ext-proc/dialects/shown-members.ts';
 import { rateLimitHeaders } from '#ext-proc/requests/admit.ts';
@@ -75,7 +75,7 @@ it('has the headers of limits on completions and on 429 of them', () => {
   const window = { limit: 1, remaining: 0, resetsAtMs: 60_000 };
   const sent = rateLimitHeaders({ requests: window, tokens: window }, 0);
   for (const { status, response } of responses.filter(
-    ({ name, status }) => name.startsWith('POST') && [200, 429].includes(status),
+    ({ name, status }) => isApi(ROUTES.get(name)?.name ?? 'models') && [200, 429].includes(status),
   ))
     expect([status, Object.keys(response.headers)]).toEqual([status, expect.arrayContaining(Object.keys(sent))]);
   const { 'x-ratelimit-reset-requests': reset } = sent;

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Scope } from '#core/principal.ts';
 
 /** Requests for output of a model, by the API that they speak, and reads. */
-export type RouteName = Api | 'models' | 'credits' | 'generation' | 'usage';
+export type RouteName = Api | 'count_tokens' | 'models' | 'credits' | 'generation' | 'usage';
 
 export interface Route {
   readonly name: RouteName;
@@ -16,6 +16,8 @@ export interface Route {
 export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['POST /v1/chat/completions', { name: 'chat', scope: 'chat' }],
   ['POST /v1/responses', { name: 'responses', scope: 'chat' }],
+  ['POST /v1/messages', { name: 'messages', scope: 'chat' }],
+  ['POST /v1/messages/count_tokens', { name: 'count_tokens', scope: 'chat' }],
   ['GET /v1/models', { name: 'models' }],
   ['GET /v1/credits', { name: 'credits', scope: 'usage:read' }],
   ['GET /v1/generation', { name: 'generation', scope: 'usage:read' }],
@@ -27,8 +29,13 @@ export function isApi(name: RouteName): name is Api {
   return APIS.some((api) => api === name);
 }
 
+/** The API of a route beside those that are always there. */
+export function doorApi(name: RouteName): DoorApi | undefined {
+  return name === 'count_tokens' ? 'messages' : DOOR_APIS.find((api) => api === name);
+}
+
 function isOn(name: RouteName, apis: ReadonlySet<DoorApi>): boolean {
-  const door = DOOR_APIS.find((api) => api === name);
+  const door = doorApi(name);
   return door === undefined || apis.has(door);
 }
 

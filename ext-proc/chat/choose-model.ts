@@ -62,13 +62,23 @@ export async function chooseByCount(
   config: GatewayConfig,
   boundTokens: BoundTokens,
 ): Promise<ChatWithModel | Refusal | undefined> {
+  const inputTokens = await countInput(chat, config, boundTokens);
+  if (inputTokens === undefined) return undefined;
+  const counted = { ...chat, inputTokens };
+  const choice = checkModel(counted, principal, config);
+  return isRefusal(choice) ? choice : { chat: withFileCeiling(counted, choice), choice };
+}
+
+/** `undefined`: the model's tokenizer is unknown, or the input was counted before. */
+export async function countInput(
+  chat: ChatRequest,
+  config: GatewayConfig,
+  boundTokens: BoundTokens,
+): Promise<InputTokens | undefined> {
   const tokenizer = config.models.get(chat.model)?.tokenizer ?? 'bytes';
   if (tokenizer === 'bytes' || chat.inputTokens.isCounted) return undefined;
   const text = await boundTokens(tokenizer, chat.promptTexts());
-  if (text === undefined) return undefined;
-  const counted = { ...chat, inputTokens: withText(chat.inputTokens, text) };
-  const choice = checkModel(counted, principal, config);
-  return isRefusal(choice) ? choice : { chat: withFileCeiling(counted, choice), choice };
+  return text === undefined ? undefined : withText(chat.inputTokens, text);
 }
 
 /**

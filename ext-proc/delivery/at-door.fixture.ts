@@ -2,6 +2,8 @@ import OpenAI from 'openai';
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { isRefusal } from '#core/errors/refusal.ts';
 import type { JsonObject } from '#core/json-object.ts';
+import type { Door } from '../doors/door.ts';
+import { MESSAGES_DOOR } from '../doors/messages/messages-door.ts';
 import { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { readRequest } from '../doors/reading/read-request.ts';
 import { RESPONSES_DOOR } from '../doors/responses/responses-door.ts';
@@ -14,21 +16,42 @@ import { DIALECTS } from './provider/dialects.ts';
 const translator = new DoorTranslator();
 
 /** A request to `POST /v1/responses` for a provider of this API. */
-export async function responsesRequest(
+export function responsesRequest(
   api: OtherApi | 'chat',
   body: JsonObject = {},
   options: AdmittedRequestOptions = {},
 ): Promise<AdmittedRequest> {
-  const sent = { model: 'public-model', input: 'Hello', ...body, ...(options.stream ? { stream: true } : {}) };
-  const read = await readRequest(
-    RESPONSES_DOOR,
-    {
-      ...{ body: Buffer.from(JSON.stringify(sent)), contentEncoding: undefined, organizationId: 'org-TEST' },
-      ...{ memory: { take: () => true }, header: () => undefined, reasoningEfforts: () => [] },
-    },
-    translator,
-    finish,
-  );
+  return requestAt(RESPONSES_DOOR, api, { input: 'Hello', ...body }, options);
+}
+
+/** A request to `POST /v1/messages` for a provider of this API. */
+export function messagesRequest(
+  api: OtherApi | 'chat',
+  body: JsonObject = {},
+  options: AdmittedRequestOptions = {},
+): Promise<AdmittedRequest> {
+  const sent = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }], ...body };
+  return requestAt(MESSAGES_DOOR, api, sent, options);
+}
+
+/** A body at a door, read and checked. */
+export function readAt(door: Door, body: JsonObject, reasoningEfforts: readonly string[] = []) {
+  const sent = {
+    ...{ body: Buffer.from(JSON.stringify(body)), contentEncoding: undefined, organizationId: 'org-TEST' },
+    ...{ memory: { take: () => true }, reasoningEfforts: () => reasoningEfforts },
+    header: (name: string) => (name === 'anthropic-beta' ? 'effort-2025-11-24' : undefined),
+  };
+  return readRequest(door, sent, translator, finish);
+}
+
+async function requestAt(
+  door: Door,
+  api: OtherApi | 'chat',
+  body: JsonObject,
+  options: AdmittedRequestOptions,
+): Promise<AdmittedRequest> {
+  const sent = { model: 'public-model', ...body, ...(options.stream ? { stream: true } : {}) };
+  const read = await readAt(door, sent);
   if (read === undefined || isRefusal(read) || !read.atDoor) throw new Error(JSON.stringify(read));
   const admitted = admittedRequest({ providers: [provider('alpha', { api })], ...options });
   return { ...admitted, chat: { ...read.chat, promptText: () => 'one two three' }, atDoor: read.atDoor };

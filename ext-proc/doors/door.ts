@@ -69,6 +69,8 @@ export interface AskedModel {
 export interface MessagePlace {
   readonly message: string;
   readonly content: string;
+  /** Place of each part of the content. Absent: they stand as the content has them. */
+  readonly parts?: readonly string[];
   readonly calls: readonly string[];
 }
 
@@ -107,6 +109,8 @@ export interface ResponseNames {
 
 export interface ChargedUsage {
   readonly usage: TokenUsage;
+  /** Tier that the response names. */
+  readonly serviceTier?: string | undefined;
   readonly costUsd: number;
 }
 

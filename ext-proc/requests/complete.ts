@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import { newId } from '#core/ids.ts';
 import type { Claims, FinishedClaim, KeyedRequest } from '../billing/idempotency/claims.ts';
@@ -7,29 +6,16 @@ import { keyInFlight, readIdempotencyKey } from '../billing/idempotency/idempote
 import type { ChatRequest } from '../chat/chat-request.ts';
 import { chooseModel } from '../chat/choose-model.ts';
 import type { Door } from '../doors/door.ts';
-import type { DoorTranslator } from '../doors/reading/door-translator.ts';
-import { readRequest, type SentRequest } from '../doors/reading/read-request.ts';
 import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { ReadTurns } from '../fairness/reads-in-turns.ts';
-import { finish, type Steps } from '../fairness/steps.ts';
-import type { ValidationTurns } from '../fairness/validation-turns.ts';
 import { type AdmissibleChat, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
 import { type AuthorizedRequest, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
+import { clientGone, type ReadingDeps, readSent } from './read-sent.ts';
 
-export interface CompletionDeps extends ServingDeps {
+export interface CompletionDeps extends ServingDeps, ReadingDeps {
   readonly claims: Claims;
   readonly turns: ReadTurns;
-  readonly validationTurns: ValidationTurns;
-  readonly doorTranslator: DoorTranslator;
 }
-
-/** Longest time for each 10 KiB of an upload, and for its end. */
-const UPLOAD_STALL_MS = 10_000;
-/**
- * Unfinished uploads of an organization beyond its concurrency. Many more would be refused for it
- * once they are whole.
- */
-const UPLOADS_BEYOND_CONCURRENCY = 256;
 
 /** A request for output of a model, at any door: read, validate, claim, admit, deliver. */
 export async function complete(
@@ -37,15 +23,9 @@ export async function complete(
   request: AuthorizedRequest,
   door: Door | undefined,
 ): Promise<EndpointResult> {
-  request.trace?.step('read_body');
-  const body = await readBody(deps, request);
-  if (!Buffer.isBuffer(body)) return body;
-  request.trace?.step('validate');
-  const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.validationTurns, request, body, steps);
-  const read = await readRequest(door, sentRequest(request, body), deps.doorTranslator, inTurns);
-  if (read === undefined) return clientGone(request);
-  if (isRefusal(read)) return read;
-  const { chat, atDoor } = read;
+  const read = await readSent(deps, request, door);
+  if (read.kind !== 'read') return read;
+  const { chat, atDoor, body, inTurns } = read;
   const idempotencyKey = readIdempotencyKey(request.exchange.header('idempotency-key'));
   if (isRefusal(idempotencyKey)) return idempotencyKey;
   request.notes.model = chat.model;
@@ -67,18 +47,6 @@ export async function complete(
     : completeOnce(deps, request, admissible, claimed);
 }
 
-function sentRequest({ exchange, config, principal }: AuthorizedRequest, body: Buffer): SentRequest {
-  return {
-    body,
-    contentEncoding: exchange.header('content-encoding'),
-    extraFields: config.extraRequestFields,
-    organizationId: principal.organization.id,
-    header: (name) => exchange.header(name),
-    reasoningEfforts: (model) => config.models.get(model)?.reasoningEfforts ?? [],
-    memory: exchange.bodyMemory,
-  };
-}
-
 /** The same body at another door is another request. */
 function claimedBody(body: Buffer, door: Door | undefined): Buffer {
   return door === undefined ? body : createHash('sha256').update(`${door.api}\n`).update(body).digest();
@@ -88,19 +56,6 @@ function claimedBody(body: Buffer, door: Door | undefined): Buffer {
 function dropBody({ exchange: { bodyMemory } }: AuthorizedRequest, atDoor: RequestAtDoor, { length }: Buffer): void {
   atDoor.drop(true);
   bodyMemory.shrinkTo(bodyMemory.heldBytes - length);
-}
-
-/** Bodies of up to this length are validated at once, which takes a millisecond at worst. */
-const SMALL_BODY_BYTES = 32 * 1024;
-
-function takeTurns<Result>(
-  turns: ValidationTurns,
-  { principal, exchange }: AuthorizedRequest,
-  body: Buffer,
-  steps: Steps<Result>,
-): Result | Promise<Result | undefined> {
-  if (body.length <= SMALL_BODY_BYTES) return finish(steps);
-  return turns.run(principal.organization.id, steps, () => exchange.gone);
 }
 
 /** One response for a key, however often it is requested (docs/interface.md, "Idempotency"). */
@@ -151,38 +106,4 @@ async function replay(
   notes.clientGone = exchange.gone.aborted;
   if (!answered && refusal) return refusal;
   return { kind: 'responded', status: 200, ...(refusal ? { refusal } : {}) };
-}
-
-async function readBody(
-  { metrics }: Pick<CompletionDeps, 'metrics'>,
-  { exchange, config, notes, principal: { organization } }: AuthorizedRequest,
-): Promise<Buffer | EndpointResult> {
-  const limitBytes = config.limits.requestBodyBytes;
-  const result = await exchange.readBody({
-    organizationId: organization.id,
-    limitBytes,
-    mostUploads: organization.concurrency + UPLOADS_BEYOND_CONCURRENCY,
-    stallMs: UPLOAD_STALL_MS,
-    totalMs: config.timeouts.totalMs,
-  });
-  switch (result.kind) {
-    case 'complete':
-      return result.bytes;
-    case 'too_large':
-      return refuse('request_too_large', { limit_bytes: limitBytes });
-    case 'timeout':
-      return refuse('request_timeout', { problem: 'The request body did not arrive in time.' });
-    case 'too_many':
-      metrics.admissionRefused('uploads');
-      return refuse('rpm_exceeded', { problem: 'Too many unfinished uploads at once.' }, { retryAfterSeconds: 1 });
-    case 'no_memory':
-      return refuse('no_capacity');
-    case 'gone':
-      return clientGone({ notes });
-  }
-}
-
-function clientGone({ notes }: Pick<AuthorizedRequest, 'notes'>): EndpointResult {
-  notes.clientGone = true;
-  return { kind: 'responded', status: CLIENT_GONE_STATUS };
 }

@@ -9,7 +9,7 @@ import type { Principal } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
-import { findRoute, isApi, type Route } from '../access/route.ts';
+import { doorApi, findRoute, isApi, type Route } from '../access/route.ts';
 import type { Door } from '../doors/door.ts';
 import { doorOf } from '../doors/reading/doors.ts';
 import { renderAtDoor } from '../doors/refusal-at-door.ts';
@@ -18,6 +18,7 @@ import type { Tracing } from '../telemetry/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
 import { type AuthorizedRequest, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './authorized-request.ts';
 import { type CompletionDeps, complete } from './complete.ts';
+import { countTokens } from './count-tokens.ts';
 import { showCredits } from './credits.ts';
 import { showGeneration } from './generation.ts';
 import type { GatewayRequestLog } from './log/open-request-logs.ts';
@@ -161,6 +162,7 @@ function noted({ metrics }: Parts, beyond: Refusal | undefined): Refusal | undef
 function serve(deps: RequestHandlerDeps, request: AuthorizedRequest): EndpointResult | Promise<EndpointResult> {
   const { name } = request.route;
   if (isApi(name)) return complete(deps, request, doorOf(name));
+  if (name === 'count_tokens') return countTokens(deps, request);
   request.trace?.step('read');
   const tooLarge = checkDeclaredSize(request);
   if (tooLarge) return tooLarge;
@@ -189,7 +191,8 @@ async function takeRead(deps: RequestHandlerDeps, principal: Principal, config: 
 
 /** Absent: chat completions, a read, or no route. */
 function doorFor(route: Route | undefined): Door | undefined {
-  return route !== undefined && isApi(route.name) ? doorOf(route.name) : undefined;
+  const api = route && doorApi(route.name);
+  return api && doorOf(api);
 }
 
 /** `undefined`: the endpoint has responded. */

@@ -79,6 +79,7 @@ export const AREAS: readonly Area[] = [
       'reasoning',
       'doors',
       'doors/responses',
+      'doors/messages',
       'doors/reading',
       'delivery/provider',
       'delivery/response',

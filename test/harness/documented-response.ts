@@ -29,6 +29,7 @@ function problemOf(method: string, path: string, { status, headers, text }: Rece
   const type = String(headers['content-type']);
   if (found[1].content[type] === undefined) return `no such content-type: ${type}`;
   if (type === 'text/event-stream' && path === '/v1/responses') return responseEventsProblem(text);
+  if (type === 'text/event-stream' && path === '/v1/messages') return messageEventsProblem(text);
   if (type === 'text/event-stream') return eventsProblem(validator('/components/schemas/ChatCompletionEvent'), text);
   return valueProblem(validator(`${found[0]}/content/${type.replace('/', '~1')}/schema`), text);
 }
@@ -77,13 +78,23 @@ function eventsProblem(validate: ValidateFunction, text: string): string | undef
   return undefined;
 }
 
-/** Events of a response: each is named for its type, and the last one has the whole of it. */
+/** Events of a response: the last one has the whole of it. */
 function responseEventsProblem(text: string): string | undefined {
+  return namedEventsProblem(text, /^response\.(completed|incomplete|failed)$/);
+}
+
+/** Events of a message, of which a failure is the last. */
+function messageEventsProblem(text: string): string | undefined {
+  return namedEventsProblem(text, /^(message_stop|error)$/);
+}
+
+/** Each event is named for its type. */
+function namedEventsProblem(text: string, lastType: RegExp): string | undefined {
   const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
   const types = events.map((event) => /^event: (\S+)\ndata: \{"type":"\1".*\}$/.exec(event)?.[1]);
   if (types.includes(undefined)) return `an event without its name: ${events[types.indexOf(undefined)]}`;
   const last = types.at(-1) ?? '';
-  return /^response\.(completed|incomplete|failed)$/.test(last) ? undefined : `the last event is ${last}`;
+  return lastType.test(last) ? undefined : `the last event is ${last}`;
 }
 
 function valueProblem(validate: ValidateFunction, text: string): string | undefined {

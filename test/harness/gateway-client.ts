@@ -50,10 +50,12 @@ export interface ErrorBody {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** The envelope of an error response. Throws when it is anything else. */
+const ENVELOPES: ReadonlySet<string> = new Set(['error', 'type,error,request_id']);
+
+/** The envelope of an error response, that of Messages too. Throws when it is anything else. */
 export function errorOf(received: Received): ErrorBody {
   const body = JSON.parse(received.text) as { error?: ErrorBody };
-  if (Object.keys(body).join() !== 'error' || body.error === undefined) {
+  if (!ENVELOPES.has(Object.keys(body).join()) || body.error === undefined) {
     throw new Error(`not an error envelope: ${received.status} ${received.text.slice(0, 300)}`);
   }
   return body.error;

@@ -41,7 +41,7 @@ export function withAgentGateway(): ReturnType<typeof withGateway> {
       models: Object.fromEntries(models),
       providers: { fake: { base_url: baseUrl, reasoning_memory: 'reasoning_content' } },
       retries: { per_target: 0 },
-      apis: { responses: true },
+      apis: { responses: true, messages: true },
       // The tests read the balance of each turn from the database.
       charges: { durable_in: 'database' },
     },

@@ -28,7 +28,7 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
   const costUsd = delivery.hold.costUsd(metered);
-  const charged = admitted.atDoor?.door.usage({ usage, costUsd });
+  const charged = admitted.atDoor?.door.usage({ usage, serviceTier, costUsd });
   const last = `,"usage":${charged ?? usageJson(counted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.
   const body =

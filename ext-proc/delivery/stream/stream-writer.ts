@@ -163,5 +163,5 @@ class PassedWriter implements StreamWriter {
 }
 
 function usageOf({ metered, costUsd }: Charged): ChargedUsage {
-  return { usage: metered.usage, costUsd };
+  return { usage: metered.usage, serviceTier: metered.serviceTier, costUsd };
 }

@@ -55,12 +55,16 @@ interface PlacedBlock {
 }
 
 function placedBlock(detail: unknown): PlacedBlock[] {
-  if (!isObject(detail) || detail.format !== FORMAT) return [];
-  const { type, text, signature, data } = detail;
+  const block = isObject(detail) ? thinkingBlock(detail) : undefined;
+  if (block === undefined || !isObject(detail)) return [];
   const index = typeof detail.index === 'number' && Number.isFinite(detail.index) ? detail.index : 0;
-  if (type === 'reasoning.encrypted' && typeof data === 'string') {
-    return [{ index, block: { type: 'redacted_thinking', data } }];
-  }
-  if (type !== 'reasoning.text' || typeof text !== 'string' || typeof signature !== 'string') return [];
-  return [{ index, block: { type: 'thinking', thinking: text, signature } }];
+  return [{ index, block }];
+}
+
+/** The block that an entry was made of; `undefined`: it was made by another API. */
+export function thinkingBlock({ type, format, text, signature, data }: JsonObject): JsonObject | undefined {
+  if (format !== FORMAT) return undefined;
+  if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data };
+  if (type !== 'reasoning.text' || typeof text !== 'string' || typeof signature !== 'string') return undefined;
+  return { type: 'thinking', thinking: text, signature };
 }

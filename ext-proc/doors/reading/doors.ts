@@ -1,8 +1,12 @@
 import type { Api, DoorApi } from '#core/config/apis.ts';
 import type { Door } from '../door.ts';
+import { MESSAGES_DOOR } from '../messages/messages-door.ts';
 import { RESPONSES_DOOR } from '../responses/responses-door.ts';
 
-const DOORS: Readonly<Partial<Record<DoorApi, Door>>> = { responses: RESPONSES_DOOR };
+const DOORS: Readonly<Partial<Record<DoorApi, Door>>> = {
+  responses: RESPONSES_DOOR,
+  messages: MESSAGES_DOOR,
+};
 
 /** The door of an API by its name, which threads can be given; none for chat completions. */
 export function doorOf(api: Api): Door | undefined {

@@ -146,7 +146,8 @@ function allWrites(
   return param === undefined ? undefined : { param, ...(longParam === undefined ? {} : { longParam }) };
 }
 
-const MESSAGE = /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content\b))?/;
+const MESSAGE =
+  /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content)\b(?:\[(\d+)\])?)?/;
 const TOOL = /^tools\[(\d+)\]/;
 
 /** The place in the door's body of what `param` names in the chat body. */
@@ -156,7 +157,8 @@ function placeOf(param: string, { messages, tools }: Pick<ReadBody, 'messages' |
   const found = MESSAGE.exec(param);
   const place = messages[Number(found?.[1])];
   if (!found || place === undefined) return param;
-  const [whole, , call, content] = found;
-  const start = call === undefined ? (content ? place.content : place.message) : place.calls[Number(call)];
+  const [whole, , call, content, part] = found;
+  const inContent = part === undefined ? place.content : (place.parts?.[Number(part)] ?? `${place.content}[${part}]`);
+  const start = call === undefined ? (content ? inContent : place.message) : place.calls[Number(call)];
   return (start ?? place.message) + param.slice(whole.length);
 }

@@ -144,14 +144,14 @@ export class OutputItems {
 }
 
 /** Reasoning of a message, and its place among the items. */
-interface Thought {
+export interface Thought {
   readonly index: number;
   readonly text: string;
   readonly details: readonly JsonObject[];
 }
 
 /** Each entry has its own text, or all of them the one of the message. */
-function reasoningOf(message: JsonObject): Thought[] {
+export function reasoningOf(message: JsonObject): Thought[] {
   const { reasoning_details: given } = message;
   const said = message.reasoning_content ?? message.reasoning;
   const whole = typeof said === 'string' ? said : '';

@@ -6,6 +6,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   chat: 'POST /v1/chat/completions',
   responses: 'POST /v1/responses',
   messages: 'POST /v1/messages',
+  count_tokens: 'POST /v1/messages/count_tokens',
   embeddings: 'POST /v1/embeddings',
   models: 'GET /v1/models',
   credits: 'GET /v1/credits',

@@ -1,0 +1,80 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '#core/json-object.ts';
+import { ANSWERS, messagesRequest } from './at-door.fixture.ts';
+import { client, deliverTo, openDelivery } from './client.fixture.ts';
+import { sendStream } from './egress.fixture.ts';
+
+const { egress, delivery } = await openDelivery();
+
+const respondWithJson = (json: string) =>
+  egress.respondWith((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(json));
+
+/** The message that the official library gathers from a stream. */
+async function gathered(text: string): Promise<Anthropic.Message> {
+  const fetch = async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+  const stream = new Anthropic({ apiKey: 'k', fetch }).messages.stream({
+    ...{ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] },
+  });
+  return stream.finalMessage();
+}
+
+const THINKING = { thinking: { type: 'adaptive' } };
+
+describe('a client of Messages', () => {
+  test.each(ANSWERS.filter(({ api, name }) => api === 'anthropic' || !MERGED.has(name)))(
+    'gets the same from a stream as from JSON, of $api: $name',
+    async ({ api, json, stream }) => {
+      respondWithJson(json);
+      const whole = client();
+      const asked = await deliverTo(delivery, whole, await messagesRequest(api, THINKING));
+      const message = JSON.parse(whole.text() === '' ? String(whole.responses[0]?.body) : whole.text());
+      expect(message).toMatchObject({ id: 'gen-TEST', model: 'public-model', type: 'message', role: 'assistant' });
+      expect(message.usage).toMatchObject({ cost: 0.25 });
+
+      egress.respondWith(sendStream([stream]));
+      const to = client();
+      const streamed = await deliverTo(delivery, to, await messagesRequest(api, THINKING, { stream: true }));
+      const final = await gathered(to.text());
+      expect(meaning(final)).toEqual(meaning(message));
+      expect(usageIn(to.text())).toEqual(message.usage);
+      expect(isSequential(to.text())).toBe(true);
+      expect(asked.charges).toMatchObject([{ usageCounted: false, api: 'messages' }]);
+      expect(streamed.charges).toMatchObject([{ usageCounted: false, usage: asked.charges[0]?.usage }]);
+    },
+  );
+});
+
+/** Tools whose input is a text cannot be offered here. */
+const CUSTOM = ['CALL_AFTER_TEXT', 'CALL_AFTER_TEXT of responses'];
+/** Chat's JSON has one message of two, and no room for what stood between. */
+const MERGED: ReadonlySet<string> = new Set([
+  'TWO_MESSAGES of responses',
+  'TWO_MESSAGES',
+  'TWO_TEXTS of anthropic',
+  ...CUSTOM,
+]);
+
+/** Each block begins after the one before has ended, and the message stands around all. */
+function isSequential(text: string): boolean {
+  const types = text
+    .split('\n\n')
+    .flatMap((event) => /^event: (\w+)/.exec(event)?.[1] ?? [])
+    .filter((type) => type !== 'ping');
+  const form =
+    /^message_start( content_block_start( content_block_delta)* content_block_stop)* message_delta message_stop$/;
+  return form.test(types.join(' '));
+}
+
+/** What the library keeps of both. */
+function meaning({ content, stop_reason, stop_sequence, usage }: Anthropic.Message): JsonObject {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage;
+  const counts = { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens };
+  return JSON.parse(JSON.stringify({ content, stop_reason, stop_sequence, counts }));
+}
+
+/** The usage that was charged, which stands in the last event but one. */
+function usageIn(text: string): unknown {
+  const last = text.split('\n\n').findLast((event) => event.startsWith('event: message_delta')) ?? '';
+  return JSON.parse(last.slice(last.indexOf('{'))).usage;
+}

@@ -1,0 +1,17 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+
+/** What the response to a request depends on. All of it is data. */
+export interface AskedThinking {
+  /** `omitted`: blocks of thinking have a signature and no text. */
+  readonly thinking: 'none' | 'omitted' | 'shown';
+}
+
+export function askedOf(thinking: unknown): AskedThinking {
+  if (!isObject(thinking) || thinking.type === 'disabled') return { thinking: 'none' };
+  return { thinking: thinking.display === 'omitted' ? 'omitted' : 'shown' };
+}
+
+/** As it came back from a thread. */
+export function readAsked({ thinking }: JsonObject): AskedThinking {
+  return { thinking: thinking === 'shown' || thinking === 'omitted' ? thinking : 'none' };
+}

@@ -1,0 +1,81 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { callInput } from '../../dialects/anthropic/call-input.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import type { ResponseNames } from '../door.ts';
+import { type ChatCall, chatCall, reasoningOf, spokenText } from '../responses/output-items.ts';
+import { readAsked } from './asked.ts';
+import { thinkingBlocks } from './thinking-blocks.ts';
+
+/** The members of a message that do not depend on what the model says. */
+export function messageHead({ generationId, model }: ResponseNames): JsonObject {
+  return { id: generationId, type: 'message', role: 'assistant', model, content: [], ...NOT_STOPPED };
+}
+
+const NOT_STOPPED = { stop_reason: null, stop_sequence: null, stop_details: null, container: null, diagnostics: null };
+
+const STOP_REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['length', 'max_tokens'],
+  ['tool_calls', 'tool_use'],
+  ['function_call', 'tool_use'],
+  ['content_filter', 'refusal'],
+]);
+
+/** How a message ended, by the finish reason of chat and what the model has said. */
+export function endOf(
+  finishReason: unknown,
+  { refusal, hasCalls }: { refusal: string; hasCalls: boolean },
+): JsonObject {
+  const named = STOP_REASONS.get(finishReason) ?? (hasCalls ? 'tool_use' : 'end_turn');
+  const reason = refusal === '' ? named : 'refusal';
+  const explanation = refusal === '' ? null : refusal;
+  const details = reason === 'refusal' ? { type: 'refusal', category: null, explanation } : null;
+  return { stop_reason: reason, stop_sequence: null, stop_details: details };
+}
+
+/** A whole completion as a message, without its usage. */
+export function messageOf({ choices: [choice] }: Completion, names: ResponseNames): JsonObject {
+  const { message: said, finish_reason: reason } = isObject(choice) ? choice : {};
+  const message = isObject(said) ? said : {};
+  const content = contentOf(message, names);
+  const hasCalls = content.some(({ type }) => type === 'tool_use');
+  const refusal = typeof message.refusal === 'string' ? message.refusal : '';
+  return { ...messageHead(names), content, ...endOf(reason, { refusal, hasCalls }) };
+}
+
+/** All blocks, in the order in which models speak. Thinking stands before the item it names. */
+function contentOf(message: JsonObject, names: ResponseNames): JsonObject[] {
+  const { refusal, tool_calls: calls } = message;
+  const asked = readAsked(names.asked);
+  const thoughts = reasoningOf(message);
+  const blocks: JsonObject[] = [];
+  let place = 0;
+  const add = (block: JsonObject | undefined) => {
+    for (let next = thoughts[0]; next && (next.index <= place || block === undefined); next = thoughts[0]) {
+      blocks.push(...thinkingBlocks(next, asked));
+      thoughts.shift();
+      place++;
+    }
+    if (block === undefined) return;
+    blocks.push(block);
+    place++;
+  };
+  const text = spokenText(message.content) + (typeof refusal === 'string' ? refusal : '');
+  if (text !== '') add({ type: 'text', text });
+  for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
+    const called = calledFunction(call);
+    if (called !== undefined) add({ ...toolUse(called, names, blocks.length), input: callInput(called.input) });
+  }
+  add(undefined);
+  return blocks;
+}
+
+/** A call that has no id gets one. */
+export function toolUse({ id, name }: ChatCall, { generationId }: ResponseNames, index: number): JsonObject {
+  return { type: 'tool_use', id: id === '' ? `toolu_${generationId}_${index}` : id, name, input: {} };
+}
+
+/** As `chatCall`. Tools of other kinds cannot be offered here. */
+export function calledFunction(call: JsonObject): ChatCall | undefined {
+  const called = chatCall(call);
+  return called?.type === 'function_call' ? called : undefined;
+}

@@ -1,0 +1,244 @@
+import type { Envelope } from '#core/errors/refusal.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { thinkingBlock } from '../../dialects/anthropic/thinking-details.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
+import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
+import { addDetail, continuesReasoning } from '../responses/carried-reasoning.ts';
+import { spokenText } from '../responses/output-items.ts';
+import { type AskedThinking, readAsked } from './asked.ts';
+import { failureEvents, sentEvent } from './events.ts';
+import { calledFunction, endOf, messageHead, toolUse } from './message-object.ts';
+import { isComplete, type OpenBlock, type Piece, type ThinkingBlock } from './open-block.ts';
+import { signatureOf } from './thinking-blocks.ts';
+import { messageUsage, NO_USAGE } from './usage.ts';
+
+/**
+ * Writes a chat stream as events of Messages, whose blocks come one after the other: while a call
+ * lacks some of its input, what comes of other calls waits.
+ */
+export class MessageStream implements DoorStream {
+  readonly #names: ResponseNames;
+  readonly #asked: AskedThinking;
+  #open: OpenBlock | undefined;
+  #index = -1;
+  /** Pieces by their block: its call, or its kind. */
+  readonly #waiting = new Map<unknown, Piece[]>();
+  #waitingCharacters = 0;
+  #hasBegun = false;
+  #hasText = false;
+  #hasThought = false;
+  #hasCalls = false;
+  #refusal = '';
+  #finishReason: unknown;
+
+  constructor(names: ResponseNames) {
+    this.#names = names;
+    this.#asked = readAsked(names.asked);
+  }
+
+  get keptCharacters(): number {
+    return this.#waitingCharacters + (this.#open === undefined ? 0 : keptOf(this.#open));
+  }
+
+  chunk({ choices: [choice] }: Completion): string {
+    const begun = this.#begin();
+    if (!isObject(choice)) return begun;
+    if (choice.finish_reason !== null && choice.finish_reason !== undefined) this.#finishReason = choice.finish_reason;
+    return isObject(choice.delta) ? begun + this.#take(this.#piecesOf(choice.delta)) : begun;
+  }
+
+  content(text: string): string {
+    return text === '' ? '' : this.#take([{ kind: 'text', text }]);
+  }
+
+  ended(charged: ChargedUsage): string {
+    // No more comes of any call.
+    const events = this.#begin() + this.#writeWaiting(true);
+    const delta = endOf(this.#finishReason, { refusal: this.#refusal, hasCalls: this.#hasCalls });
+    const ended = { delta: { ...delta, container: null }, usage: messageUsage(charged) };
+    return events + this.#close() + sentEvent('message_delta', ended) + sentEvent('message_stop');
+  }
+
+  failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
+    return failureEvents(error, this.#names, this.#hasBegun ? charged : undefined);
+  }
+
+  #begin(): string {
+    if (this.#hasBegun) return '';
+    this.#hasBegun = true;
+    return sentEvent('message_start', { message: { ...messageHead(this.#names), usage: NO_USAGE } });
+  }
+
+  #piecesOf(delta: JsonObject): Piece[] {
+    const { refusal, reasoning_content, reasoning, reasoning_details: given, tool_calls: calls } = delta;
+    const pieces: Piece[] = [];
+    const thought = reasoning_content ?? reasoning;
+    const text = typeof thought === 'string' ? thought : '';
+    const details = Array.isArray(given) ? given.filter(isObject) : [];
+    if (this.#asked.thinking !== 'none' && (text !== '' || details.length > 0))
+      pieces.push({ kind: 'thought', text, details });
+    const content = spokenText(delta.content);
+    if (content !== '') pieces.push({ kind: 'text', text: content });
+    if (typeof refusal === 'string' && refusal !== '') {
+      this.#refusal += refusal;
+      pieces.push({ kind: 'text', text: refusal });
+    }
+    for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
+      const begun = calledFunction(call);
+      const input = isObject(call.function) ? call.function.arguments : undefined;
+      const more = begun === undefined ? {} : { begun };
+      pieces.push({ kind: 'call', call: call.index ?? 0, ...more, input: typeof input === 'string' ? input : '' });
+    }
+    return pieces;
+  }
+
+  #take(pieces: readonly Piece[]): string {
+    let events = '';
+    for (const piece of pieces) {
+      const goesOn = this.#open !== undefined && continues(this.#open, piece);
+      if (goesOn || this.#mayClose()) events += this.#write(piece);
+      else this.#wait(piece);
+    }
+    return this.#waiting.size === 0 ? events : events + this.#writeWaiting();
+  }
+
+  /** What waits is written, block after block, as long as the one before is complete. */
+  #writeWaiting(isEnd = false): string {
+    let events = '';
+    for (const [key, pieces] of this.#waiting) {
+      if (!isEnd && !this.#mayClose()) break;
+      this.#waiting.delete(key);
+      for (const piece of pieces) {
+        this.#waitingCharacters -= charactersOf(piece);
+        events += this.#write(piece);
+      }
+    }
+    return events;
+  }
+
+  #mayClose(): boolean {
+    if (this.#open?.kind !== 'call') return true;
+    return this.#open.checks++ < MOST_CHECKS && isComplete(this.#open);
+  }
+
+  #wait(piece: Piece): void {
+    const key = piece.kind === 'call' ? piece.call : piece.kind;
+    const pieces = this.#waiting.get(key);
+    if (pieces === undefined) this.#waiting.set(key, [piece]);
+    else pieces.push(piece);
+    this.#waitingCharacters += charactersOf(piece);
+  }
+
+  #write(piece: Piece): string {
+    switch (piece.kind) {
+      case 'text':
+        return this.#text(piece.text);
+      case 'thought':
+        return this.#thought(piece.text, piece.details);
+      case 'call':
+        return this.#call(piece);
+    }
+  }
+
+  #text(given: string): string {
+    if (this.#open?.kind === 'text') return this.#delta({ type: 'text_delta', text: given });
+    const events = this.#close() + this.#begun({ kind: 'text' }, { type: 'text', text: '' });
+    const text = this.#hasText ? withoutBlankLine(given) : given;
+    this.#hasText = true;
+    return text === '' ? events : events + this.#delta({ type: 'text_delta', text });
+  }
+
+  #thought(given: string, details: readonly JsonObject[]): string {
+    let text = given;
+    let events = '';
+    if (this.#open?.kind === 'thought' && !continuesReasoning(this.#open, details)) events += this.#close();
+    const [first] = details;
+    const redacted = first && thinkingBlock(first);
+    if (redacted?.type === 'redacted_thinking') return events + this.#close() + this.#whole(redacted);
+    if (this.#open?.kind !== 'thought') {
+      if (this.#hasThought) text = withoutBlankLine(given);
+      this.#hasThought = true;
+      const block: ThinkingBlock = { kind: 'thought', text: '', details: [], detailCharacters: 0 };
+      events += this.#close() + this.#begun(block, { type: 'thinking', thinking: '', signature: '' });
+    }
+    const block = this.#open;
+    if (block?.kind !== 'thought') return events;
+    block.text += text;
+    for (const entry of details) addDetail(block.details, entry);
+    if (details.length > 0) block.detailCharacters += JSON.stringify(details).length;
+    const isShown = text !== '' && this.#asked.thinking === 'shown';
+    return isShown ? events + this.#delta({ type: 'thinking_delta', thinking: text }) : events;
+  }
+
+  #call({ call, begun, input }: Piece & { kind: 'call' }): string {
+    const isOpen = this.#open?.kind === 'call' && this.#open.call === call && begun === undefined;
+    // Input of a call that is complete, or that never began.
+    if (!isOpen && begun === undefined) return '';
+    let events = '';
+    if (!isOpen && begun !== undefined) {
+      this.#hasCalls = true;
+      events = this.#close();
+      events += this.#begun({ kind: 'call', call, input: '', checks: 0 }, toolUse(begun, this.#names, this.#index + 1));
+    }
+    if (input === '' || this.#open?.kind !== 'call') return events;
+    this.#open.input += input;
+    return events + this.#delta({ type: 'input_json_delta', partial_json: input });
+  }
+
+  #begun(block: OpenBlock, content: JsonObject): string {
+    this.#open = block;
+    this.#index++;
+    return sentEvent('content_block_start', { index: this.#index, content_block: content });
+  }
+
+  #delta(delta: JsonObject): string {
+    return sentEvent('content_block_delta', { index: this.#index, delta });
+  }
+
+  #whole(content: JsonObject): string {
+    const begun = this.#begun({ kind: 'text' }, content);
+    return begun + this.#close();
+  }
+
+  #close(): string {
+    const block = this.#open;
+    if (block === undefined) return '';
+    this.#open = undefined;
+    const signature = block.kind === 'thought' ? signedBy(block) : undefined;
+    const signed = signature === undefined ? '' : this.#delta({ type: 'signature_delta', signature });
+    return signed + sentEvent('content_block_stop', { index: this.#index });
+  }
+}
+
+/** Chat has one text and one reasoning, in which those of two blocks stand apart. */
+function withoutBlankLine(text: string): string {
+  return text.startsWith(BLANK_LINE) ? text.slice(BLANK_LINE.length) : text;
+}
+
+/** The signature that a target of the same API has made, or all that must come back. */
+function signedBy({ text, details }: ThinkingBlock): unknown {
+  const [first] = details;
+  const own = first && details.length === 1 ? thinkingBlock(first) : undefined;
+  return own?.signature ?? signatureOf({ text, details });
+}
+
+function continues(block: OpenBlock, piece: Piece): boolean {
+  return block.kind === 'call' && piece.kind === 'call' && block.call === piece.call && piece.begun === undefined;
+}
+
+/** Looks at the input of one call. Each reads all of it. */
+const MOST_CHECKS = 64;
+
+function keptOf(block: OpenBlock): number {
+  if (block.kind === 'text') return 0;
+  return block.kind === 'call' ? block.input.length : block.text.length + block.detailCharacters;
+}
+
+/** Characters that a piece holds beside its text. */
+const OVERHEAD = 128;
+
+function charactersOf(piece: Piece): number {
+  if (piece.kind === 'call') return OVERHEAD + piece.input.length;
+  return OVERHEAD + piece.text.length + (piece.kind === 'thought' ? JSON.stringify(piece.details).length : 0);
+}

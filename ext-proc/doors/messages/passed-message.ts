@@ -1,0 +1,94 @@
+import type { Envelope } from '#core/errors/refusal.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
+import { isHidden } from '../../dialects/shown-members.ts';
+import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
+import { failureEvents, sentEvent } from './events.ts';
+import { endOf } from './message-object.ts';
+import { messageUsage, shownUsage } from './usage.ts';
+
+/** Gives a message of the provider its names, and leaves out what is not the client's. */
+export function passedMessage(message: JsonObject, { generationId, model }: ResponseNames): MemberEdits {
+  // Without a prototype: a member may be called `__proto__`.
+  const edits = Object.create(null) as Record<string, string | undefined>;
+  edits.usage = undefined;
+  for (const name of Object.keys(message)) if (isHidden(name)) edits[name] = undefined;
+  edits.id = JSON.stringify(generationId);
+  edits.model = JSON.stringify(model);
+  return edits;
+}
+
+/** Passes on the events of a provider that speaks Messages, each as it came. */
+export class PassedMessageStream implements PassedStream {
+  readonly #names: ResponseNames;
+  /** Data of the event that says how the message ended. */
+  #last: string | undefined;
+  #hasBegun = false;
+  #hasCalls = false;
+
+  constructor(names: ResponseNames) {
+    this.#names = names;
+  }
+
+  get keptCharacters(): number {
+    return this.#last?.length ?? 0;
+  }
+
+  event(type: string, data: string): string {
+    const event = parseObject(data);
+    if (event === undefined) return '';
+    const named = typeof event.type === 'string' ? event.type : type;
+    switch (named) {
+      case 'message_start':
+        return isObject(event.message) ? this.#begun(data, event.message) : '';
+      case 'message_delta':
+        // Some servers send the usage in an event of its own.
+        if (this.#last === undefined || (isObject(event.delta) && event.delta.stop_reason)) this.#last = data;
+        return '';
+      case 'content_block_start':
+        this.#hasCalls ||= isObject(event.content_block) && event.content_block.type === 'tool_use';
+        return asEvent(named, data);
+      case 'content_block_delta':
+      case 'content_block_stop':
+      case 'ping':
+        return asEvent(named, data);
+      default:
+        return '';
+    }
+  }
+
+  several(text: string): string {
+    return text;
+  }
+
+  ended(charged: ChargedUsage): string {
+    const usage = messageUsage(charged);
+    const delta = endOf(undefined, { refusal: '', hasCalls: this.#hasCalls });
+    const last =
+      this.#last === undefined
+        ? sentEvent('message_delta', { delta, usage })
+        : asEvent('message_delta', editObject(this.#last, { usage: JSON.stringify(usage) }));
+    return last + sentEvent('message_stop');
+  }
+
+  failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
+    return failureEvents(error, this.#names, this.#hasBegun ? charged : undefined);
+  }
+
+  /** The event with its message edited in its text. */
+  #begun(data: string, message: JsonObject): string {
+    this.#hasBegun = true;
+    const members = membersOf(data);
+    const given = members.findLast(({ name }) => name === 'message');
+    if (given === undefined) return '';
+    const usage = JSON.stringify(isObject(message.usage) ? shownUsage(message.usage) : {});
+    const edits = { ...passedMessage(message, this.#names), usage };
+    const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
+    return asEvent('message_start', editObject(data, { message: edited }, members));
+  }
+}
+
+/** A line break in JSON stands between tokens only. */
+function asEvent(type: string, data: string): string {
+  return `event: ${type}\ndata: ${data.includes('\n') ? data.replaceAll('\n', ' ') : data}\n\n`;
+}

@@ -1,0 +1,123 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
+import { askedOf } from './asked.ts';
+import { effortOf } from './effort.ts';
+import { ChatTools, readToolChoice } from './read-tools.ts';
+import { ChatMessages } from './read-turns.ts';
+
+/** Fields that are the same in both APIs. */
+const SAME = ['model', 'stream', 'temperature', 'top_p'] as const;
+
+const OBJECTS = [
+  'thinking',
+  'output_config',
+  'tool_choice',
+  'metadata',
+  'context_management',
+  'cache_control',
+] as const;
+
+/** Other fields that are accepted. Those of a cache and of `top_k` only pass. */
+const OTHERS = [
+  ...['max_tokens', 'messages', 'system', 'stop_sequences', 'top_k', 'tools', 'service_tier', 'speed'],
+  ...['output_format', 'diagnostics'],
+] as const;
+
+/** Fields that stand for something stored or run by a provider, or that change its price. */
+const NOT_OFFERED: Readonly<Record<string, string>> = {
+  ...{ container: 'is not offered: no model here has tools of a provider', mcp_servers: 'is not offered' },
+  ...{ inference_geo: 'is not offered', compaction: 'is not offered', fallbacks: 'is not offered' },
+  thread: 'is not offered: conversations are not stored; send all messages',
+};
+
+export const MESSAGES_FIELDS: ReadonlySet<string> = new Set([
+  ...SAME,
+  ...OBJECTS,
+  ...OTHERS,
+  ...Object.keys(NOT_OFFERED),
+]);
+
+/** A body of `POST /v1/messages` as a chat completion, whose rules judge the values it has too. */
+export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedModel): ReadBody | InvalidField {
+  const refused = refusedSetting(body) ?? refusedEdit(body.context_management);
+  if (refused) return refused;
+  const messages = new ChatMessages();
+  const tools = new ChatTools();
+  const refusedPart =
+    messages.addSystemPrompt(body.system) ??
+    (Array.isArray(body.messages) ? messages.add(body.messages, tools) : undefined) ??
+    (isGiven(body.tools) ? tools.add(body.tools, 'tools', messages.referenced) : undefined);
+  if (refusedPart) return refusedPart;
+  const choice = isObject(body.tool_choice) ? readToolChoice(body.tool_choice) : undefined;
+  if (choice !== undefined && isInvalid(choice)) return choice;
+  const format = isObject(body.output_config) ? (body.output_config.format ?? body.output_format) : body.output_format;
+  const { metadata, thinking } = body;
+  const chat = withoutAbsent({
+    ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
+    messages: Array.isArray(body.messages) && body.messages.length > 0 ? messages.messages : undefined,
+    max_tokens: body.max_tokens,
+    stop: Array.isArray(body.stop_sequences) && body.stop_sequences.length === 0 ? undefined : body.stop_sequences,
+    tools: tools.tools.length > 0 ? tools.tools : undefined,
+    ...(tools.tools.length > 0 ? choice : {}),
+    reasoning_effort: effortOf(body, reasoningEfforts),
+    response_format: isObject(format) ? responseFormat(format) : format,
+    user: isObject(metadata) ? metadata.user_id : undefined,
+    // The tier `auto` is one that the provider chooses.
+    service_tier: body.speed === 'fast' ? 'fast' : isGiven(body.service_tier) ? 'default' : undefined,
+  });
+  return {
+    kind: 'body',
+    chat,
+    messages: messages.places,
+    tools: tools.places,
+    asked: { ...askedOf(thinking) },
+    mayPass: !messages.hasCarried,
+  };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function withoutAbsent(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
+}
+
+const THINKING: ReadonlySet<unknown> = new Set(['enabled', 'disabled', 'adaptive', 'between_tools']);
+const EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
+
+function refusedSetting(body: JsonObject): InvalidField | undefined {
+  for (const [name, why] of Object.entries(NOT_OFFERED)) if (isGiven(body[name])) return invalid(name, why);
+  for (const name of OBJECTS)
+    if (isGiven(body[name]) && !isObject(body[name])) return invalid(name, 'must be an object');
+  const { thinking, output_config: output, service_tier: tier, speed, stop_sequences: stops, top_k: topK } = body;
+  if (isObject(thinking)) {
+    const { type, budget_tokens: budget } = thinking;
+    if (!THINKING.has(type)) return invalid('thinking.type', `must be one of ${[...THINKING].join(', ')}`);
+    if (type === 'enabled' && !isCount(budget)) return invalid('thinking.budget_tokens', 'must be an integer');
+  }
+  if (isObject(output) && isGiven(output.effort) && !EFFORTS.has(output.effort))
+    return invalid('output_config.effort', `must be one of ${[...EFFORTS].join(', ')}`);
+  if (isGiven(tier) && tier !== 'auto' && tier !== 'standard_only')
+    return invalid('service_tier', 'must be auto or standard_only');
+  if (isGiven(speed) && speed !== 'standard' && speed !== 'fast') return invalid('speed', 'must be standard or fast');
+  if (isGiven(stops) && !Array.isArray(stops)) return invalid('stop_sequences', 'must be an array of strings');
+  return isGiven(topK) && !isCount(topK) ? invalid('top_k', 'must be an integer of at least 0') : undefined;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** A summary is output that the usage of the message does not have. */
+function refusedEdit(management: unknown): InvalidField | undefined {
+  const edits: readonly unknown[] =
+    isObject(management) && Array.isArray(management.edits) ? (management.edits as unknown[]) : [];
+  const at = edits.findIndex((edit) => !(isObject(edit) && String(edit.type).startsWith('clear_')));
+  return at === -1 ? undefined : invalid(`context_management.edits[${at}].type`, 'is not offered');
+}
+
+/** Chat has a name for a schema. */
+function responseFormat({ type, schema }: JsonObject): JsonObject {
+  return { type, json_schema: { name: 'output', schema, strict: true } };
+}

@@ -1,0 +1,112 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type InvalidField, invalid, isInvalid } from '../door.ts';
+
+export interface ReadParts {
+  readonly kind: 'parts';
+  readonly parts: readonly JsonObject[];
+  /** Where each part stands. */
+  readonly places: readonly string[];
+}
+
+/** A block and its place, as `param` names it. */
+export type PlacedBlock = readonly [block: unknown, place: string];
+
+export function placedBlocks(blocks: readonly unknown[], place: string): PlacedBlock[] {
+  return blocks.map((block, index) => [block, `${place}[${index}]`]);
+}
+
+/** Blocks of a user, of a system prompt, or of the result of a tool as parts of chat. */
+export function readParts(blocks: readonly PlacedBlock[]): ReadParts | InvalidField {
+  const parts: JsonObject[] = [];
+  const places: string[] = [];
+  for (const [block, at] of blocks) {
+    const read = isObject(block) ? readBlock(block, at) : invalid(at, 'must be an object');
+    if (isInvalid(read)) return read;
+    for (const part of Array.isArray(read) ? read : [read]) {
+      parts.push(part);
+      places.push(at);
+    }
+  }
+  return { kind: 'parts', parts, places };
+}
+
+/** A single plain text as a string: some providers take lists for users' messages only. */
+export function asContent(parts: readonly JsonObject[]): unknown {
+  const texts = parts.map((part) => (isPlainText(part) ? part.text : undefined));
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;
+}
+
+function isPlainText(part: JsonObject): boolean {
+  return part.type === 'text' && Object.keys(part).length === 2;
+}
+
+function readBlock(block: JsonObject, place: string): JsonObject | JsonObject[] | InvalidField {
+  const { type, ...members } = block;
+  switch (type) {
+    case 'text':
+      return textPart(members);
+    case 'image':
+      return imagePart(members, place);
+    case 'document':
+      return documentParts(members, place);
+    case 'search_result':
+      return searchResult(members, place);
+    case 'tool_reference':
+      return { type: 'text', text: String(members.tool_name) };
+    default:
+      return invalid(`${place}.type`, 'must be text, image or document here: no model has tools of a provider');
+  }
+}
+
+/** Members that say nothing are left out; chat's rules count the others. */
+function spoken(members: JsonObject): JsonObject {
+  const said = Object.entries(members).filter(([, value]) => value !== null && typeof value !== 'boolean');
+  return Object.fromEntries(said.filter(([, value]) => !(Array.isArray(value) && value.length === 0)));
+}
+
+export function textPart({ text, ...rest }: JsonObject): JsonObject {
+  return { type: 'text', text, ...spoken(rest) };
+}
+
+function imagePart({ source, ...rest }: JsonObject, place: string): JsonObject | InvalidField {
+  const url = isObject(source) ? urlOf(source) : undefined;
+  if (url === undefined) return invalid(`${place}.source`, 'must be of type base64 or url');
+  return { type: 'image_url', image_url: { url }, ...spoken(rest) };
+}
+
+function urlOf({ type, media_type, data, url }: JsonObject): unknown {
+  if (type === 'url') return url;
+  return type === 'base64' && typeof data === 'string' ? `data:${String(media_type)};base64,${data}` : undefined;
+}
+
+/** A document is a file, or text with its title and context in front. */
+function documentParts(block: JsonObject, place: string): JsonObject | JsonObject[] | InvalidField {
+  const { source, title, context, citations: _, ...rest } = block;
+  const { type, media_type, data, content }: JsonObject = isObject(source) ? source : {};
+  const head = [title, context].filter((text) => typeof text === 'string' && text !== '');
+  if (type === 'base64') {
+    const file = { file_data: `data:${String(media_type)};base64,${String(data)}`, ...named(title) };
+    const before = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : [];
+    return [...before, { type: 'file', file, ...spoken(rest) }];
+  }
+  if (type === 'text') return { type: 'text', text: [...head, data].join('\n\n'), ...spoken(rest) };
+  if (type !== 'content')
+    return invalid(`${place}.source.type`, 'must be base64, text or content; send the file itself');
+  const inner = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  const read = readParts(placedBlocks(Array.isArray(inner) ? inner : [], `${place}.source.content`));
+  if (read.kind === 'invalid') return read;
+  const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
+  return parts.map((part, at) => (at === parts.length - 1 ? { ...part, ...spoken(rest) } : part));
+}
+
+function named(title: unknown): JsonObject {
+  return typeof title === 'string' && title !== '' ? { filename: title } : {};
+}
+
+function searchResult(block: JsonObject, place: string): JsonObject | InvalidField {
+  const { source, title, content, citations: _, ...rest } = block;
+  const read = readParts(placedBlocks(Array.isArray(content) ? content : [], `${place}.content`));
+  if (read.kind === 'invalid') return read;
+  const texts = [title, source, ...read.parts.map(({ text }) => text)].filter((text) => typeof text === 'string');
+  return { type: 'text', text: texts.join('\n\n'), ...spoken(rest) };
+}

@@ -1,0 +1,57 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { type InvalidField, invalid } from '../door.ts';
+
+const HOSTED = 'must be custom: no model here has tools of a provider';
+
+/** Tools of a request in chat's form. */
+export class ChatTools {
+  readonly tools: JsonObject[] = [];
+  readonly places: string[] = [];
+
+  /** `referenced`: names of the deferred tools that are loaded. Other models defer none. */
+  add(tools: unknown, place: string, referenced: ReadonlySet<unknown>): InvalidField | undefined {
+    if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
+    for (const [index, tool] of tools.entries()) {
+      const at = `${place}[${index}]`;
+      if (!isObject(tool)) return invalid(at, 'must be an object');
+      const isUnloaded = tool.defer_loading === true && !referenced.has(tool.name);
+      const refused = isUnloaded ? refusedType(tool, at) : this.addTool(tool, at);
+      if (refused) return refused;
+    }
+    return undefined;
+  }
+
+  addTool(tool: JsonObject, place: string): InvalidField | undefined {
+    const refused = refusedType(tool, place);
+    if (refused) return refused;
+    const { type: _, name, description, input_schema, strict, ...rest } = tool;
+    const { defer_loading: __, eager_input_streaming: ___, allowed_callers: ____, ...more } = rest;
+    const named = { name, ...given({ description, parameters: input_schema, strict }) };
+    this.tools.push({ type: 'function', function: named, ...given(more) });
+    this.places.push(place);
+    return undefined;
+  }
+}
+
+function refusedType({ type }: JsonObject, place: string): InvalidField | undefined {
+  return type === undefined || type === null || type === 'custom' ? undefined : invalid(`${place}.type`, HOSTED);
+}
+
+function given(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+}
+
+const CHOICES: ReadonlyMap<unknown, string> = new Map([
+  ['auto', 'auto'],
+  ['any', 'required'],
+  ['none', 'none'],
+]);
+
+/** The choice among tools, as members of a chat completion. */
+export function readToolChoice({ type, name, disable_parallel_tool_use: single }: JsonObject) {
+  const choice = type === 'tool' ? { type: 'function', function: { name } } : CHOICES.get(type);
+  if (choice === undefined) return invalid('tool_choice.type', 'must be auto, any, tool or none');
+  if (single !== undefined && single !== null && typeof single !== 'boolean')
+    return invalid('tool_choice.disable_parallel_tool_use', 'must be true or false');
+  return { tool_choice: choice, ...(single === true ? { parallel_tool_calls: false } : {}) };
+}

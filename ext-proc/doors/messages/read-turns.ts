@@ -1,0 +1,215 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { callArguments } from '../../dialects/anthropic/call-input.ts';
+import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinking-details.ts';
+import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
+import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
+import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
+import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
+import { asContent, type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
+import type { ChatTools } from './read-tools.ts';
+
+/** Turns of a conversation as messages of chat. */
+export class ChatMessages {
+  readonly messages: JsonObject[] = [];
+  readonly places: MessagePlace[] = [];
+  /** Deferred tools that the conversation has loaded. */
+  readonly referenced = new Set<unknown>();
+  /** Some thinking is of a target that speaks another API. */
+  hasCarried = false;
+
+  add(turns: readonly unknown[], tools: ChatTools): InvalidField | undefined {
+    for (const [index, turn] of turns.entries()) {
+      const place = `messages[${index}]`;
+      const refused = isObject(turn) ? this.#addTurn(turn, place, tools) : invalid(place, 'must be an object');
+      if (refused) return refused;
+    }
+    return undefined;
+  }
+
+  addSystemPrompt(system: unknown): InvalidField | undefined {
+    if (system === undefined || system === null || system === '') return undefined;
+    if (typeof system !== 'string' && !Array.isArray(system))
+      return invalid('system', 'must be a string or an array of text blocks');
+    const blocks = typeof system === 'string' ? [{ type: 'text', text: system }] : system;
+    const other = blocks.findIndex((block) => !isObject(block) || block.type !== 'text');
+    return other === -1
+      ? this.#addSystem(placedBlocks(blocks, 'system'), 'system')
+      : invalid(`system[${other}].type`, 'must be text');
+  }
+
+  #addSystem(blocks: readonly PlacedBlock[], place: string): InvalidField | undefined {
+    const read = readParts(blocks);
+    if (read.kind === 'invalid') return read;
+    if (read.parts.length === 0) return undefined;
+    this.#push(
+      { role: 'system', content: asContent(read.parts) },
+      { message: place, content: place, parts: read.places, calls: [] },
+    );
+    return undefined;
+  }
+
+  #addTurn({ role, content }: JsonObject, place: string, tools: ChatTools): InvalidField | undefined {
+    const at = `${place}.content`;
+    if (role !== 'user' && role !== 'assistant' && role !== 'system')
+      return invalid(`${place}.role`, 'must be user or assistant');
+    if (typeof content === 'string') {
+      this.#push({ role, content }, { message: place, content: at, calls: [] });
+      return undefined;
+    }
+    if (!Array.isArray(content)) return invalid(at, 'must be a string or an array of content blocks');
+    if (role === 'assistant') return this.#addAssistant(content, place);
+    return role === 'system' ? this.#addSystemTurn(content, at, tools) : this.#addUser(content, at);
+  }
+
+  /** Results of tools are messages of their own, before what the user says. */
+  #addUser(blocks: readonly unknown[], at: string): InvalidField | undefined {
+    if (blocks.length === 0) return invalid(at, 'must not be empty');
+    const said: PlacedBlock[] = [];
+    for (const [block, place] of placedBlocks(blocks, at)) {
+      const isResult = isObject(block) && block.type === 'tool_result';
+      const refused = isResult ? this.#addResult(block, place) : void said.push([block, place]);
+      if (refused) return refused;
+    }
+    const read = readParts(said);
+    if (read.kind === 'invalid') return read;
+    const { parts, places } = read;
+    if (parts.length === 0) return undefined;
+    const content = parts.length === 1 ? asContent(parts) : parts;
+    this.#push({ role: 'user', content }, { message: at, content: at, parts: places, calls: [] });
+    return undefined;
+  }
+
+  #addResult(block: JsonObject, place: string): InvalidField | undefined {
+    const { tool_use_id: id, content, is_error: isError, cache_control } = block;
+    if (typeof id !== 'string') return invalid(`${place}.tool_use_id`, 'must be a string');
+    const blocks = content === undefined || content === null ? [] : content;
+    if (typeof blocks !== 'string' && !Array.isArray(blocks))
+      return invalid(`${place}.content`, 'must be a string or an array of content blocks');
+    const list = typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks;
+    for (const one of list) if (isObject(one) && one.type === 'tool_reference') this.referenced.add(one.tool_name);
+    const read = readParts(placedBlocks(list, `${place}.content`));
+    if (read.kind === 'invalid') return read;
+    const parts = isError === true ? [...read.parts, FAILED] : read.parts;
+    const marker = isObject(cache_control) ? { cache_control } : {};
+    this.#push(
+      { role: 'tool', tool_call_id: id, content: asContent(parts), ...marker },
+      { message: place, content: `${place}.content`, parts: read.places, calls: [] },
+    );
+    return undefined;
+  }
+
+  /** A system prompt in the middle, which may add tools. */
+  #addSystemTurn(blocks: readonly unknown[], at: string, tools: ChatTools): InvalidField | undefined {
+    const texts: PlacedBlock[] = [];
+    for (const [block, place] of placedBlocks(blocks, at)) {
+      if (!isObject(block) || (block.type !== 'tool_addition' && block.type !== 'tool_removal')) {
+        texts.push([block, place]);
+        continue;
+      }
+      const { type, definition, name }: JsonObject = isObject(block.tool) ? block.tool : {};
+      if (block.type === 'tool_addition' && type === 'tool_reference') this.referenced.add(name);
+      if (block.type !== 'tool_addition' || type !== 'tool_definition') continue;
+      const defined = `${place}.tool.definition`;
+      const refused = isObject(definition) ? tools.addTool(definition, defined) : invalid(defined, 'must be an object');
+      if (refused) return refused;
+    }
+    return this.#addSystem(texts, at);
+  }
+
+  #addAssistant(blocks: readonly unknown[], place: string): InvalidField | undefined {
+    const turn = new AssistantTurn();
+    for (const [index, block] of blocks.entries()) {
+      const at = `${place}.content[${index}]`;
+      const refused = isObject(block) ? turn.take(block, at) : invalid(at, 'must be an object');
+      if (refused) return refused;
+    }
+    this.hasCarried ||= turn.hasCarried;
+    const message = turn.message();
+    if (message !== undefined)
+      this.#push(message, { message: place, content: `${place}.content`, parts: turn.parts, calls: turn.calls });
+    return undefined;
+  }
+
+  #push(message: JsonObject, place: MessagePlace): void {
+    this.messages.push(message);
+    this.places.push(place);
+  }
+}
+
+/** Chat does not say that a tool failed. It stands last, where it moves nothing. */
+const FAILED: JsonObject = { type: 'text', text: 'The tool reports an error.' };
+
+/** The blocks of one turn of an assistant, which are one message. */
+class AssistantTurn {
+  hasCarried = false;
+  readonly parts: string[] = [];
+  readonly calls: string[] = [];
+  readonly #items = new MessageItems();
+  readonly #texts: JsonObject[] = [];
+  readonly #details: JsonObject[] = [];
+  readonly #toolCalls: JsonObject[] = [];
+  #reasoning = '';
+
+  take(block: JsonObject, place: string): InvalidField | undefined {
+    switch (block.type) {
+      case 'text':
+        this.#items.hasText = true;
+        this.#texts.push(textPart(withoutType(block)));
+        this.parts.push(place);
+        return undefined;
+      case 'thinking':
+        this.#takeThinking(block);
+        return undefined;
+      case 'redacted_thinking':
+        return void this.#keep(redactedDetail(block.data, this.#items.count));
+      case 'tool_use':
+        return this.#takeCall(block, place);
+      default:
+        return invalid(`${place}.type`, 'is not offered: no model here has tools of a provider');
+    }
+  }
+
+  #takeThinking({ thinking, signature }: JsonObject): void {
+    if (!isCarried(signature)) {
+      this.#keep(thinkingDetail(thinking, signature, this.#items.count));
+      return;
+    }
+    this.hasCarried = true;
+    const { details, content } = carriedIn(signature);
+    for (const detail of details) this.#keep(detail);
+    this.#reasoning += this.#reasoning === '' || content === '' ? content : BLANK_LINE + content;
+  }
+
+  #keep(detail: JsonObject | undefined): void {
+    if (detail === undefined) return;
+    this.#items.reasoning++;
+    this.#details.push(detail);
+  }
+
+  #takeCall(block: JsonObject, place: string): InvalidField | undefined {
+    const { id, name, cache_control } = block;
+    if (typeof id !== 'string') return invalid(`${place}.id`, 'must be a string');
+    if (!isObject(block.input)) return invalid(`${place}.input`, 'must be an object');
+    this.#items.calls++;
+    const marker = isObject(cache_control) ? { cache_control } : {};
+    this.#toolCalls.push({ id, type: 'function', function: { name, arguments: callArguments(block) }, ...marker });
+    this.calls.push(place);
+    return undefined;
+  }
+
+  /** `undefined`: nothing but thinking, which is of a turn that was broken off. */
+  message(): JsonObject | undefined {
+    if (this.#texts.length === 0 && this.#toolCalls.length === 0) return undefined;
+    return {
+      role: 'assistant',
+      ...(this.#texts.length === 0 ? {} : { content: asContent(this.#texts) }),
+      ...(this.#reasoning === '' ? {} : { reasoning_content: this.#reasoning }),
+      ...(this.#toolCalls.length === 0 ? {} : { tool_calls: this.#toolCalls }),
+      ...(this.#details.length === 0 ? {} : { reasoning_details: this.#details }),
+    };
+  }
+}
+
+function withoutType({ type: _, ...members }: JsonObject): JsonObject {
+  return members;
+}

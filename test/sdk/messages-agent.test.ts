@@ -1,0 +1,89 @@
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { expect, test } from 'vitest';
+import { TOOL } from '../provider/agent-provider.ts';
+import { type AgentOptions, type AgentResult, agentTests, withAgentGateway } from './agent-loop.ts';
+
+const gateway = withAgentGateway();
+
+function clientFor({ baseUrl, key }: Pick<AgentOptions, 'baseUrl' | 'key'>): Anthropic {
+  // The library adds /v1 itself.
+  return new Anthropic({ baseURL: baseUrl.replace(/\/v1$/, ''), authToken: key, apiKey: null, maxRetries: 0 });
+}
+
+/** A loop over Messages, as Anthropic's documents show it. */
+async function loop({ model, stream, ...access }: AgentOptions): Promise<AgentResult> {
+  const client = clientFor(access);
+  const messages: Anthropic.MessageParam[] = [
+    { role: 'user', content: [{ type: 'text', text: 'Look at every step.' }] },
+  ];
+  for (;;) {
+    const body = {
+      ...{ model, messages, max_tokens: 4_000 },
+      thinking: { type: 'enabled' as const, budget_tokens: 2_048 },
+      tools: [
+        {
+          name: TOOL,
+          input_schema: {
+            type: 'object' as const,
+            properties: { step: { type: 'integer' }, note: { type: 'string' } },
+            required: ['step', 'note'],
+          },
+        },
+      ],
+    };
+    const message = stream ? await client.messages.stream(body).finalMessage() : await client.messages.create(body);
+    messages.push({ role: 'assistant', content: message.content });
+    const calls = message.content.filter((block) => block.type === 'tool_use');
+    if (calls.length === 0) return { answer: textOf(message) };
+    const results = calls.map(({ id, input }): Anthropic.ToolResultBlockParam => {
+      return { type: 'tool_result', tool_use_id: id, content: `seen ${(input as { step: number }).step}` };
+    });
+    messages.push({ role: 'user', content: results });
+  }
+}
+
+function textOf({ content }: Anthropic.Message): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}
+
+/** The library has the whole body of an error. */
+function codeOf({ error }: APIError): string | null {
+  return (error as { error?: { code?: string } }).error?.code ?? null;
+}
+
+agentTests(gateway, {
+  name: 'Anthropic',
+  async run(options) {
+    try {
+      return await loop(options);
+    } catch (error) {
+      if (!(error instanceof APIError)) throw error;
+      return { errorCode: codeOf(error) };
+    }
+  },
+});
+
+const asked = { max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hello' }] };
+
+test.each([
+  ['sk-gw-none', 'thinks-over-chat', Anthropic.AuthenticationError, 'invalid_api_key'],
+  [undefined, 'none', Anthropic.NotFoundError, 'model_not_found'],
+] as const)('raises its own errors with the code of the gateway: %s %s', async (wrongKey, model, kind, code) => {
+  const { key } = await gateway.stack.operator.customer();
+  const client = clientFor({ baseUrl: `${gateway.stack.origin}/v1`, key: wrongKey ?? key });
+  const error = await client.messages.create({ ...asked, model }).catch((failed: unknown) => failed);
+  expect(error).toBeInstanceOf(kind);
+  expect(codeOf(error as APIError)).toBe(code);
+});
+
+test('counts tokens, and reports a lack of credits as one', async () => {
+  const { key } = await gateway.stack.operator.customer({ credit: '0.000001' });
+  const client = clientFor({ baseUrl: `${gateway.stack.origin}/v1`, key });
+  const model = 'thinks-over-chat';
+  expect(await client.messages.countTokens({ model, messages: asked.messages })).toEqual({
+    input_tokens: expect.any(Number),
+  });
+  const error = await client.messages.create({ ...asked, model }).catch((failed: unknown) => failed);
+  expect(error).toBeInstanceOf(Anthropic.PaymentRequiredError);
+  expect(codeOf(error as APIError)).toBe('insufficient_credits');
+});
