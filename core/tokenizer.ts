@@ -2,10 +2,10 @@
 export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
 /**
- * Never fewer tokens than that tokenizer makes of the texts, to 0.4 %. `undefined`: they could not
- * be counted in time. Never rejects.
+ * For each text never fewer tokens than that tokenizer makes of it, to 0.4 %. `undefined`: they
+ * could not be counted in time. Never rejects.
  */
-export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<number | undefined>;
+export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<readonly number[] | undefined>;
 
 /**
  * Tokens of each text, in order. Never rejects: a text that cannot be counted in time is estimated,

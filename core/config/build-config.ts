@@ -1,5 +1,6 @@
 import { DOOR_APIS } from './apis.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
+import { outputOf, unofferedEmbeddings } from './embeddings-models.ts';
 import type {
   GatewayConfig,
   Model,
@@ -47,8 +48,6 @@ export interface BuiltConfig {
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
 }
 
-const DEFAULT_OUTPUT_TOKENS = 16_384;
-
 export function buildConfig(input: BuildInput): BuiltConfig {
   const { file } = input;
   const warnings: { path: Path; message: string }[] = [];
@@ -81,7 +80,7 @@ export function buildConfig(input: BuildInput): BuiltConfig {
     if (!entry.disabled)
       warnings.push(...lackingPrices(['models', id, 'usd_per_million_tokens'], entry.usd_per_million_tokens));
   }
-  warnings.push(...lackingListPrices(file.price_lists, file.models));
+  warnings.push(...lackingListPrices(file.price_lists, file.models), ...unofferedEmbeddings(file));
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
   const extra = Object.entries(file.extra_request_fields);
@@ -288,8 +287,7 @@ function model(
     reasoningEfforts: entry.reasoning_efforts,
     contextWindow: entry.context_window,
     ...(entry.longest_prompt === undefined ? {} : { longestPrompt: entry.longest_prompt }),
-    maxOutputTokens: entry.max_output_tokens,
-    defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
+    ...outputOf(entry),
     ...pricedModel(entry.usd_per_million_tokens),
     tokenizer: entry.tokenizer,
     timeouts,

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { buildConfig, dashboardSettings, sharedSettings } from './build-config.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
+import { withoutOutput } from './embeddings-models.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
 import { tlsPaths } from './listen.ts';
 import { inFileOrder, type Problem, type RuleProblem } from './problem.ts';
@@ -160,7 +161,7 @@ async function checkFile(tree: YamlTree, read: ReadConfig): Promise<CheckedFile>
   const missing = refs.missing();
   const isRefused = (one: Missing) =>
     !(isMissingSecret(one) || isElsewhere(one, secrets) || isMissingInDashboard(one, secrets));
-  const value = withoutUnread(tree.value, missing, secrets);
+  const value = withoutOutput(withoutUnread(tree.value, missing, secrets));
   const parsed = CONFIG_FILE.safeParse(value);
   const problems = [
     ...referenceProblems(missing.filter(isRefused)),

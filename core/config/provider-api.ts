@@ -10,6 +10,9 @@ export const API_PATHS: Readonly<Record<ProviderApi, string>> = {
   anthropic: '/messages',
 };
 
+/** Embeddings, at providers of chat. */
+export const EMBEDDINGS_PATH = '/embeddings';
+
 /**
  * Smallest output limit that the API accepts. A smaller one is raised to it, so the hold must cover
  * it.

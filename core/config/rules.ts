@@ -1,3 +1,4 @@
+import { checkEmbeddings, embeds } from './embeddings-models.ts';
 import { checkExtraFields } from './extra-fields.ts';
 import { checkMail } from './mail.ts';
 import { formatAddress, overlap } from './network-names.ts';
@@ -29,6 +30,8 @@ export function checkRules(file: RightParts): RuleProblem[] {
     ]),
     ...Object.entries(file.models).flatMap(([id, model]) => [
       ...checkModel(['models', id], model),
+      ...(embeds(model) ? [] : checkOutput(['models', id], model)),
+      ...checkEmbeddings(['models', id], model, file.providers),
       ...checkTargetShaping(['models', id], model, file.providers),
       ...checkToolEffort(['models', id], model, file.providers),
       ...checkBudgets(['models', id], model, file.providers),
@@ -114,22 +117,10 @@ function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
       cost === undefined ? [] : checkPriceSchedule([...path, 'targets', index, 'cost_usd_per_million_tokens'], cost),
     ),
   ];
-  if (model.max_output_tokens > model.context_window) {
-    problems.push({
-      path: [...path, 'max_output_tokens'],
-      message: `must be at most context_window (${model.context_window})`,
-    });
-  }
   if (model.longest_prompt !== undefined && model.longest_prompt < model.context_window) {
     problems.push({
       path: [...path, 'longest_prompt'],
       message: `must be at least context_window (${model.context_window})`,
-    });
-  }
-  if ((model.default_output_tokens ?? 0) > model.max_output_tokens) {
-    problems.push({
-      path: [...path, 'default_output_tokens'],
-      message: `must be at most max_output_tokens (${model.max_output_tokens})`,
     });
   }
   for (const field of ['capabilities', 'reasoning_efforts'] as const) {
@@ -137,6 +128,23 @@ function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
     values.forEach((value, index) => {
       if (values.indexOf(value) < index)
         problems.push({ path: [...path, field, index], message: 'is listed twice; keep one' });
+    });
+  }
+  return problems;
+}
+
+function checkOutput(path: Path, model: ModelEntry): RuleProblem[] {
+  const problems: RuleProblem[] = [];
+  if (model.max_output_tokens > model.context_window) {
+    problems.push({
+      path: [...path, 'max_output_tokens'],
+      message: `must be at most context_window (${model.context_window})`,
+    });
+  }
+  if ((model.default_output_tokens ?? 0) > model.max_output_tokens) {
+    problems.push({
+      path: [...path, 'default_output_tokens'],
+      message: `must be at most max_output_tokens (${model.max_output_tokens})`,
     });
   }
   return problems;

@@ -154,10 +154,10 @@ const target = section({
 
 export const MODEL = section({
   capabilities: list(
-    oneOf(['tools', 'vision', 'json_mode', 'files']),
+    oneOf(['tools', 'vision', 'json_mode', 'files', 'embeddings']),
     0,
     4,
-    'of tools, vision, json_mode, files',
+    'of tools, vision, json_mode, files, embeddings',
   ).prefault([]),
   reasoning_efforts: list(effort, 0, 16, 'levels such as low, medium, high').prefault([]),
   context_window: whole(1, MAX_TOKENS),
@@ -239,13 +239,20 @@ export type ModelEntry = z.output<typeof MODEL>;
 export type ProviderEntry = z.output<typeof PROVIDER>;
 export type TargetEntry = ModelEntry['targets'][number];
 
+/** Models of embeddings have no output (embeddings-models.ts). */
+const OF_OUTPUT: ReadonlySet<string> = new Set(['output', 'max_output_tokens']);
+
+function withoutOutputs(schema: { required?: string[] }): void {
+  if (schema.required) schema.required = schema.required.filter((name) => !OF_OUTPUT.has(name));
+}
+
 /**
  * JSON Schema for editors, which complete and check the file. `npm run generate` writes it to
  * config/gateway.schema.json.
  */
 export function configJsonSchema(): object {
   return {
-    ...z.toJSONSchema(CONFIG_FILE, { io: 'input' }),
+    ...z.toJSONSchema(CONFIG_FILE, { io: 'input', override: ({ jsonSchema }) => withoutOutputs(jsonSchema) }),
     title: 'Inference Gateway configuration',
   };
 }

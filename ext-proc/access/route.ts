@@ -18,6 +18,7 @@ export const ROUTES: ReadonlyMap<string, Omit<Route, 'query'>> = new Map([
   ['POST /v1/responses', { name: 'responses', scope: 'chat' }],
   ['POST /v1/messages', { name: 'messages', scope: 'chat' }],
   ['POST /v1/messages/count_tokens', { name: 'count_tokens', scope: 'chat' }],
+  ['POST /v1/embeddings', { name: 'embeddings', scope: 'chat' }],
   ['GET /v1/models', { name: 'models' }],
   ['GET /v1/credits', { name: 'credits', scope: 'usage:read' }],
   ['GET /v1/generation', { name: 'generation', scope: 'usage:read' }],

@@ -208,7 +208,7 @@ describe('promptText', () => {
       ),
       undefined,
     );
-    const text = isRefusal(request) ? '' : request.promptText();
+    const text = isRefusal(request) ? '' : request.promptText().join();
     for (const piece of ['line\none "é" 😀', 'ada', 'two', 'f', '{"a":1}', 'three', 'lookup', 'finds'])
       expect(text).toContain(piece);
     expect(text).not.toContain('base64');

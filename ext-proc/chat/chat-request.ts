@@ -45,10 +45,10 @@ export interface ChatRequest {
   /** Estimates without samples: every process gets the same. Takes 2 to 3 ms for a MiB. */
   wholeEstimate(): Steps<number>;
   /**
-   * All text of the prompt, for counting when the provider reports no usage. Each call reads the
-   * whole body. Never logged.
+   * All text of the prompt, for counting when the provider reports no usage: one text, or each
+   * input that stands alone. Each call reads the whole body. Never logged.
    */
-  promptText(): string;
+  promptText(): readonly string[];
   /**
    * The texts that a model reads as they are, for counting. `inputTokens.besidesText` has the rest
    * of the prompt. Never logged.
@@ -80,7 +80,8 @@ export interface ChatRequest {
 export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
-  readonly outputLimit: number;
+  /** Absent: there is no output. */
+  readonly outputLimit?: number | undefined;
   /** False: never sent. */
   readonly streamOptions?: false | undefined;
   /** Changes of the members, in this order. Absent: none. */

@@ -11,7 +11,7 @@ export interface ModelChoice {
   readonly model: Model;
   /**
    * The limit sent to the provider, for each completion. It is always set, so that the output is
-   * bounded (docs/design.md, "Invariants", 1).
+   * bounded (docs/design.md, "Invariants", 1). 0: embeddings have no output.
    */
   readonly outputLimit: number;
   /** Output of each completion that is held: the limit, or the least that a target's API takes. */
@@ -38,6 +38,8 @@ export function checkModel(
   const model = config.models.get(chat.model);
   const name = chat.model.slice(0, LONGEST_ECHO);
   if (!model || model.disabled) return refuse('model_not_found', { model: name });
+  const elsewhere = otherEndpoint(chat, model);
+  if (elsewhere !== undefined) return refuse('model_not_found', { model: `${name} ${elsewhere}` });
   if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
   const incapable = checkCapabilities(chat, model);
   if (incapable) return incapable;
@@ -48,8 +50,17 @@ export function checkModel(
   if (typeof outputLimit !== 'number') return outputLimit;
   if (model.problem !== undefined || model.targets.length === 0)
     return refuse('upstream_config_error', { model: name });
-  const leastOutputTokens = Math.max(...able.targets.map(({ api }) => LEAST_OUTPUT_TOKENS[api]));
+  const leastOutputTokens =
+    outputLimit === 0 ? 0 : Math.max(...able.targets.map(({ api }) => LEAST_OUTPUT_TOKENS[api]));
   return { model: able, outputLimit, heldOutputTokens: Math.max(outputLimit, leastOutputTokens), leastOutputTokens };
+}
+
+/** What the model does not do, and the endpoint that serves it; `undefined`: it is this one. */
+function otherEndpoint({ inputTokens: { inputs } }: ChatRequest, { capabilities }: Model): string | undefined {
+  if (capabilities.has('embeddings') === (inputs !== undefined)) return undefined;
+  return inputs === undefined
+    ? 'for chat: it makes embeddings, which POST /v1/embeddings serves'
+    : 'for embeddings: it chats, which POST /v1/chat/completions serves';
 }
 
 function checkCombinations(chat: ChatRequest, organization: Organization): Refusal | undefined {
@@ -110,15 +121,17 @@ function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputToken
       { param: chat.maxTokensParam ?? 'max_tokens' },
     );
   }
+  const { inputs } = chat.inputTokens;
+  if (inputs !== undefined) return inputs.longest > model.contextWindow ? tooLong(inputs.longest, model, 'input') : 0;
   const estimatedTokens = inputTokens + (chat.maxTokens ?? 0);
-  if (estimatedTokens > model.contextWindow) {
-    return refuse('context_length_exceeded', {
-      estimated_tokens: estimatedTokens,
-      context_window: model.contextWindow,
-    });
-  }
+  if (estimatedTokens > model.contextWindow) return tooLong(estimatedTokens, model);
   const room = model.contextWindow - inputTokens;
   return chat.maxTokens ?? Math.max(1, Math.min(model.defaultOutputTokens, cap, room));
+}
+
+function tooLong(estimatedTokens: number, { contextWindow }: Model, param?: string): Refusal {
+  const values = { estimated_tokens: estimatedTokens, context_window: contextWindow };
+  return refuse('context_length_exceeded', values, param === undefined ? {} : { param });
 }
 
 /**
@@ -130,5 +143,7 @@ const SAMPLES_LEAVE_OPEN = 1.25;
 
 /** True if samples cannot decide whether the input fits the model's context window. */
 export function isLengthOpen({ inputTokens, maxTokens = 0 }: ChatRequest, { contextWindow }: Model): boolean {
-  return inputTokens.isCounted !== true && SAMPLES_LEAVE_OPEN * inputTokens.estimate + maxTokens > contextWindow;
+  // Embeddings are measured whole.
+  if (inputTokens.isCounted === true || inputTokens.inputs !== undefined) return false;
+  return SAMPLES_LEAVE_OPEN * inputTokens.estimate + maxTokens > contextWindow;
 }

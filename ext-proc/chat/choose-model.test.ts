@@ -79,7 +79,7 @@ it('is not counted when it fits, nor a second time', async () => {
   if (isRefusal(chosen)) throw new Error(chosen.code);
   const counted = await chooseByCount(chosen.chat, principal, configOf({}), counter.boundTokens);
   if (counted === undefined || isRefusal(counted)) throw new Error('counted');
-  expect(counted.chat.promptText()).toBe(chosen.chat.promptText());
+  expect(counted.chat.promptText()).toEqual(chosen.chat.promptText());
   expect(await chooseByCount(counted.chat, principal, configOf({}), never)).toBeUndefined();
 });
 

@@ -42,8 +42,8 @@ export async function chooseModel(
   }
   if (!isRefusal(choice)) return { chat: withFileCeiling(chat, choice), choice };
   const window = model?.contextWindow ?? 0;
-  if (choice.code !== 'context_length_exceeded' || chat.inputTokens.estimate > ESTIMATE_AT_MOST_TIMES * window)
-    return choice;
+  const estimate = chat.inputTokens.inputs?.longest ?? chat.inputTokens.estimate;
+  if (choice.code !== 'context_length_exceeded' || estimate > ESTIMATE_AT_MOST_TIMES * window) return choice;
   return (await chooseByCount(chat, principal, config, boundTokens)) ?? choice;
 }
 
@@ -77,8 +77,8 @@ export async function countInput(
 ): Promise<InputTokens | undefined> {
   const tokenizer = config.models.get(chat.model)?.tokenizer ?? 'bytes';
   if (tokenizer === 'bytes' || chat.inputTokens.isCounted) return undefined;
-  const text = await boundTokens(tokenizer, chat.promptTexts());
-  return text === undefined ? undefined : withText(chat.inputTokens, text);
+  const texts = await boundTokens(tokenizer, chat.promptTexts());
+  return texts === undefined ? undefined : withTexts(chat.inputTokens, texts);
 }
 
 /**
@@ -94,9 +94,16 @@ function withFileCeiling(chat: ChatRequest, { model }: ModelChoice): ChatRequest
   return { ...chat, inputTokens: { ...inputTokens, ceiling, normalizedCeiling, fileCeiling } };
 }
 
-function withText(input: InputTokens, textTokens: number): InputTokens {
-  const { besidesText, ceiling } = input;
+function withTexts(input: InputTokens, texts: readonly number[]): InputTokens {
+  const { besidesText, ceiling, inputs } = input;
+  const textTokens = texts.reduce((sum, tokens) => sum + tokens, 0);
   const counted = Math.min(ceiling, besidesText.ceiling + textTokens);
   const estimate = besidesText.estimate + textTokens;
-  return { ...input, estimate, ceiling: counted, normalizedCeiling: counted, isCounted: true };
+  // Inputs are all texts, or all tokens.
+  const longest = texts.length === 0 ? {} : { longest: Math.max(...texts) };
+  return {
+    ...input,
+    ...(inputs === undefined ? {} : { inputs: { ...inputs, ...longest } }),
+    ...{ estimate, ceiling: counted, normalizedCeiling: counted, isCounted: true },
+  };
 }

@@ -44,9 +44,10 @@ export class HeldBody {
     return estimate;
   }
 
-  promptText(): string {
-    if (this.#body === undefined) return this.#text.toString();
-    return promptTexts(this.#body.bytes, this.#body.prompt, true).join('\n');
+  promptText(): readonly string[] {
+    if (this.#body === undefined) return [this.#text.toString()];
+    const texts = promptTexts(this.#body.bytes, this.#body.prompt, true);
+    return this.#body.prompt.inputs > 0 ? texts : [texts.join('\n')];
   }
 
   promptTexts(): readonly string[] {
@@ -71,7 +72,7 @@ export class HeldBody {
     return providerBody({ bytes, fields, roles: prompt.roles }, facts, provider);
   }
 
-  /** As ChatRequest.keepText(). `estimate` is that of the whole prompt. */
+  /** As ChatRequest.keepText(). `estimate` is that of all the text. */
   keepText(mostBytes: number, estimate: number): number {
     if (mostBytes === 0) {
       this.#tokensOmitted =

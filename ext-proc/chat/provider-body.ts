@@ -47,7 +47,9 @@ export interface SentBody {
  */
 export function providerBody(body: SentBody, facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
   const { shaping = [], streamOptions } = provider;
-  const head = `{"model":${JSON.stringify(provider.model)},${JSON.stringify(provider.outputLimitField)}:${provider.outputLimit}`;
+  const limit =
+    provider.outputLimit === undefined ? '' : `,${JSON.stringify(provider.outputLimitField)}:${provider.outputLimit}`;
+  const head = `{"model":${JSON.stringify(provider.model)}${limit}`;
   const pieces: Buffer[] = [Buffer.from(head)];
   const members = new Map<string, BodyField | string>();
   for (const field of body.fields) {

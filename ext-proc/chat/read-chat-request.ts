@@ -1,7 +1,7 @@
 import { isRefusal, type Refusal, refuse } from '#core/errors/refusal.ts';
 import type { Steps } from '../fairness/steps.ts';
 import { noteCacheMarkers } from './cache-writes.ts';
-import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
+import { type ChatFacts, type FieldRule, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS, CURES } from './chat-fields.ts';
 import type { ChatRequest } from './chat-request.ts';
 import { type ExtraFields, extraFieldRule, NO_EXTRA_FIELDS } from './extra-fields.ts';
@@ -15,8 +15,25 @@ import type { InputTokens } from './tokens/input-tokens.ts';
 import { fileSource, imageSource } from './tokens/media-source.ts';
 import type { PromptRecord } from './tokens/prompt-record.ts';
 
+/** Fields of a body that is read by the rules of chat. */
+export interface BodyForm {
+  readonly fields: ReadonlyMap<string, FieldRule>;
+  /** Fields of other APIs, with the end of the refusal. */
+  readonly cures: ReadonlyMap<string, string>;
+  /** Bound on its values. Absent: that of all bodies. */
+  readonly mostValues?: number;
+  /** What such a body must have beside `model`. */
+  check(present: PresentFields): Refusal | undefined;
+}
+
+export const CHAT_FORM: BodyForm = {
+  fields: CHAT_FIELDS,
+  cures: CURES,
+  check: (present) => (hasMessages(present) ? undefined : refuse('missing_messages', { field: 'messages' })),
+};
+
 /**
- * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of
+ * Reads and checks the body of a chat completion, or another one of its form, in the order of docs/interface.md, "Order of
  * checks", from a compressed body to a field of the wrong type. Pure: the same bytes and extra
  * fields always have the same result. Work that grows with the length of the body is done in steps
  * of some ms. The rules for the fields take one step, which the bound on the number of values
@@ -26,18 +43,22 @@ export function* readChatRequest(
   bytes: Buffer,
   contentEncoding: string | undefined,
   extraFields = NO_EXTRA_FIELDS,
+  form = CHAT_FORM,
 ): Steps<ChatRequest | Refusal> {
   const body = yield* scanBody(bytes, contentEncoding, {
-    has: (word, text) => CHAT_FIELDS.has(word) || extraFields.has(text()),
-    cures: CURES,
+    // Not every field is a word of json-words.ts.
+    has: (word, text) => form.fields.has(word) || form.fields.has(text()) || extraFields.has(text()),
+    cures: form.cures,
+    mostValues: form.mostValues,
   });
   if (isRefusal(body)) return body;
-  const present = presentFields(body, extraFields);
+  const present = presentFields(body, form);
   const model = modelOf(present);
   if (model === undefined) return refuse('missing_model');
-  if (!hasMessages(present)) return refuse('missing_messages', { field: 'messages' });
+  const lacking = form.check(present);
+  if (lacking) return lacking;
   const facts = newChatFacts();
-  const refusal = checkFields(present, facts, extraFields, body.tape.hasCacheMarkers);
+  const refusal = checkFields(present, facts, extraFields, form, body.tape.hasCacheMarkers);
   // After the next step the tape may belong to another request.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, valueStart, end }) => ({ name, start, valueStart, end }));
@@ -48,7 +69,8 @@ export function* readChatRequest(
   if (refusal) return refusal;
   const { imageSizes, fileBytes, remoteParam } = media;
   const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes, fileBytes };
-  const inputTokens = yield* countTokens(read, true);
+  // Each input that stands alone is measured whole.
+  const inputTokens = yield* countTokens(read, prompt.inputs === 0);
   return chatRequest(model, facts, read, inputTokens, remoteParam);
 }
 
@@ -56,11 +78,11 @@ export function* readChatRequest(
 type PresentFields = ReadonlyMap<string, BodyField & { readonly cursor: JsonCursor }>;
 
 /** Fields that are neither null nor replaced by a later field of the same name. */
-function presentFields(body: ScannedObject, extraFields: ExtraFields): PresentFields {
+function presentFields(body: ScannedObject, { fields }: BodyForm): PresentFields {
   const present = new Map<string, BodyField & { readonly cursor: JsonCursor }>();
   const cursor = new JsonCursor(body);
   cursor.eachMember((word) => {
-    const name = extraFields.size > 0 && !CHAT_FIELDS.has(word) ? cursor.keyText(LONGEST_ECHO) : word;
+    const name = fields.has(word) ? word : cursor.keyText(LONGEST_ECHO);
     const { keyStart: start, start: valueStart, end } = cursor;
     if (cursor.kind() !== 'null') present.set(name, { name, start, valueStart, end, cursor: cursor.copy() });
     return void cursor.skip();
@@ -86,12 +108,13 @@ function checkFields(
   present: PresentFields,
   facts: ChatFacts,
   extraFields: ExtraFields,
+  { fields }: BodyForm,
   hasCacheMarkers: boolean,
 ): Refusal | undefined {
   for (const { name, cursor } of present.values()) {
     if (hasCacheMarkers) noteCacheMarkers(facts, cursor.copy(), name);
     const type = extraFields.get(name);
-    const rule = type === undefined ? CHAT_FIELDS.get(name) : extraFieldRule(type);
+    const rule = fields.get(name) ?? (type && extraFieldRule(type));
     const refusal = rule?.(cursor, facts, name);
     if (refusal) return refusal;
   }
@@ -148,6 +171,7 @@ function chatRequest(
   const { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, called } = facts;
   const contentPlaces = called.contentPlaces();
   const sent: SentFacts = { stream, otherStreamOptions, identities, bareImages, hasTools, serviceTier, contentPlaces };
+  const { givenTokens = 0 } = inputTokens.inputs ?? {};
   const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
     model,
@@ -168,7 +192,7 @@ function chatRequest(
     calledMessages: (members) => held.calledMessages(called, members),
     lastHeard: () => held.digestOf(called.heard),
     encodeFor: (provider) => held.encodeFor(sent, provider),
-    keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
+    keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate - givenTokens),
     tokensOmitted: () => held.tokensOmitted(),
     unsentTokens: () => 0,
   };

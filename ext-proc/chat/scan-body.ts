@@ -10,6 +10,7 @@ export interface KnownFields {
   has(word: string, text: () => string): boolean;
   /** Fields of other APIs, with the end of the refusal. */
   readonly cures: ReadonlyMap<string, string>;
+  readonly mostValues?: number | undefined;
 }
 
 /**
@@ -22,7 +23,7 @@ export function* scanBody(
   known: KnownFields,
 ): Steps<ScannedObject | Refusal> {
   if (!isIdentity(contentEncoding)) return COMPRESSED;
-  const scan = new JsonScan(bytes);
+  const scan = new JsonScan(bytes, known.mostValues);
   while (!scan.step()) yield;
   const body = scan.result();
   if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });

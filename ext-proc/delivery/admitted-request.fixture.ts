@@ -73,7 +73,7 @@ export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedR
       ...(options.imageCeiling === undefined ? {} : { imageCeiling: options.imageCeiling }),
     },
     wholeEstimate: () => doneWith(3),
-    promptText: () => 'one two three',
+    promptText: () => ['one two three'],
     promptTexts: () => ['one two three'],
     messagesWithoutReasoning: 0,
     calledMessages: () => [],

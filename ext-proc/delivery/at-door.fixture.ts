@@ -54,7 +54,7 @@ async function requestAt(
   const read = await readAt(door, sent);
   if (read === undefined || isRefusal(read) || !read.atDoor) throw new Error(JSON.stringify(read));
   const admitted = admittedRequest({ providers: [provider('alpha', { api })], ...options });
-  return { ...admitted, chat: { ...read.chat, promptText: () => 'one two three' }, atDoor: read.atDoor };
+  return { ...admitted, chat: { ...read.chat, promptText: () => ['one two three'] }, atDoor: read.atDoor };
 }
 
 /** A whole answer of a provider, and the text of its stream, in each API that providers speak. */

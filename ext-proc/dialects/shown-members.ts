@@ -76,6 +76,12 @@ function shownChoice(choice: unknown): unknown {
   };
 }
 
+/** Elements without what is hidden inside a choice; `undefined`: they have nothing of it. */
+export function shownElements(elements: readonly unknown[]): readonly unknown[] | undefined {
+  if (!elements.some(hidesMember)) return undefined;
+  return elements.map((element) => (isObject(element) ? shownInside(element) : element));
+}
+
 function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }

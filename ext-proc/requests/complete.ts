@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import { newId } from '#core/ids.ts';
+import type { Route } from '../access/route.ts';
 import type { Claims, FinishedClaim, KeyedRequest } from '../billing/idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../billing/idempotency/idempotency-key.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
@@ -40,16 +41,16 @@ export async function complete(
   deps.accounting.sees(request.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const admissible = { ...chosen, generationId: newId('gen', request.arrivedAtMs), ...(atDoor ? { atDoor } : {}) };
-  const claimed = idempotencyKey === undefined ? undefined : { idempotencyKey, body: claimedBody(body, door) };
+  const claimed = idempotencyKey === undefined ? undefined : { idempotencyKey, body: claimedBody(body, request.route) };
   if (atDoor && !chosen.choice.model.targets.some((target) => atDoor.passesTo(target))) dropBody(request, atDoor, body);
   return claimed === undefined
     ? admitAndDeliver(deps, request, admissible)
     : completeOnce(deps, request, admissible, claimed);
 }
 
-/** The same body at another door is another request. */
-function claimedBody(body: Buffer, door: Door | undefined): Buffer {
-  return door === undefined ? body : createHash('sha256').update(`${door.api}\n`).update(body).digest();
+/** The same body at another path is another request. */
+function claimedBody(body: Buffer, { name }: Route): Buffer {
+  return name === 'chat' ? body : createHash('sha256').update(`${name}\n`).update(body).digest();
 }
 
 /** No target gets the client's body as it came. */

@@ -1,6 +1,7 @@
 import type { Model } from '#core/config/gateway-config.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
 import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
+import { EMBEDDINGS_FIELDS } from '../doors/embeddings/embeddings-form.ts';
 import type { AuthorizedRequest, EndpointResult } from './authorized-request.ts';
 import { modelPricing } from './model-pricing.ts';
 import { readQuery } from './query.ts';
@@ -45,7 +46,7 @@ function modelRecord(model: Model, atMs: number) {
         ...(model.capabilities.has('vision') ? ['image'] : []),
         ...(model.capabilities.has('files') ? ['file'] : []),
       ],
-      output_modalities: ['text'],
+      output_modalities: [model.capabilities.has('embeddings') ? 'embeddings' : 'text'],
     },
     supported_parameters: supportedParameters(model),
     pricing: modelPricing(model, atMs),
@@ -53,13 +54,14 @@ function modelRecord(model: Model, atMs: number) {
 }
 
 /** Fields that every request has. */
-const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages']);
+const REQUIRED: ReadonlySet<string> = new Set(['model', 'messages', 'input']);
 const CACHE_FIELDS: ReadonlySet<string> = new Set(['prompt_cache_options', 'prompt_cache_retention']);
 const NEEDS_TOOLS: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'parallel_tool_calls']);
 
 function supportedParameters({ capabilities, reasoningEfforts, pricesCacheWrites, targets }: Model): readonly string[] {
   const extra = new Set(targets.flatMap(({ provider }) => [...(provider.extraFields ?? [])]));
-  const official = [...CHAT_FIELDS.keys()].filter((name) => {
+  const fields = capabilities.has('embeddings') ? EMBEDDINGS_FIELDS : CHAT_FIELDS;
+  const official = [...fields.keys()].filter((name) => {
     if (REQUIRED.has(name) || NOT_OFFERED.has(name)) return false;
     if (CACHE_FIELDS.has(name)) return pricesCacheWrites === true;
     if (NEEDS_TOOLS.has(name)) return capabilities.has('tools');

@@ -2,6 +2,7 @@ import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
 import { isRefusal, refuse } from '#core/errors/refusal.ts';
 import type { InTurns } from '../chat/choose-model.ts';
 import type { Door } from '../doors/door.ts';
+import { EMBEDDINGS_FORM } from '../doors/embeddings/embeddings-form.ts';
 import type { DoorTranslator } from '../doors/reading/door-translator.ts';
 import { type ReadRequest, readRequest, type SentRequest } from '../doors/reading/read-request.ts';
 import { finish, type Steps } from '../fairness/steps.ts';
@@ -74,8 +75,9 @@ async function readBody(
   }
 }
 
-function sentRequest({ exchange, config, principal }: AuthorizedRequest, body: Buffer): SentRequest {
+function sentRequest({ exchange, config, principal, route }: AuthorizedRequest, body: Buffer): SentRequest {
   return {
+    ...(route.name === 'embeddings' ? { form: EMBEDDINGS_FORM } : {}),
     body,
     contentEncoding: exchange.header('content-encoding'),
     extraFields: config.extraRequestFields,

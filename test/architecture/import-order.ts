@@ -80,6 +80,7 @@ export const AREAS: readonly Area[] = [
       'doors',
       'doors/responses',
       'doors/messages',
+      'doors/embeddings',
       'doors/reading',
       'delivery/provider',
       'delivery/response',

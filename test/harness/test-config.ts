@@ -61,7 +61,8 @@ export interface TestProvider {
 
 export interface TestPrices {
   readonly input: number;
-  readonly output: number;
+  /** Absent: the model makes embeddings. */
+  readonly output?: number;
   readonly [price: string]: unknown;
 }
 

@@ -3,7 +3,7 @@ import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPrices
 import { byPrice, PRICE_KINDS } from '#core/price-kinds.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
 
-export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning'] as const;
+export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning', 'embeddings'] as const;
 /** A capability, or `reasoning`: the model accepts a reasoning effort. */
 type Ability = (typeof ABILITIES)[number];
 
@@ -13,6 +13,7 @@ export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
   json_mode: 'JSON mode',
   files: 'Files',
   reasoning: 'Reasoning',
+  embeddings: 'Embeddings',
 };
 
 /** Capabilities of a later gateway keep their own name. */
@@ -108,9 +109,16 @@ function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly st
   return reasoningEfforts.length === 0 ? capabilities : [...capabilities, 'reasoning'];
 }
 
+/** Models of embeddings do nothing else. */
+export function chats({ capabilities }: Pick<ModelView, 'capabilities'>): boolean {
+  return !capabilities.includes('embeddings');
+}
+
 /** A model for the first request with a key, or undefined. */
 export function modelToTry(models: readonly ModelView[], key: Pick<KeyView, 'models'>): string | undefined {
-  return filterModels(models, {}, key).find(({ state }) => state === 'available')?.id ?? key.models?.[0];
+  return (
+    filterModels(models, {}, key).find((model) => model.state === 'available' && chats(model))?.id ?? key.models?.[0]
+  );
 }
 
 function rank({ state }: ModelView): number {

@@ -28,8 +28,7 @@ import { SHORT_ESCAPES } from './json-text.ts';
  *
  * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
  * - the text is one object with white space; invalid UTF-8 and a byte order mark are refused;
- * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, counting those
- *   inside others. A conversation of a million tokens has some ten thousand;
+ * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, each counted;
  * - of members with the same key, at any depth, the last counts, and only it reaches the provider.
  *   Keys are compared decoded: `"a"` equals `"\u0061"`. The others are blanked out first;
  * - an escaped surrogate without its other half is refused: no provider could encode it;
@@ -88,6 +87,7 @@ export class JsonScan {
   #next = VALUE;
   #problem = '';
   #values = 0;
+  readonly #mostValues: number;
   /** Open arrays and objects: places on the tape, numbers in the register of keys. */
   readonly #open: number[] = [];
   readonly #openKeys: number[] = [];
@@ -98,9 +98,9 @@ export class JsonScan {
   #flags = 0;
   #hasCodePoints = false;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, mostValues = MAX_VALUES) {
     const inOneStep = bytes.length <= STEP_BYTES;
-    this.#bytes = bytes;
+    [this.#bytes, this.#mostValues] = [bytes, mostValues];
     this.#tape = inOneStep ? SHARED_TAPE : new JsonTape();
     this.#tape.clear();
     this.#keys = new KeyRegister(bytes, this.#tape, inOneStep ? SHARED_MEMORY : new KeyMemory());
@@ -178,7 +178,7 @@ export class JsonScan {
   }
 
   #readValue(pos: number, byte: number): number {
-    if (++this.#values > MAX_VALUES) return this.#fail(`it has more than ${MAX_VALUES} values`, pos);
+    if (++this.#values > this.#mostValues) return this.#fail(`it has more than ${this.#mostValues} values`, pos);
     switch (byte) {
       case QUOTE:
         return this.#beginString(pos, false);

@@ -68,7 +68,7 @@ export class TokenCounter {
     this.#promptCharacters += characters;
     const counts = await this.#count(tokenizer, texts);
     this.#promptCharacters -= characters;
-    return counts && counts.reduce((sum, tokens) => sum + tokens, 0) + mostCuts(characters);
+    return counts?.map((tokens, index) => tokens + mostCuts(texts[index]?.length ?? 0));
   };
 
   /**

@@ -21,6 +21,16 @@ export interface InputTokens extends TokenBounds {
    * It is in the ceilings above.
    */
   readonly fileCeiling?: number;
+  /** Present: each input stands alone (embeddings), and there is no output. */
+  readonly inputs?: EmbeddedInputs;
   /** Text was counted with the model's tokenizer. */
   readonly isCounted?: true;
+}
+
+export interface EmbeddedInputs {
+  readonly count: number;
+  /** Estimate of the longest one, in tokens. */
+  readonly longest: number;
+  /** Tokens of those that came as tokens. They are exact, and no text has them. */
+  readonly givenTokens: number;
 }

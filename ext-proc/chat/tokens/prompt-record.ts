@@ -9,6 +9,11 @@ export interface PromptRecord {
   readonly parts: number;
   readonly toolCalls: number;
   readonly tools: number;
+  /** Texts and tokens that each stand alone (embeddings). A chat has none. */
+  readonly inputs: number;
+  /** Inputs that came as tokens: all of them, and the longest. */
+  readonly givenTokens: number;
+  readonly longestGiven: number;
   /**
    * Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text stands between its
    * quotes and may have escapes.
@@ -38,6 +43,9 @@ export class PromptRecorder {
   parts = 0;
   toolCalls = 0;
   tools = 0;
+  inputs = 0;
+  givenTokens = 0;
+  longestGiven = 0;
   readonly images: MediaPlace[] = [];
   readonly files: MediaPlace[] = [];
   readonly #pieces: number[] = [];
@@ -56,6 +64,19 @@ export class PromptRecorder {
     this.#pieces.push(TEXT, start, end);
   }
 
+  /** A text that stands alone. */
+  addInput(text: Span): void {
+    this.inputs++;
+    this.addText(text);
+  }
+
+  /** So many tokens that stand alone. */
+  addGiven(tokens: number): void {
+    this.inputs++;
+    this.givenTokens += tokens;
+    this.longestGiven = Math.max(this.longestGiven, tokens);
+  }
+
   addJson({ start, end }: Span): void {
     this.#pieces.push(JSON_TEXT, start, end);
   }
@@ -67,8 +88,9 @@ export class PromptRecorder {
   }
 
   record(): PromptRecord {
-    const { messages, parts, toolCalls, tools, images, files } = this;
+    const { messages, parts, toolCalls, tools, inputs, givenTokens, longestGiven, images, files } = this;
+    const counts = { messages, parts, toolCalls, tools, inputs, givenTokens, longestGiven };
     const places = { pieces: new Int32Array(this.#pieces), roles: new Int32Array(this.#roles) };
-    return { messages, parts, toolCalls, tools, images, files, ...places };
+    return { ...counts, images, files, ...places };
   }
 }

@@ -1,7 +1,7 @@
 import type { Steps } from '../../fairness/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
-import type { InputTokens, TokenBounds } from './input-tokens.ts';
+import type { EmbeddedInputs, InputTokens, TokenBounds } from './input-tokens.ts';
 import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
@@ -16,8 +16,9 @@ export class TokenTally {
   readonly #text: TextMeter;
   /** Bytes of tool definitions and unknown fields, which templates serialize again. */
   readonly #json: TextMeter;
-  #estimate = REQUEST.estimate;
-  #ceiling = REQUEST.ceiling;
+  #estimate = 0;
+  #ceiling = 0;
+  #inputs: EmbeddedInputs | undefined;
   #imageCeiling = 0;
 
   /** `isPlain`: the body is ASCII, escaped characters included. */
@@ -27,23 +28,30 @@ export class TokenTally {
   }
 
   *add(bytes: Buffer, record: PromptRecord): Steps<void> {
-    const { messages, parts, toolCalls, tools, pieces } = record;
+    const { messages, parts, toolCalls, tools, inputs, givenTokens, pieces } = record;
+    const isEmbedded = inputs > 0;
+    this.#add(isEmbedded ? INPUT : REQUEST, isEmbedded ? pieces.length / 3 : 1);
+    this.#add(GIVEN, givenTokens);
     this.#add(MESSAGE, messages);
     this.#add(PART, parts);
     this.#add(TOOL_CALL, toolCalls);
     this.#add(TOOL, tools);
     this.#add(TOOLS, Math.min(1, tools));
     let sinceStep = 0;
+    let longest = record.longestGiven;
     for (let at = 0; at < pieces.length; at += 3) {
       const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
       const meter = kind === TEXT ? this.#text : this.#json;
+      const before = meter.estimatedTokens();
       if (end - start > TEXT_STEP_BYTES) yield* meter.addInSteps(bytes, start, end);
       else meter.add(bytes, start, end);
+      longest = Math.max(longest, meter.estimatedTokens() - before);
       sinceStep += PIECE_BYTES + end - start;
       if (sinceStep < TEXT_STEP_BYTES) continue;
       sinceStep = 0;
       yield;
     }
+    if (isEmbedded) this.#inputs = { count: inputs, givenTokens, longest: Math.ceil(longest) };
   }
 
   addImage(size: ImageSize | undefined): void {
@@ -72,6 +80,7 @@ export class TokenTally {
       normalizedCeiling: ceiling + text.normalizationGrowth() + json.normalizationGrowth(),
       besidesText,
       ...(this.#imageCeiling === 0 ? {} : { imageCeiling: this.#imageCeiling }),
+      ...(this.#inputs === undefined ? {} : { inputs: this.#inputs }),
     };
   }
 
@@ -106,3 +115,6 @@ const TOOL_CALL: TokenBounds = { estimate: 8, ceiling: 32 };
 /** How to call tools is explained to the model in up to 350 tokens. */
 const TOOLS: TokenBounds = { estimate: 12, ceiling: 512 };
 const TOOL: TokenBounds = { estimate: 4, ceiling: 32 };
+/** A text that stands alone. Some models put a token before it and one behind it. */
+const INPUT: TokenBounds = { estimate: 0, ceiling: 2 };
+const GIVEN: TokenBounds = { estimate: 1, ceiling: 1 };

@@ -1,7 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { TokenUsage } from '#core/pricing.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
-import type { AdmittedRequest } from '../provider/admitted-request.ts';
+import { type AdmittedRequest, apiOf } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { ResponseMeter } from '../response/response-meter.ts';
 
@@ -9,16 +9,15 @@ import type { ResponseMeter } from '../response/response-meter.ts';
  * Begins the span of an attempt, by OpenTelemetry's conventions for generative AI 0.1.0, without
  * prompt and response.
  */
-export function beginAttemptSpan(
-  { trace, chat, outputLimit }: AdmittedRequest,
-  { provider, model }: Target,
-): Span | undefined {
+export function beginAttemptSpan(admitted: AdmittedRequest, { provider, model }: Target): Span | undefined {
+  const { trace, chat, outputLimit } = admitted;
   if (trace === undefined) return undefined;
-  const span = trace.step(`chat ${model}`, 'client');
-  span.set('gen_ai.operation.name', 'chat');
+  const operation = apiOf(admitted) === 'embeddings' ? 'embeddings' : 'chat';
+  const span = trace.step(`${operation} ${model}`, 'client');
+  span.set('gen_ai.operation.name', operation);
   span.set('gen_ai.provider.name', provider.name);
   span.set('gen_ai.request.model', model);
-  span.set('gen_ai.request.max_tokens', outputLimit);
+  if (outputLimit > 0) span.set('gen_ai.request.max_tokens', outputLimit);
   if (chat.stream) span.set('gen_ai.request.stream', true);
   if (chat.completions > 1) span.set('gen_ai.request.choice.count', chat.completions);
   // Envoy chooses one of several endpoints.

@@ -6,7 +6,7 @@ import { GrowingBytes } from '../../fairness/growing-bytes.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
-import { namesAtDoor } from '../provider/admitted-request.ts';
+import { apiOf, namesAtDoor } from '../provider/admitted-request.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import type { Pick } from '../provider/endpoint-picker.ts';
 import { DESTINATION } from '../provider/picker-messages.ts';
@@ -249,7 +249,8 @@ async function openJson(
       names: namesAtDoor(delivery.admitted, atDoor),
       isPassed: atDoor.passesTo(target),
     };
-    const names = { generationId, model: model.id, api: target.api, ...(shown ? { shown } : {}) };
+    const isEmbedding = apiOf(delivery.admitted) === 'embeddings';
+    const names = { generationId, model: model.id, api: target.api, isEmbedding, ...(shown ? { shown } : {}) };
     const response = await delivery.reader.read(bytes, names, organizationId);
     if (response.kind === 'failure') return response;
     passedOn = true;

@@ -1,6 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { Refusal } from '#core/errors/refusal.ts';
 import type { ProviderOutput } from '../../hold/delivery-hold.ts';
+import { apiOf } from '../provider/admitted-request.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
@@ -24,7 +25,7 @@ export async function chargeResponse(
   let isCharged = false;
   try {
     // No time limit here: the ledger bounds its own wait, and a limit could lose the charge.
-    const api = delivery.admitted.atDoor?.door.api;
+    const api = apiOf(delivery.admitted);
     const refused = await delivery.hold.charge({ ...produced, ...(api === undefined ? {} : { api }) }, response);
     isCharged = refused === undefined;
     return refused;

@@ -89,7 +89,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
 
   /** Counts a prompt. `undefined`: the bound is reached. */
   async #countPrompt({ admitted: { chat }, clock }: ActiveDelivery): Promise<number | undefined> {
-    const { ceiling } = chat.inputTokens;
+    const { ceiling, inputs } = chat.inputTokens;
     const nowMs = clock.monotonicMs();
     this.#mayCount = Math.min(MOST_AT_ONCE, this.#mayCount + ((nowMs - this.#filledAtMs) / 1000) * MOST_PER_SECOND);
     this.#filledAtMs = nowMs;
@@ -97,7 +97,8 @@ export class UnchargedAttempts implements UnchargedRecorder {
     this.#mayCount -= ceiling;
     // Read with the text: the body may be evicted during the count.
     const [omitted, least] = [chat.tokensOmitted(), promptTokensOf(chat, 0)];
-    const [counted = 0] = await this.#countTokens([chat.promptText()]);
-    return Math.max(least, counted + omitted);
+    const counts = await this.#countTokens(chat.promptText());
+    const counted = counts.reduce((sum, tokens) => sum + tokens, omitted);
+    return Math.max(least, counted + (inputs?.givenTokens ?? 0));
   }
 }

@@ -1,9 +1,11 @@
+import { embeddingsUsage } from '../../doors/embeddings/embeddings-response.ts';
 import type { DeliveryOutcome } from '../../hold/delivery-hold.ts';
 import type { ProducedMessage } from '../../reasoning/produced-message.ts';
 import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedJson } from '../attempts/attempt.ts';
 import { describeResponse } from '../attempts/attempt-span.ts';
 import { chargeResponse } from '../attempts/charge-response.ts';
+import { apiOf } from '../provider/admitted-request.ts';
 import { ResponseMeter } from '../response/response-meter.ts';
 import { usageJson } from '../response/usage.ts';
 import { respond, respondWithRefusal } from './respond.ts';
@@ -28,7 +30,8 @@ export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson):
   const { usage, counted, serviceTier } = metered;
   describeResponse(admitted, meter, usage);
   const costUsd = delivery.hold.costUsd(metered);
-  const charged = admitted.atDoor?.door.usage({ usage, serviceTier, costUsd });
+  const usageOf = apiOf(admitted) === 'embeddings' ? embeddingsUsage : admitted.atDoor?.door.usage;
+  const charged = usageOf?.({ usage, serviceTier, costUsd });
   const last = `,"usage":${charged ?? usageJson(counted ? undefined : response.usage, usage, costUsd)}}`;
   // A large response is not copied.
   const body =

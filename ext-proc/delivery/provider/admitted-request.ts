@@ -1,3 +1,4 @@
+import type { DoorApi } from '#core/config/apis.ts';
 import type { GatewayConfig, Model } from '#core/config/gateway-config.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { ResponseNames } from '../../doors/door.ts';
@@ -18,7 +19,7 @@ export interface AdmittedRequest {
   readonly chat: ChatRequest;
   /** Absent: the client speaks chat completions. */
   readonly atDoor?: RequestAtDoor;
-  /** The limit sent to the provider, per completion. */
+  /** The limit sent to the provider, per completion; 0: none, for embeddings. */
   readonly outputLimit: number;
   /** Headers of every response, refusals too: `x-generation-id`, `x-ratelimit-*`. */
   readonly responseHeaders: Readonly<Record<string, string>>;
@@ -45,4 +46,9 @@ export function namesAtDoor(
   { asked }: RequestAtDoor,
 ): ResponseNames {
   return { generationId, requestId, model: model.id, createdAtSeconds, asked };
+}
+
+/** The API that the client spoke. Absent: chat completions. */
+export function apiOf({ atDoor, chat }: Pick<AdmittedRequest, 'atDoor' | 'chat'>): DoorApi | undefined {
+  return chat.inputTokens.inputs === undefined ? atDoor?.door.api : 'embeddings';
 }

@@ -1,11 +1,11 @@
 import type { Provider, Target } from '#core/config/gateway-config.ts';
-import { API_PATHS, LEAST_OUTPUT_TOKENS, type ProviderApi } from '#core/config/provider-api.ts';
+import { API_PATHS, EMBEDDINGS_PATH, LEAST_OUTPUT_TOKENS, type ProviderApi } from '#core/config/provider-api.ts';
 import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import { clusterOf } from '../../envoy-config/provider-cluster.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import type { Span } from '../../telemetry/request-trace.ts';
 import { untracedHeaders } from '../../telemetry/trace-context.ts';
-import type { AdmittedRequest } from './admitted-request.ts';
+import { type AdmittedRequest, apiOf } from './admitted-request.ts';
 import { DIALECTS } from './dialects.ts';
 import type { Identify } from './identities.ts';
 
@@ -33,7 +33,7 @@ export function chatBody(
   const { outputLimitField, streamOptions, reasoningMemory } = provider;
   const reasoning = reasoningMemory && new Map(added.map(({ message, json }) => [message, json]));
   return chat.encodeFor({
-    ...{ model, outputLimit, streamOptions },
+    ...{ model, outputLimit: outputLimit === 0 ? undefined : outputLimit, streamOptions },
     ...(api === 'chat' ? { outputLimitField, shaping, reasoning } : { outputLimitField: 'max_completion_tokens' }),
     identify: (field, value) => identify(organizationId, field, value),
   });
@@ -70,7 +70,7 @@ export function providerRequest(
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
   const { provider } = target;
-  const { path, json, stream } = constantParts(target);
+  const { path, json, stream } = constantParts(target, apiOf(admitted) === 'embeddings');
   const constant = admitted.chat.stream ? stream : json;
   const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);
@@ -110,11 +110,12 @@ interface ConstantParts {
  */
 const knownParts = new WeakMap<Target, ConstantParts>();
 
-function constantParts(target: Target): ConstantParts {
+/** A target serves embeddings or chat, never both. */
+function constantParts(target: Target, isEmbedding: boolean): ConstantParts {
   const known = knownParts.get(target);
   if (known !== undefined) return known;
   const { provider, api } = target;
-  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}${API_PATHS[api]}${queryOf(provider)}`;
+  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}${isEmbedding ? EMBEDDINGS_PATH : API_PATHS[api]}${queryOf(provider)}`;
   const headersWith = (accept: string) => (PATH.test(path) ? constantHeaders(target, accept) : undefined);
   const parts = { path, json: headersWith('application/json'), stream: headersWith('text/event-stream') };
   knownParts.set(target, parts);

@@ -6,6 +6,7 @@ import { parseExactly } from '../../dialects/exact-json.ts';
 import { editObject, membersOf } from '../../dialects/json-members.ts';
 import { hidingEdits } from '../../dialects/shown-members.ts';
 import type { ResponseNames as DoorNames } from '../../doors/door.ts';
+import { readEmbeddings } from '../../doors/embeddings/embeddings-response.ts';
 import { doorOf } from '../../doors/reading/doors.ts';
 import { DIALECTS } from '../provider/dialects.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
@@ -33,6 +34,7 @@ export interface ResponseNames {
   readonly generationId: string;
   readonly model: string;
   readonly api: ProviderApi;
+  readonly isEmbedding?: boolean;
   /** How the client of a door gets the response. Absent: as a chat completion. */
   readonly shown?: ShownAtDoor;
 }
@@ -46,6 +48,7 @@ export interface ShownAtDoor {
 
 /** Edits the text instead of serializing it again. */
 export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
+  if (names.isEmbedding) return readEmbedded(sent, parseObject(sent), names);
   const dialect = DIALECTS[names.api];
   if (dialect === undefined) return atDoor(readCompletion(sent, parseObject(sent), names), names, sent);
   const said = parseResponse(sent);
@@ -78,6 +81,17 @@ function parseResponse(text: string): JsonObject | undefined {
   } catch {
     return object;
   }
+}
+
+function readEmbedded(
+  sent: string,
+  said: JsonObject | undefined,
+  { model }: ResponseNames,
+): ProviderResponse | ProviderFailure {
+  if (said === undefined) return errorListIn(sent) ?? FAILURES.malformed;
+  if (hasError(said)) return bodyFailure(said);
+  const read = readEmbeddings(sent, said, model);
+  return read === undefined ? FAILURES.malformed : { kind: 'response', usage: undefined, ...read };
 }
 
 function readCompletion(

@@ -126,7 +126,7 @@ test('input of a custom tool is output, as arguments of a function are', async (
 test('a prompt that is evicted during its count is counted once', async () => {
   const admitted = admittedRequest();
   let omitted = 0;
-  const chat = { ...admitted.chat, promptText: () => 'one two three', tokensOmitted: () => omitted };
+  const chat = { ...admitted.chat, promptText: () => ['one two three'], tokensOmitted: () => omitted };
   const meter = new ResponseMeter(admitted);
   const evicting: typeof countWords = (texts) => {
     omitted = 3;

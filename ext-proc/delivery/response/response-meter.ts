@@ -33,7 +33,9 @@ export class ResponseMeter {
 
   constructor(admitted: AdmittedRequest) {
     const { model, chat } = admitted;
-    this.#bounds = { contextWindow: model.longestPrompt ?? model.contextWindow, completions: chat.completions };
+    const { count = 1 } = chat.inputTokens.inputs ?? {};
+    const longest = model.longestPrompt ?? model.contextWindow;
+    this.#bounds = { contextWindow: count * longest, completions: chat.completions };
   }
 
   take(completion: Completion): void {
@@ -150,8 +152,8 @@ export class ResponseMeter {
     if (reported === undefined) {
       // Read with the text: a body that is evicted during the count is omitted as a whole then.
       const omitted = chat.tokensOmitted();
-      const [counted = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
-      const prompt = counted + omitted;
+      const [completion = 0, ...counted] = await countTokens([this.#text.kept(), ...chat.promptText()]);
+      const prompt = counted.reduce((sum, tokens) => sum + tokens, omitted);
       return this.#served({
         counted: true,
         usage: {
@@ -170,7 +172,8 @@ export class ResponseMeter {
 
 /** Tokens of a prompt whose text has `textTokens`, which do not include images and files. */
 export function promptTokensOf(chat: ChatRequest, textTokens: number): number {
-  return chat.hasMedia ? Math.max(sentEstimate(chat), textTokens) : textTokens;
+  const { givenTokens = 0 } = chat.inputTokens.inputs ?? {};
+  return chat.hasMedia ? Math.max(sentEstimate(chat), textTokens) : textTokens + givenTokens;
 }
 
 /** Estimate of the prompt as the target that was asked last was sent it. */

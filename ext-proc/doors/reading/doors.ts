@@ -8,7 +8,7 @@ const DOORS: Readonly<Partial<Record<DoorApi, Door>>> = {
   messages: MESSAGES_DOOR,
 };
 
-/** The door of an API by its name, which threads can be given; none for chat completions. */
+/** The door of an API by its name, which threads can be given. None: bodies stay as they are. */
 export function doorOf(api: Api): Door | undefined {
   return api === 'chat' ? undefined : DOORS[api];
 }

@@ -7,7 +7,7 @@ import type { InTurns } from '../../chat/choose-model.ts';
 import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
 import { JsonCursor } from '../../chat/json/json-cursor.ts';
 import type { BodyField } from '../../chat/provider-body.ts';
-import { LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
+import { type BodyForm, LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
 import { scanBody } from '../../chat/scan-body.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { Steps } from '../../fairness/steps.ts';
@@ -17,6 +17,8 @@ import { RequestAtDoor } from '../request-at-door.ts';
 import type { DoorTranslator } from './door-translator.ts';
 
 export interface SentRequest {
+  /** How a body is read that comes through no door. Absent: as a chat completion. */
+  readonly form?: BodyForm;
   readonly body: Buffer;
   readonly contentEncoding: string | undefined;
   readonly extraFields?: ReadonlyMap<string, ExtraFieldType> | undefined;
@@ -32,7 +34,7 @@ export interface SentRequest {
 export interface ReadRequest {
   readonly kind: 'read';
   readonly chat: ChatRequest;
-  /** Absent: it is a chat completion. */
+  /** Absent: it came through no door. */
   readonly atDoor?: RequestAtDoor;
 }
 
@@ -43,9 +45,9 @@ export async function readRequest(
   translator: DoorTranslator,
   inTurns: InTurns,
 ): Promise<ReadRequest | Refusal | undefined> {
-  const { body, contentEncoding, extraFields } = sent;
+  const { form, body, contentEncoding, extraFields } = sent;
   if (door === undefined) {
-    const chat = await inTurns(readChatRequest(body, contentEncoding, extraFields));
+    const chat = await inTurns(readChatRequest(body, contentEncoding, extraFields, form));
     return chat === undefined || isRefusal(chat) ? chat : { kind: 'read', chat };
   }
   const own = await inTurns(readFields(door, sent));

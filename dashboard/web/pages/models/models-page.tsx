@@ -8,7 +8,7 @@ import { EmptyState } from '../../components/panels.tsx';
 import { Badge, Count, StatusPill } from '../../components/values.tsx';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
-import { ABILITY_LABELS, capabilityLabel, filterModels, MODEL_STATES } from '../../models/model-labels.ts';
+import { ABILITY_LABELS, capabilityLabel, chats, filterModels, MODEL_STATES } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
@@ -98,9 +98,11 @@ const COLUMNS: readonly Column<ModelView>[] = [
         <span>
           <Count value={contextWindow} /> context
         </span>
-        <span>
-          <Count value={maxOutputTokens} /> output
-        </span>
+        {maxOutputTokens > 0 && (
+          <span>
+            <Count value={maxOutputTokens} /> output
+          </span>
+        )}
         {defaultOutputTokens !== maxOutputTokens && (
           <span className="muted" data-hint="Sent when a request gives no limit">
             <Count value={defaultOutputTokens} /> default
@@ -113,10 +115,11 @@ const COLUMNS: readonly Column<ModelView>[] = [
 ];
 
 /** Leads to the playground, if there is one and the model can be used. */
-function TryIt({ of: { id, state } }: { readonly of: ModelView }): ReactNode {
+function TryIt({ of: model }: { readonly of: ModelView }): ReactNode {
+  const { id, state } = model;
   const { playground } = useSession();
   const { id: organization } = useOrganization();
-  if (playground === undefined || state !== 'available') return null;
+  if (playground === undefined || state !== 'available' || !chats(model)) return null;
   return (
     <Link
       className="small"

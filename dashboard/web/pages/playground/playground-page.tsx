@@ -11,7 +11,7 @@ import { Form } from '../../forms/form.tsx';
 import { TextAreaField } from '../../forms/inputs.tsx';
 import { hasEnded } from '../../keys/key-labels.ts';
 import { type ChatExample, KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
-import { filterModels } from '../../models/model-labels.ts';
+import { chats, filterModels } from '../../models/model-labels.ts';
 import { useUrl } from '../../search/use-url.ts';
 import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
 import { playgroundSearch } from '../searches.ts';
@@ -46,7 +46,9 @@ export function PlaygroundPage(): ReactNode {
       />
       <SuspendedBanner />
       <Loaded query={models} skeleton={<Skeleton height="420px" />}>
-        {(data) => <Playing key={id} organization={id} models={filterModels(data.models, {}, undefined)} />}
+        {(data) => (
+          <Playing key={id} organization={id} models={filterModels(data.models, {}, undefined).filter(chats)} />
+        )}
       </Loaded>
     </>
   );

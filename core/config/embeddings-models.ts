@@ -1,0 +1,99 @@
+import type { Model } from './gateway-config.ts';
+import type { RuleProblem } from './problem.ts';
+import type { RightParts } from './right-parts.ts';
+import type { ConfigFile, ModelEntry } from './schema.ts';
+import type { Path } from './yaml-tree.ts';
+
+/**
+ * Models with the capability `embeddings` make no text. Their output limit and their prices of output mean nothing, so
+ * that the file may leave them out.
+ */
+
+/** The file with what its models of embeddings leave out, for the schema of all models. */
+export function withoutOutput(file: unknown): unknown {
+  if (!isMapping(file) || !isMapping(file.models)) return file;
+  const embedding = new Set<string>();
+  const models = mapped(file.models, (entry, id) => {
+    if (!isMapping(entry) || !Array.isArray(entry.capabilities) || !entry.capabilities.includes('embeddings'))
+      return entry;
+    embedding.add(id);
+    return filledModel(entry);
+  });
+  if (embedding.size === 0) return file;
+  const fillListed = (entry: unknown, id: string) =>
+    embedding.has(id) && isMapping(entry) && !('percent' in entry) ? filledTable(entry) : entry;
+  const lists = isMapping(file.price_lists)
+    ? { price_lists: mapped(file.price_lists, (list) => (isMapping(list) ? mapped(list, fillListed) : list)) }
+    : {};
+  return { ...file, models, ...lists };
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mapped(mapping: Mapping, change: (value: unknown, name: string) => unknown): Mapping {
+  return Object.fromEntries(Object.entries(mapping).map(([name, value]) => [name, change(value, name)]));
+}
+
+function filledModel(model: Mapping): Mapping {
+  const { usd_per_million_tokens: prices, targets } = model;
+  const cost = 'cost_usd_per_million_tokens';
+  const costed = (target: unknown) =>
+    isMapping(target) && cost in target ? { ...target, [cost]: filledTable(target[cost]) } : target;
+  return {
+    max_output_tokens: 1,
+    ...model,
+    ...(prices === undefined ? {} : { usd_per_million_tokens: filledTable(prices) }),
+    ...(Array.isArray(targets) ? { targets: targets.map(costed) } : {}),
+  };
+}
+
+/** A table of prices, with those that stand inside it. */
+function filledTable(table: unknown): unknown {
+  if (!isMapping(table)) return table;
+  const inside = mapped(table, (value, name) => {
+    if (Array.isArray(value) && (name === 'above' || name === 'hours')) return value.map(filledTable);
+    return isMapping(value) && (name === 'service_tiers' || name === 'from') ? mapped(value, filledTable) : value;
+  });
+  return { output: 0, ...inside };
+}
+
+const DEFAULT_OUTPUT_TOKENS = 16_384;
+
+export function outputOf(entry: ModelEntry): Pick<Model, 'maxOutputTokens' | 'defaultOutputTokens'> {
+  const { max_output_tokens: most, default_output_tokens: given } = entry;
+  if (embeds(entry)) return { maxOutputTokens: 0, defaultOutputTokens: 0 };
+  return { maxOutputTokens: most, defaultOutputTokens: given ?? Math.min(DEFAULT_OUTPUT_TOKENS, most) };
+}
+
+export function embeds({ capabilities }: Pick<ModelEntry, 'capabilities'>): boolean {
+  return capabilities.includes('embeddings');
+}
+
+/** Warns of models that no client can use. */
+export function unofferedEmbeddings({ apis, models }: Pick<ConfigFile, 'apis' | 'models'>): readonly RuleProblem[] {
+  const unoffered = apis.embeddings ? [] : Object.entries(models).filter(([, model]) => embeds(model));
+  const message = 'are embeddings, which clients get only with apis: {embeddings: true}';
+  return unoffered.map(([id]) => ({ path: ['models', id, 'capabilities'], message }));
+}
+
+export function checkEmbeddings(path: Path, model: ModelEntry, providers: RightParts['providers']): RuleProblem[] {
+  const { capabilities, reasoning_efforts: efforts, targets } = model;
+  if (!embeds(model)) return [];
+  const problems: RuleProblem[] = targets.flatMap(({ provider, api = providers[provider]?.api }, index) =>
+    api === undefined || api === 'chat'
+      ? []
+      : [{ path: [...path, 'targets', index], message: `must be of api: chat; embeddings have no other API` }],
+  );
+  if (capabilities.some((one) => one !== 'embeddings'))
+    problems.push({ path: [...path, 'capabilities'], message: 'must be embeddings alone: such a model does not chat' });
+  if (efforts.length > 0)
+    problems.push({
+      path: [...path, 'reasoning_efforts'],
+      message: 'must be empty: a model of embeddings does not reason',
+    });
+  return problems;
+}

@@ -1,0 +1,46 @@
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { Completion } from '../../dialects/completion.ts';
+import { editObject } from '../../dialects/json-members.ts';
+import { hidingEdits, shownElements } from '../../dialects/shown-members.ts';
+import type { ChargedUsage } from '../door.ts';
+
+export interface EmbeddingsResponse {
+  /** What is charged by. It has no choices. */
+  readonly completion: Completion;
+  /** The provider's text, with our name of the model, without its usage and last bracket. */
+  readonly open: string;
+}
+
+/** `undefined`: it has no embeddings. `model`: as the client named it. */
+export function readEmbeddings(text: string, said: JsonObject, model: string): EmbeddingsResponse | undefined {
+  const { data, id, model: served } = said;
+  if (!Array.isArray(data) || data.length === 0 || !data.every(isEmbedding)) return undefined;
+  const shown = shownElements(data);
+  const edits = {
+    ...hidingEdits({ ...said, choices: [] }),
+    ...(shown === undefined ? {} : { data: JSON.stringify(shown) }),
+    model: JSON.stringify(model),
+    usage: undefined,
+  };
+  const usage = usageOf(said.usage);
+  return {
+    completion: { id, model: served, choices: [], ...(usage === undefined ? {} : { usage }) },
+    open: editObject(text, edits).slice(0, -1),
+  };
+}
+
+function isEmbedding(element: unknown): boolean {
+  if (!isObject(element)) return false;
+  return typeof element.embedding === 'string' || Array.isArray(element.embedding);
+}
+
+/** As a usage of chat. Some providers report a total alone (Voyage). */
+function usageOf(usage: unknown): JsonObject | undefined {
+  if (!isObject(usage)) return undefined;
+  return { prompt_tokens: usage.prompt_tokens ?? usage.total_tokens, completion_tokens: 0 };
+}
+
+/** What was charged, as JSON. */
+export function embeddingsUsage({ usage: { promptTokens }, costUsd }: ChargedUsage): string {
+  return JSON.stringify({ prompt_tokens: promptTokens, total_tokens: promptTokens, cost: costUsd });
+}
