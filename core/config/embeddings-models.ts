@@ -5,8 +5,8 @@ import type { ConfigFile, ModelEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
 /**
- * Models with the capability `embeddings` make no text. Their output limit and their prices of output mean nothing, so
- * that the file may leave them out.
+ * Models with the capability `embeddings` make no text. Their output limit and their prices of
+ * output mean nothing, so the file may leave them out.
  */
 
 /** The file with what its models of embeddings leave out, for the schema of all models. */

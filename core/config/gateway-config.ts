@@ -269,7 +269,7 @@ export interface Model<OfProvider extends KeylessProvider = Provider> extends Pr
   readonly problem?: string;
 }
 
-/** `embeddings`: the model makes embeddings and nothing else, so it has no output and no other capability. */
+/** `embeddings`: the model makes embeddings alone, so it has no output and no other capability. */
 export type Capability = 'tools' | 'vision' | 'json_mode' | 'files' | 'embeddings';
 
 /** Changes of the body of a request, in this order. Values are JSON text. */

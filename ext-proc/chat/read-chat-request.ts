@@ -33,11 +33,11 @@ export const CHAT_FORM: BodyForm = {
 };
 
 /**
- * Reads and checks the body of a chat completion, or another one of its form, in the order of docs/interface.md, "Order of
- * checks", from a compressed body to a field of the wrong type. Pure: the same bytes and extra
- * fields always have the same result. Work that grows with the length of the body is done in steps
- * of some ms. The rules for the fields take one step, which the bound on the number of values
- * limits.
+ * Reads and checks the body of a chat completion, or of another form, in the order of
+ * docs/interface.md, "Order of checks", from a compressed body to a field of the wrong type. Pure:
+ * the same bytes and extra fields always have the same result. Work that grows with the length of
+ * the body is done in steps of some ms. The rules for the fields take one step, which the bound on
+ * the number of values limits.
  */
 export function* readChatRequest(
   bytes: Buffer,

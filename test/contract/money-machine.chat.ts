@@ -11,7 +11,7 @@ export const CHAT = {
   ...{ hasTools: false, hasImages: false, hasRemoteImages: false, hasMedia: false },
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
   wholeEstimate: () => doneWith(1),
-  ...{ promptText: () => '', promptTexts: () => [], identities: new Map<string, string>() },
+  ...{ promptText: () => [''], promptTexts: () => [], identities: new Map<string, string>() },
   encodeFor: () => [],
   keepText: () => 0,
   messagesWithoutReasoning: 0,
