@@ -43,13 +43,17 @@ function runNpm(root, folder, args) {
   return ok ? undefined : `${folder} could not be installed. npm ${args[0]} said:\n    ${output}`;
 }
 
-/** Runs one script of a package, too: it puts opencode's program in place. */
+/** Scripts that put the program of an agent in place. */
+const AGENT_SCRIPTS = { 'opencode-ai': 'postinstall.mjs', '@anthropic-ai/claude-code': 'install.cjs' };
+
 function installNodeAgents(root, folder) {
   const problem = runNpm(root, folder, LOCKED_INSTALL);
   if (problem) return problem;
-  const cwd = join(root, folder, 'node_modules/opencode-ai');
-  const { ok, output } = runCommand(ownNode(root), ['postinstall.mjs'], { cwd });
-  return ok ? undefined : `The script of opencode-ai failed:\n    ${output}`;
+  for (const [agent, script] of Object.entries(AGENT_SCRIPTS)) {
+    const { ok, output } = runCommand(ownNode(root), [script], { cwd: join(root, folder, 'node_modules', agent) });
+    if (!ok) return `The script of ${agent} failed:\n    ${output}`;
+  }
+  return undefined;
 }
 
 function installPythonClients(root, say) {

@@ -36,6 +36,15 @@ const CODING_AGENTS: readonly Agent[] = [
     turns: (filePath) => [{ tool: 'edit', input: { filePath, oldString: 'old', newString: 'new' } }],
   },
   {
+    name: 'Claude Code',
+    file: 'claude-code',
+    // Its tool edits no file that was not read.
+    turns: (file_path) => [
+      { tool: 'Read', input: { file_path } },
+      { tool: 'Edit', input: { file_path, old_string: 'old', new_string: 'new' } },
+    ],
+  },
+  {
     name: 'Cline',
     file: 'cline',
     turns: (path) => [{ tool: 'editor', input: { path, old_text: 'old', new_text: 'new' } }],
@@ -43,7 +52,7 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Qwen Code',
     file: 'qwen-code',
-    // Its tool edits no file that was not read.
+    // As that of Claude Code.
     turns: (file_path) => [
       { tool: 'read_file', input: { file_path } },
       { tool: 'edit', input: { file_path, old_string: 'old', new_string: 'new' } },

@@ -1,0 +1,5 @@
+export ANTHROPIC_BASE_URL="${GATEWAY_URL%/v1}" ANTHROPIC_AUTH_TOKEN="$GATEWAY_KEY"
+export ANTHROPIC_MODEL="$GATEWAY_MODEL" CLAUDE_CODE_MAX_OUTPUT_TOKENS=8192
+# Not for a model with a price for cache writes.
+export DISABLE_PROMPT_CACHING=1
+claude --permission-mode acceptEdits --print "Change old to new in greeting.txt."
