@@ -22,6 +22,7 @@ const { OPENAPI_SEED = '1', OPENAPI_EXAMPLES = '200' } = process.env;
 const MOST_MS = Math.max(600_000, Number(OPENAPI_EXAMPLES) * 1000);
 
 const MODEL = 'gpt-6-luna';
+const EMBEDS = 'text-embedding-3-small';
 const EFFORTS = ['low', 'high'];
 
 /** Runs one of the programs. Resolves with its status and everything that it wrote. */
@@ -49,8 +50,9 @@ requirement(MISSING, () => {
             reasoning_efforts: EFFORTS,
             max_output_tokens: 100_000,
           },
+          [EMBEDS]: { capabilities: ['embeddings'], usd_per_million_tokens: { input: 1 } },
         },
-        apis: { responses: true },
+        apis: { responses: true, embeddings: true },
         limits: { read_rpm: 1_000_000, refused_rpm: 10_000_000 },
       },
     },
@@ -74,6 +76,7 @@ requirement(MISSING, () => {
     const { schemas } = document.components;
     for (const properties of [schemas.ChatCompletionRequest?.properties, schemas.ResponsesRequest?.properties])
       Object.assign(properties ?? {}, { model: { type: 'string', enum: [MODEL] } });
+    Object.assign(schemas.EmbeddingsRequest?.properties ?? {}, { model: { type: 'string', enum: [EMBEDS] } });
     Object.assign(schemas.ChatCompletionRequest?.properties ?? {}, { reasoning_effort: { enum: [...EFFORTS, null] } });
     writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));
     const { key } = await gateway.stack.operator.customer({
@@ -90,6 +93,6 @@ requirement(MISSING, () => {
     ];
     const { status, output } = await run(SCHEMATHESIS, args, folder);
     expect(status, output).toBe(0);
-    expect(output).toMatch(/Selected: 6\/6\s+Tested: 6/);
+    expect(output).toMatch(/Selected: 9\/9\s+Tested: 9/);
   });
 });

@@ -1,3 +1,4 @@
+import { OpenAIEmbeddings } from '@langchain/openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
@@ -111,6 +112,15 @@ test.each(['float', 'base64', undefined] as const)('the official SDK gets vector
   if (encoding === 'base64') expect(typeof data[1]?.embedding).toBe('string');
   else expect(data[1]?.embedding[0]).toBeCloseTo(2 / 3, 6);
   expect(usage.prompt_tokens).toBe(2);
+});
+
+test('LangChain gets vectors', async () => {
+  const { key } = await gateway.stack.operator.customer();
+  const configuration = { baseURL: `${gateway.stack.origin}/v1` };
+  const embeddings = new OpenAIEmbeddings({ model: 'embed', apiKey: key, configuration });
+  answers();
+  const vectors = await embeddings.embedDocuments(['a', 'b']);
+  expect(vectors.map(([first]) => first)).toEqual([expect.closeTo(1 / 3, 6), expect.closeTo(2 / 3, 6)]);
 });
 
 test('tokens are held and charged as they are', async () => {
