@@ -128,17 +128,35 @@ describe('a caller', () => {
   });
 });
 
+const hashOf = (organization: number, key: number) => Buffer.from([organization, key]);
+
+/** Reads a caller of an organization. True if it was in memory. */
+function reading(most: number) {
+  const { isKept, reads } = keeping({ mostPlaces: most });
+  return (organization: number, key: number, restrictions: Partial<Key> = {}) => {
+    reads(async () => principalWith(restrictions, { id: `org-${organization}` }));
+    return isKept(hashOf(organization, key));
+  };
+}
+
 it('the callers that were read first give way, and those with long lists count more', async () => {
-  const { isKept, reads } = keeping({ mostPlaces: 10 });
-  const hash = (number: number) => Buffer.alloc(32, number);
-  for (let number = 0; number < 10; number++) await isKept(hash(number));
-  expect(await isKept(hash(0))).toBe(true);
-  await isKept(hash(10));
-  expect(await isKept(hash(1))).toBe(true);
-  reads(async () => principalWith({ models: new Set('abcd'), ipRanges: [...'abcd'] }));
-  await isKept(hash(0));
-  expect(await Promise.all([9, 10, 0].map((number) => isKept(hash(number))))).toEqual([false, true, true]);
-  reads(async () => principalWith({ models: new Set('abcdefghijkl') }));
-  await isKept(hash(3));
-  expect(await isKept(hash(3))).toBe(false);
+  const isKept = reading(16);
+  for (let organization = 0; organization < 16; organization++) await isKept(organization, 0);
+  expect(await isKept(0, 0)).toBe(true);
+  await isKept(16, 0);
+  expect(await isKept(1, 0)).toBe(true);
+  expect(await isKept(0, 0)).toBe(false);
+  await isKept(17, 0, { models: new Set('a') });
+  expect(await Promise.all([isKept(3, 0), isKept(17, 0)])).toEqual([false, true]);
+});
+
+it('an organization with many keys, or long lists, displaces its own callers only', async () => {
+  const isKept = reading(80);
+  for (let organization = 1; organization <= 7; organization++) await isKept(organization, 0);
+  for (let key = 0; key < 200; key++) await isKept(0, key);
+  expect(await isKept(0, 189)).toBe(false);
+  for (let key = 191; key < 200; key++) expect(await isKept(0, key)).toBe(true);
+  await isKept(0, 200, { models: new Set('abcdefghijkl'), ipRanges: ['10.0.0.0/8'] });
+  expect(await isKept(0, 200)).toBe(false);
+  for (let organization = 1; organization <= 7; organization++) expect(await isKept(organization, 0)).toBe(true);
 });

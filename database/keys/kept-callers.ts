@@ -12,12 +12,20 @@ export const KEPT_FOR_MS = 10_000;
 
 /** Room in memory: each caller takes one place, and one more for each model and address range. */
 const MOST_PLACES = 20_000;
+/** An organization has this part of the room, so that its many keys do not displace all others. */
+const SHARE_OF_ORGANIZATION = 1 / 8;
 
 interface Kept {
   readonly caller: Principal;
   readonly day: UtcDay;
   readonly readAt: Instant;
   readonly forMs: number;
+}
+
+interface KeptOfOrganization {
+  /** Those that were read first at the front. */
+  readonly hashes: Set<string>;
+  places: number;
 }
 
 export interface KeptCallersOptions {
@@ -41,14 +49,14 @@ export function keepCallers({
 }: KeptCallersOptions): KeyStore {
   /** By hash, those that were read first at the front. */
   const kept = new Map<string, Kept>();
-  const ofOrganization = new Map<string, Set<string>>();
+  const ofOrganization = new Map<string, KeptOfOrganization>();
   let places = 0;
   /** Number of changes that were told. */
   let told = 0;
 
   changes.onChanged((organizationId) => {
     told += 1;
-    const hashes = organizationId === undefined ? kept.keys() : (ofOrganization.get(organizationId) ?? []);
+    const hashes = organizationId === undefined ? kept.keys() : (ofOrganization.get(organizationId)?.hashes ?? []);
     for (const hash of [...hashes]) drop(hash);
   });
 
@@ -58,18 +66,25 @@ export function keepCallers({
     kept.delete(hash);
     places -= placesOf(one.caller);
     const { id } = one.caller.organization;
-    const hashes = ofOrganization.get(id);
-    hashes?.delete(hash);
-    if (hashes?.size === 0) ofOrganization.delete(id);
+    const own = ofOrganization.get(id);
+    if (own === undefined) return;
+    own.hashes.delete(hash);
+    own.places -= placesOf(one.caller);
+    if (own.hashes.size === 0) ofOrganization.delete(id);
   }
 
   function keep(hash: string, one: Kept): void {
     drop(hash);
+    const own = ofOrganization.get(one.caller.organization.id) ?? { hashes: new Set(), places: 0 };
+    ofOrganization.set(one.caller.organization.id, own);
     kept.set(hash, one);
+    own.hashes.add(hash);
+    own.places += placesOf(one.caller);
     places += placesOf(one.caller);
-    const { id } = one.caller.organization;
-    const hashes = ofOrganization.get(id) ?? new Set();
-    ofOrganization.set(id, hashes.add(hash));
+    for (const oldest of own.hashes) {
+      if (own.places <= mostPlaces * SHARE_OF_ORGANIZATION) break;
+      drop(oldest);
+    }
     for (const oldest of kept.keys()) {
       if (places <= mostPlaces) break;
       drop(oldest);
