@@ -66,6 +66,26 @@ describe('durable charges', () => {
     expect([released, charges.shipper.waitingFor(0)]).toEqual([['gen-claimed', 'gen-1'], []]);
   });
 
+  it('leave the response that is stored to PostgreSQL, and to the log only if PostgreSQL does not take it', async () => {
+    const claimed: ClaimedSettlement = { ...of('gen-1'), claim: { ...CLAIM, answer: Buffer.from('response') } };
+    const logged: unknown[] = [];
+    const { append } = chargeLog;
+    chargeLog.append = async (one) => {
+      logged.push([one.generationId, 'claim' in one && 'answer' in one.claim]);
+      await append(one);
+    };
+    expect(await charges.charge(claimed)).toBe('charged');
+    expect(chargeLog.committedGroups.at(-1)).toEqual({ generationIds: ['gen-1'], epoch: 'epoch' });
+    expect(chargeLog.waiting()).toEqual([]);
+    ledger.chargeClaimed = away;
+    expect(await charges.charge({ ...claimed, generationId: 'gen-2' })).toBe('logged');
+    expect(logged).toEqual([
+      ['gen-1', false],
+      ['gen-2', true],
+    ]);
+    expect([charges.shipper.waitingFor(0), owed]).toEqual([['gen-2'], ['gen-2']]);
+  });
+
   it('wait in the log once PostgreSQL did not take them, and without asking it once the process ends', async () => {
     durableIn = 'database';
     let asked = 0;

@@ -12,6 +12,7 @@ import {
   tokensOf,
 } from './charge-committer.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
+import { hasAnswer, withoutResponse } from './charge-log/log-entries.ts';
 import type { LogRoom } from './charge-log/log-room.ts';
 import type { IdempotencyClaim } from './idempotency/claims.ts';
 import { MirroredCharges } from './mirrored-charges.ts';
@@ -70,19 +71,27 @@ export class DurableCharges {
   }
 
   /**
-   * Charges a settlement. Resolves when it is durable; with a claim, or `durable_in: database`,
-   * after the commit. Rejects if the ledger refuses it then; it is a dead letter.
+   * Charges a settlement. Resolves when it is durable. With a claim, or `durable_in: database`,
+   * that is after the commit, or in the log if PostgreSQL does not take it. Rejects if the ledger
+   * refuses it then; it is a dead letter.
    */
   async charge(settlement: AnySettlement, claim?: IdempotencyClaim): Promise<ChargeOutcome> {
     const { generationId } = settlement;
     if (claim) this.#claims.set(generationId, claim);
-    const isLogged = await this.#append(settlement);
-    if (isLogged) this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
-    this.shipper.add(settlement, isLogged);
+    // A response that is stored is large, and waits for the commit anyway: the log has it only if
+    // PostgreSQL does not take it.
+    const stores = hasAnswer(settlement);
+    let isLogged = !stores && (await this.#log(settlement));
+    if (!isLogged) this.shipper.add(settlement, false);
     if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
     const end = await this.shipper.shipOne(generationId);
     if (end.kind === 'refused') throw end.error;
+    if (end.kind === 'charged' && stores) await this.#note(withoutResponse(settlement), end.ledgerEpoch);
     if (end.kind === 'charged' || end.kind === 'taken_over') return end.kind;
+    if (stores) {
+      this.shipper.drop(generationId);
+      isLogged = await this.#log(settlement);
+    }
     return isLogged ? this.#mirror(settlement) : this.#lose(settlement);
   }
 
@@ -130,6 +139,14 @@ export class DurableCharges {
     }
   }
 
+  /** Puts a charge into the log, from where it is shipped. False: the disk does not take it. */
+  async #log(settlement: AnySettlement): Promise<boolean> {
+    if (!(await this.#append(settlement))) return false;
+    this.#options.oweHold(settlement, tokensOf(settlement), dueNanoUsd(settlement));
+    this.shipper.add(settlement, true);
+    return true;
+  }
+
   #lose({ generationId }: Settlement): 'lost' {
     const { room, metrics, log } = this.#options;
     this.shipper.drop(generationId);
@@ -150,9 +167,15 @@ export class DurableCharges {
       return 'logged';
     const { answer: _answer, ...rest } = settlement.claim;
     const replaced = { ...settlement, claim: { ...rest, takenOver: true } };
-    this.shipper.replace(replaced);
-    // If it cannot be written, the ledger decides who owns the key.
-    await this.#append(replaced);
+    // If it cannot be written, the ledger decides who owns the key. It has decided where the charge
+    // does not wait any more, and then no line may say that it does.
+    const { generationId } = settlement;
+    if (
+      this.shipper.replace(replaced) &&
+      (await this.#append(replaced)) &&
+      !this.shipper.waitingFor(0).includes(generationId)
+    )
+      this.#options.chargeLog.committed([generationId], undefined);
     return 'taken_over';
   }
 
@@ -194,7 +217,7 @@ export class DurableCharges {
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) this.#options.uncharged(settlement);
   }
 
-  /** Notes a charge of another process in the log, for a ledger that goes back in time. */
+  /** Notes a charge that was made in the log, for a ledger that goes back in time. */
   async #note(settlement: Settlement, ledgerEpoch: string): Promise<void> {
     if (await this.#append(settlement)) this.#options.chargeLog.committed([settlement.generationId], ledgerEpoch);
   }

@@ -126,10 +126,11 @@ export class Shipper {
     stop();
   }
 
-  /** Replaces a charge that waits. */
-  replace(settlement: ClaimedSettlement): void {
+  /** Replaces a charge. False: it does not wait any more. */
+  replace(settlement: ClaimedSettlement): boolean {
     const one = this.#waiting.get(settlement.generationId);
     if (one) one.settlement = settlement;
+    return one !== undefined;
   }
 
   /** Gives a charge up. */

@@ -30,8 +30,8 @@ export interface ChargeLog {
   open(intent: Intent): LoggedRequest;
   /**
    * Appends a charge, or replaces the one with its generation id that waits. It ends the request in
-   * the log. Resolves after the fdatasync. Rejects if the disk does not take it; then it is never
-   * read back.
+   * the log. Resolves after the fdatasync. Rejects if the disk does not take it; then it is not
+   * read back, unless the disk refuses the cut too and the process is killed before that succeeds.
    */
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
   /** Charges that are durable here and not known to be in PostgreSQL, in order of arrival. */
