@@ -36,6 +36,60 @@ export interface KeptCallersOptions {
   readonly mostPlaces?: number;
 }
 
+/** Callers in memory, within a bound for all of them and one for each organization. */
+class Room {
+  readonly #mostPlaces: number;
+  /** By hash, those that were read first at the front. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #ofOrganization = new Map<string, KeptOfOrganization>();
+  #places = 0;
+
+  constructor(mostPlaces: number) {
+    this.#mostPlaces = mostPlaces;
+  }
+
+  find(hash: string): Kept | undefined {
+    return this.#kept.get(hash);
+  }
+
+  keep(hash: string, one: Kept): void {
+    this.#drop(hash);
+    const { id } = one.caller.organization;
+    const own = this.#ofOrganization.get(id) ?? { hashes: new Set(), places: 0 };
+    this.#ofOrganization.set(id, own);
+    this.#kept.set(hash, one);
+    own.hashes.add(hash);
+    own.places += placesOf(one.caller);
+    this.#places += placesOf(one.caller);
+    this.#dropWhile(own.hashes, () => own.places > this.#mostPlaces * SHARE_OF_ORGANIZATION);
+    this.#dropWhile(this.#kept.keys(), () => this.#places > this.#mostPlaces);
+  }
+
+  /** Drops the callers of an organization; `undefined`: all. */
+  dropOf(organizationId: string | undefined): void {
+    const hashes = organizationId === undefined ? this.#kept.keys() : this.#ofOrganization.get(organizationId)?.hashes;
+    this.#dropWhile(hashes ?? [], () => true);
+  }
+
+  #dropWhile(oldestFirst: Iterable<string>, isOver: () => boolean): void {
+    for (const hash of oldestFirst) {
+      if (!isOver()) return;
+      this.#drop(hash);
+    }
+  }
+
+  #drop(hash: string): void {
+    const one = this.#kept.get(hash);
+    const own = one && this.#ofOrganization.get(one.caller.organization.id);
+    if (one === undefined || own === undefined) return;
+    this.#kept.delete(hash);
+    this.#places -= placesOf(one.caller);
+    own.hashes.delete(hash);
+    own.places -= placesOf(one.caller);
+    if (own.hashes.size === 0) this.#ofOrganization.delete(one.caller.organization.id);
+  }
+}
+
 /**
  * Keeps callers that were read, until PostgreSQL tells that they have changed (docs/design.md,
  * "Callers in memory"). They are used only while it is proved that nothing remains to be told.
@@ -47,54 +101,19 @@ export function keepCallers({
   onFound,
   mostPlaces = MOST_PLACES,
 }: KeptCallersOptions): KeyStore {
-  /** By hash, those that were read first at the front. */
-  const kept = new Map<string, Kept>();
-  const ofOrganization = new Map<string, KeptOfOrganization>();
-  let places = 0;
+  const room = new Room(mostPlaces);
   /** Number of changes that were told. */
   let told = 0;
 
   changes.onChanged((organizationId) => {
     told += 1;
-    const hashes = organizationId === undefined ? kept.keys() : (ofOrganization.get(organizationId)?.hashes ?? []);
-    for (const hash of [...hashes]) drop(hash);
+    room.dropOf(organizationId);
   });
-
-  function drop(hash: string): void {
-    const one = kept.get(hash);
-    if (one === undefined) return;
-    kept.delete(hash);
-    places -= placesOf(one.caller);
-    const { id } = one.caller.organization;
-    const own = ofOrganization.get(id);
-    if (own === undefined) return;
-    own.hashes.delete(hash);
-    own.places -= placesOf(one.caller);
-    if (own.hashes.size === 0) ofOrganization.delete(id);
-  }
-
-  function keep(hash: string, one: Kept): void {
-    drop(hash);
-    const own = ofOrganization.get(one.caller.organization.id) ?? { hashes: new Set(), places: 0 };
-    ofOrganization.set(one.caller.organization.id, own);
-    kept.set(hash, one);
-    own.hashes.add(hash);
-    own.places += placesOf(one.caller);
-    places += placesOf(one.caller);
-    for (const oldest of own.hashes) {
-      if (own.places <= mostPlaces * SHARE_OF_ORGANIZATION) break;
-      drop(oldest);
-    }
-    for (const oldest of kept.keys()) {
-      if (places <= mostPlaces) break;
-      drop(oldest);
-    }
-  }
 
   function keptFor(hash: string, day: UtcDay): Principal | undefined {
     // Asked first, also for a caller that is not kept: that asks for the next proof.
     const isProved = changes.isProved();
-    const one = kept.get(hash);
+    const one = room.find(hash);
     if (!isProved || one?.day !== day || elapsedMs(one.readAt, clock) >= one.forMs) return undefined;
     return one.caller;
   }
@@ -111,7 +130,7 @@ export function keepCallers({
       // What changed after the read began may be missing in it, and is not told again.
       if (caller !== undefined && told === toldBefore) {
         const forMs = Math.min(KEPT_FOR_MS, caller.key.revokedInMs ?? KEPT_FOR_MS);
-        keep(name, { caller, day, readAt, forMs });
+        room.keep(name, { caller, day, readAt, forMs });
       }
       return caller;
     },
