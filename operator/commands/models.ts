@@ -1,3 +1,4 @@
+import { embeds } from '#core/config/embeddings-models.ts';
 import type { CheckedConfig } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
 import { shippedCatalogue } from '#core/model-catalogue/catalogue.ts';
@@ -106,7 +107,7 @@ function modelJson(model: ConfiguredModel, problem: string | undefined): object 
     reasoning_efforts: rest.reasoning_efforts,
     context_window: rest.context_window,
     ...(rest.longest_prompt === undefined ? {} : { longest_prompt: rest.longest_prompt }),
-    max_output_tokens: rest.max_output_tokens,
+    ...(embeds(rest) ? {} : { max_output_tokens: rest.max_output_tokens }),
     usd_per_million_tokens: usdSchedule(prices),
     tokenizer: rest.tokenizer,
     disabled: rest.disabled,
