@@ -8,6 +8,7 @@ import { API_DOCUMENT, apiDocument } from '../fixtures/api-document.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';
 import { withGateway } from '../harness/with-gateway.ts';
+import { embeddingsAnswer } from '../provider/embeddings.ts';
 
 /**
  * Schemathesis makes requests of docs/openapi.yaml, valid and invalid ones, and judges the
@@ -71,6 +72,7 @@ requirement(MISSING, () => {
   });
 
   test('Schemathesis finds nothing', { timeout: MOST_MS }, async () => {
+    gateway.provider.script(EMBEDS, embeddingsAnswer());
     // Only a model that is there lets a request reach the provider.
     const document = structuredClone(apiDocument);
     const { schemas } = document.components;
@@ -85,6 +87,8 @@ requirement(MISSING, () => {
     });
     const args = [
       ...['run', 'openapi.json', '--url', gateway.stack.origin, '--header', `Authorization: Bearer ${key}`],
+      // The official schemas apply to messages.
+      ...['--exclude-path-regex', '^/v1/messages'],
       // Checks of these two know statuses only; test/openapi/checks.py knows codes.
       ...['--checks', 'all', '--exclude-checks', 'positive_data_acceptance,unsupported_method'],
       ...['--phases', 'examples,coverage,fuzzing', '--seed', OPENAPI_SEED, '--max-examples', OPENAPI_EXAMPLES],
@@ -93,6 +97,6 @@ requirement(MISSING, () => {
     ];
     const { status, output } = await run(SCHEMATHESIS, args, folder);
     expect(status, output).toBe(0);
-    expect(output).toMatch(/Selected: 9\/9\s+Tested: 9/);
+    expect(output).toMatch(/Selected: 7\/9\s+Tested: 7/);
   });
 });
