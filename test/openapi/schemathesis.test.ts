@@ -53,7 +53,7 @@ requirement(MISSING, () => {
           },
           [EMBEDS]: { capabilities: ['embeddings'], usd_per_million_tokens: { input: 1 } },
         },
-        apis: { responses: true, embeddings: true },
+        apis: { responses: true, messages: true, embeddings: true },
         limits: { read_rpm: 1_000_000, refused_rpm: 10_000_000 },
       },
     },
@@ -76,8 +76,8 @@ requirement(MISSING, () => {
     // Only a model that is there lets a request reach the provider.
     const document = structuredClone(apiDocument);
     const { schemas } = document.components;
-    for (const properties of [schemas.ChatCompletionRequest?.properties, schemas.ResponsesRequest?.properties])
-      Object.assign(properties ?? {}, { model: { type: 'string', enum: [MODEL] } });
+    for (const name of ['ChatCompletionRequest', 'ResponsesRequest', 'MessagesRequest', 'CountTokensRequest'])
+      Object.assign(schemas[name]?.properties ?? {}, { model: { type: 'string', enum: [MODEL] } });
     Object.assign(schemas.EmbeddingsRequest?.properties ?? {}, { model: { type: 'string', enum: [EMBEDS] } });
     Object.assign(schemas.ChatCompletionRequest?.properties ?? {}, { reasoning_effort: { enum: [...EFFORTS, null] } });
     writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document));

@@ -93,6 +93,8 @@ describe('the body of a request at the door of Messages', () => {
     [{ system: [{ type: 'image' }] }, 'system[0].type'],
     [{ tools: [{ name: 'f' }, { type: 'bash_20250124', name: 'bash' }] }, 'tools[1].type'],
     [{ tool_choice: { type: 'some' } }, 'tool_choice.type'],
+    [{ tool_choice: { type: 'tool' } }, 'tool_choice.name'],
+    [{ context_management: { edits: {} } }, 'context_management.edits'],
     [{ thinking: { type: 'hard' } }, 'thinking.type'],
     [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
     [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management.edits[0].type'],

@@ -111,8 +111,9 @@ function isCount(value: unknown): boolean {
 
 /** A summary is output that the usage of the message does not have. */
 function refusedEdit(management: unknown): InvalidField | undefined {
-  const edits: readonly unknown[] =
-    isObject(management) && Array.isArray(management.edits) ? (management.edits as unknown[]) : [];
+  const given = isObject(management) ? (management.edits ?? []) : [];
+  if (!Array.isArray(given)) return invalid('context_management.edits', 'must be an array');
+  const edits: readonly unknown[] = given;
   const at = edits.findIndex((edit) => !(isObject(edit) && String(edit.type).startsWith('clear_')));
   return at === -1 ? undefined : invalid(`context_management.edits[${at}].type`, 'is not offered');
 }

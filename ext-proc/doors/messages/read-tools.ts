@@ -51,6 +51,8 @@ const CHOICES: ReadonlyMap<unknown, string> = new Map([
 export function readToolChoice({ type, name, disable_parallel_tool_use: single }: JsonObject) {
   const choice = type === 'tool' ? { type: 'function', function: { name } } : CHOICES.get(type);
   if (choice === undefined) return invalid('tool_choice.type', 'must be auto, any, tool or none');
+  if (type === 'tool' && (typeof name !== 'string' || name === ''))
+    return invalid('tool_choice.name', 'must be a string that is not empty');
   if (single !== undefined && single !== null && typeof single !== 'boolean')
     return invalid('tool_choice.disable_parallel_tool_use', 'must be true or false');
   return { tool_choice: choice, ...(single === true ? { parallel_tool_calls: false } : {}) };
