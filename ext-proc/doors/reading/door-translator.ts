@@ -2,8 +2,8 @@ import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslationJob, translateRequest } from './translate-request.ts';
 import type { TranslatedResult } from './translate-request-worker.ts';
 
-/** Size up to which the event loop translates a body (delivery/provider/body-translator.ts). */
-const AT_ONCE_BYTES = 64 * 1024;
+/** The event loop translates a body up to this size, as it validates one (requests/complete.ts). */
+const AT_ONCE_BYTES = 32 * 1024;
 
 /** Translates bodies of requests into chat's form: small ones at once, large ones in a thread. */
 export class DoorTranslator {

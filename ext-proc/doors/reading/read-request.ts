@@ -63,13 +63,28 @@ export async function readRequest(
   if (chat === undefined) return undefined;
   const name = (param: string) => door.param(placeOf(param, read));
   if (isRefusal(chat)) return renamed(chat, name);
-  const { asked, mayPass } = read;
+  const { asked, mayPass, unreadBytes } = read;
   const atDoor = new RequestAtDoor(
     door,
     { asked, mayPass, headers: passedHeaders(door, sent) },
     { bytes: body, fields: own.fields },
   );
-  return { kind: 'read', chat: atItsDoor(chat, own, atDoor, name), atDoor };
+  return { kind: 'read', chat: atItsDoor(mayPass ? heldFor(chat, unreadBytes) : chat, own, atDoor, name), atDoor };
+}
+
+/** The hold covers what passes beside the chat form: at most a token for each byte. */
+function heldFor(chat: ChatRequest, bytes: number): ChatRequest {
+  const { inputTokens } = chat;
+  const { ceiling, normalizedCeiling, besidesText } = inputTokens;
+  return {
+    ...chat,
+    inputTokens: {
+      ...inputTokens,
+      ceiling: ceiling + bytes,
+      normalizedCeiling: normalizedCeiling + bytes,
+      besidesText: { ...besidesText, ceiling: besidesText.ceiling + bytes },
+    },
+  };
 }
 
 function passedHeaders({ headers = [] }: Door, { header }: SentRequest): ReadonlyMap<string, string> {

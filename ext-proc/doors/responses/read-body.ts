@@ -71,7 +71,7 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
     messages: messages.places,
     tools: places,
     asked: { ...askedOf(body, { wantsReasoning, namespaces }) },
-    mayPass: !messages.hasCarried && webSearch === undefined,
+    mayPass: !messages.hasOtherReasoning && webSearch === undefined,
   };
 }
 

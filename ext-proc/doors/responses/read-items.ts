@@ -7,7 +7,9 @@ import { type ChatTools, nameWithin, withoutAbsent } from './read-tools.ts';
 
 /** An assistant's message as far as its items have come. */
 interface OpenMessage {
-  message: JsonObject;
+  readonly message: JsonObject;
+  /** Content of each of its items, which is joined once. */
+  readonly contents: unknown[];
   readonly calls: JsonObject[];
   readonly details: JsonObject[];
   readonly callPlaces: string[];
@@ -21,8 +23,8 @@ interface OpenMessage {
 export class ChatMessages {
   readonly messages: JsonObject[] = [];
   readonly places: MessagePlace[] = [];
-  /** Some reasoning is of a target that speaks another API. */
-  hasCarried = false;
+  /** Some reasoning is of a target that speaks another API, or could not be judged. */
+  hasOtherReasoning = false;
   readonly #tools: ChatTools;
   #open: OpenMessage | undefined;
 
@@ -79,22 +81,27 @@ export class ChatMessages {
       this.#push(said, { message: place, content: `${place}.content`, calls: [] });
       return undefined;
     }
-    if (this.#open?.message.content !== undefined && this.#open.calls.length === 0) this.#close();
-    const open = this.#opened(place);
-    open.message = { ...open.message, ...said, content: joined(open.message.content, read.content) };
+    if (this.#open && this.#open.contents.length > 0 && this.#open.calls.length === 0) this.#close();
+    const { message, contents } = this.#opened(place);
+    const { content: spoken, ...more } = said;
+    contents.push(spoken);
+    for (const [name, value] of Object.entries(more)) if (name !== '__proto__') message[name] = value;
     return undefined;
   }
 
   #addReasoning(item: JsonObject, place: string): undefined {
-    const { message, details, calls } = this.#opened(place);
-    const { encrypted_content: encrypted } = item;
+    const { message, contents, details, calls } = this.#opened(place);
+    const { encrypted_content: encrypted, content } = item;
     if (!isCarried(encrypted)) {
-      const index = details.length + Number(message.content !== undefined) + calls.length;
+      // Without encrypted content a provider may look up the id among the operator's own items.
+      if (typeof encrypted !== 'string' || encrypted === '' || (Array.isArray(content) && content.length > 0))
+        this.hasOtherReasoning = true;
+      const index = details.length + Number(contents.length > 0) + calls.length;
       const detail = reasoningDetail(item, index);
       if (detail !== undefined) details.push(detail);
       return;
     }
-    this.hasCarried = true;
+    this.hasOtherReasoning = true;
     const carried = carriedIn(encrypted);
     details.push(...carried.details);
     if (carried.content !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${carried.content}`;
@@ -127,7 +134,7 @@ export class ChatMessages {
     if (this.#open !== undefined) return this.#open;
     const callPlaces: string[] = [];
     const open = {
-      ...{ message: { role: 'assistant' } as JsonObject, calls: [], details: [], callPlaces },
+      ...{ message: { role: 'assistant' } as JsonObject, contents: [], calls: [], details: [], callPlaces },
       place: { message: place, content: `${place}.content`, calls: callPlaces },
     };
     this.#open = open;
@@ -138,8 +145,9 @@ export class ChatMessages {
   #close(): void {
     const open = this.#open;
     this.#open = undefined;
-    if (open === undefined || (open.message.content === undefined && open.calls.length === 0)) return;
+    if (open === undefined || (open.contents.length === 0 && open.calls.length === 0)) return;
     const more = withoutAbsent({
+      content: joined(open.contents),
       tool_calls: open.calls.length > 0 ? open.calls : undefined,
       reasoning_details: open.details.length > 0 ? open.details : undefined,
     });
@@ -155,8 +163,8 @@ export class ChatMessages {
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant']);
 
 /** Texts of several items of one turn. */
-function joined(before: unknown, content: unknown): unknown {
-  if (before === undefined) return content;
-  if (typeof before === 'string' && typeof content === 'string') return `${before}\n\n${content}`;
-  return [before, content].flatMap((one) => (Array.isArray(one) ? one : [{ type: 'text', text: one }]));
+function joined(contents: readonly unknown[]): unknown {
+  if (contents.length < 2) return contents[0];
+  if (contents.every((content) => typeof content === 'string')) return contents.join('\n\n');
+  return contents.flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : [{ type: 'text', text: one }]));
 }

@@ -96,7 +96,10 @@ export function readToolChoice(choice: unknown): unknown {
   const { type } = choice;
   if (type === 'function' || type === 'custom') return chosen(choice);
   if (type !== 'allowed_tools') return invalid('tool_choice.type', 'must be function, custom or allowed_tools');
-  const tools = Array.isArray(choice.tools) ? choice.tools.map((tool: unknown) => isObject(tool) && chosen(tool)) : [];
+  const allowed: readonly unknown[] = Array.isArray(choice.tools) ? choice.tools : [];
+  const other = allowed.findIndex((tool) => !isObject(tool) || (tool.type !== 'function' && tool.type !== 'custom'));
+  if (other !== -1) return invalid(`tool_choice.tools[${other}].type`, 'must be function or custom');
+  const tools = allowed.map((tool) => isObject(tool) && chosen(tool));
   return { type, allowed_tools: { mode: choice.mode, tools } };
 }
 

@@ -1,0 +1,153 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { JsonObject } from '#core/json-object.ts';
+import { translateRequest } from './translate-request.ts';
+
+function translated(body: JsonObject, api: 'responses' | 'messages' = 'responses') {
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
+  const result = translateRequest({ bytes, api, model: { reasoningEfforts: [] }, extraFields: [] });
+  return result?.kind === 'translated' ? result : undefined;
+}
+
+const USER = { role: 'user', content: 'hi' };
+const ASSISTANT = { role: 'assistant', content: 'x' };
+const CALL = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
+const OUTPUT = { type: 'function_call_output', call_id: 'a', output: 'x' };
+const TOOL = { type: 'function', name: 'f' };
+const thought = (text: string) => [{ type: 'reasoning_text', text }];
+const summary = (text: string) => [{ type: 'summary_text', text }];
+
+/** Bodies of Responses with a text at a place that the chat form may lack. */
+const PLACES: Record<string, (text: string) => JsonObject> = {
+  'reasoning that nothing follows': (text) => ({
+    input: [USER, { type: 'reasoning', id: 'r', summary: [], content: thought(text) }],
+  }),
+  'reasoning before a user': (text) => ({
+    input: [{ type: 'reasoning', id: 'r', summary: [], encrypted_content: text }, USER],
+  }),
+  'a summary alone': (text) => ({ input: [{ type: 'reasoning', id: 'r', summary: summary(text) }, ASSISTANT, USER] }),
+  'content beside encrypted content': (text) => ({
+    input: [{ type: 'reasoning', id: 'r', summary: [], encrypted_content: 'a', content: thought(text) }, ASSISTANT],
+  }),
+  'the description of a namespace': (text) => ({
+    input: [USER],
+    tools: [{ type: 'namespace', name: 'n', description: text, tools: [TOOL] }],
+  }),
+  'a member of a call': (text) => ({ input: [USER, { ...CALL, x: text }, OUTPUT] }),
+  'a name in a call': (text) => ({ input: [USER, { ...CALL, [text]: 1 }, OUTPUT] }),
+  'a member of an output': (text) => ({ input: [USER, CALL, { ...OUTPUT, x: text }] }),
+  'an id': (text) => ({ input: [{ ...USER, id: text }] }),
+  annotations: (text) => ({
+    input: [{ role: 'user', content: [{ type: 'input_text', text: 'x', annotations: [text] }] }],
+  }),
+  'a setting of text': (text) => ({ input: [USER], text: { x: text } }),
+  'a format': (text) => ({ input: [USER], text: { format: { type: 'json_schema', name: 'f', schema: {}, x: text } } }),
+  'a setting of reasoning': (text) => ({ input: [USER], reasoning: { effort: 'low', x: text } }),
+  'additional tools': (text) => ({ input: [{ type: 'additional_tools', tools: [TOOL], x: text }, USER] }),
+  'the format of a tool': (text) => ({
+    input: [USER],
+    tools: [{ type: 'custom', name: 'c', format: { type: 'text', definition: text } }],
+  }),
+  'a choice of tools': (text) => ({
+    input: [USER],
+    tools: [TOOL],
+    tool_choice: { type: 'function', name: 'f', x: text },
+  }),
+};
+
+describe('a body that passes', () => {
+  test.each(Object.entries(PLACES))('has no text that is not counted: %s', (_, bodyWith) => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 3 }), fc.integer({ min: 1, max: 5_000 }), (word, times) => {
+        const [short, long] = [translated(bodyWith('w')), translated(bodyWith(`w${word.repeat(times)}`))];
+        if (!long?.mayPass || !short) return;
+        const grown = Buffer.byteLength(JSON.stringify(word.repeat(times))) - 2;
+        const counted = long.bytes.length + long.unreadBytes - short.bytes.length - short.unreadBytes;
+        // Less may be counted while the names of the chat form are longer than those of the body.
+        expect(counted).toBeGreaterThanOrEqual(grown - 200);
+        expect(long.unreadBytes).toBeLessThan(2_000);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is one of an ordinary conversation', () => {
+    const ids = { id: `msg_${'a'.repeat(50)}`, status: 'completed' };
+    const said = { type: 'output_text', text: 'x', annotations: [], logprobs: [] };
+    const body = {
+      input: [
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+        { type: 'reasoning', id: `rs_${'a'.repeat(50)}`, summary: [], encrypted_content: 'gAAAA', content: [] },
+        { type: 'message', ...ids, role: 'assistant', content: [said] },
+        { ...CALL, ...ids },
+        { ...CALL, ...ids, call_id: 'b' },
+        { ...OUTPUT, ...ids },
+        { ...OUTPUT, call_id: 'b' },
+      ],
+      tools: [{ ...TOOL, parameters: { type: 'object', properties: { filePath: { type: 'string' } } }, strict: true }],
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { format: { type: 'text' }, verbosity: 'low' },
+    };
+    expect(translated(body)?.mayPass).toBe(true);
+  });
+
+  it('has no reasoning that a provider could only look up, or that nobody judged', () => {
+    const passesWith = (item: JsonObject) => translated({ input: [USER, item, ASSISTANT] })?.mayPass;
+    const reasoning = { type: 'reasoning', id: 'rs_1', summary: [] };
+    expect(passesWith({ ...reasoning, encrypted_content: 'gAAAA' })).toBe(true);
+    expect(passesWith(reasoning)).toBe(false);
+    const image = [{ type: 'input_image', image_url: 'http://169.254.169.254/' }];
+    expect(passesWith({ ...reasoning, encrypted_content: 'gAAAA', content: image })).toBe(false);
+  });
+
+  it('has no name in another case than that of the API, but for schemas and arguments', () => {
+    expect(translated({ input: [{ ...USER, Type: 'web_search' }] })?.mayPass).not.toBe(true);
+    expect(translated({ input: [USER], reasoning: { EFFORT: 'high' } })?.mayPass).toBe(false);
+    const use = { type: 'tool_use', id: 't', name: 'f', input: { filePath: 'x' } };
+    const messages = [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: [use] },
+    ];
+    expect(translated({ max_tokens: 1, messages }, 'messages')?.mayPass).toBe(true);
+    expect(
+      translated({ max_tokens: 1, messages: [{ role: 'user', content: [{ type: 'text', Text: 'x' }] }] }, 'messages')
+        ?.mayPass,
+    ).not.toBe(true);
+  });
+
+  it('has no choice among tools of a provider', () => {
+    const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', server_label: 'x' }] };
+    expect(translated({ input: [USER], tools: [TOOL], tool_choice })).toBeUndefined();
+  });
+});
+
+test.each<[string, () => JsonObject[]]>([
+  ['texts after calls', () => [CALL, ASSISTANT]],
+  [
+    'texts with parts after calls',
+    () => [
+      CALL,
+      {
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'x' },
+          { type: 'refusal', refusal: 'y' },
+        ],
+      },
+    ],
+  ],
+  ['reasoning', () => [{ type: 'reasoning', id: 'r', summary: summary('x'), encrypted_content: 'a' }]],
+  ['outputs', () => [CALL, OUTPUT]],
+])('the time of a translation grows with the body: %s', (_, items) => {
+  const timeOf = (times: number): number => {
+    const body = { input: [USER, ...Array.from({ length: times }, items).flat()] };
+    translated(body);
+    const startedMs = performance.now();
+    translated(body);
+    return performance.now() - startedMs;
+  };
+  timeOf(2_000);
+  const [small, large] = [2_000, 16_000].map((times) => Math.min(timeOf(times), timeOf(times), timeOf(times)));
+  // Eight times the items: a quadratic one takes 64 times as long.
+  expect(large).toBeLessThan(24 * Math.max(1, small ?? 0));
+});
