@@ -27,16 +27,18 @@ export async function deliverStream(
   let complete = false;
   try {
     const relayed = await relayStream(delivery, opened, client, record, memory);
+    const { writer } = relayed;
     complete = relayed.failure === undefined;
     noteAttempt(delivery, opened, relayed);
     const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, relayed.isCut);
     describeResponse(admitted, relayed.meter, metered.usage);
     delivery.hold.outputEnded(metered);
-    const failed = relayed.failure ?? (relayed.isUnread ? FAILURES.deadline : undefined);
-    const broken = failed && brokenStreamRefusal(failed);
     const charged = { metered, costUsd: delivery.hold.costUsd(metered) };
-    const { writer } = relayed;
     const whole = complete ? writer.ended(charged) : '';
+    if (writer.bug) complete = false;
+    const failed =
+      relayed.failure ?? (writer.bug ? FAILURES.malformed : relayed.isUnread ? FAILURES.deadline : undefined);
+    const broken = failed && brokenStreamRefusal(failed);
     // A client that did not read finds the response with its Idempotency-Key.
     const isWhole = complete && (!relayed.isUnread || record !== undefined);
     // The client's next request may come at once.
@@ -62,6 +64,8 @@ export async function deliverStream(
     const last = broken ? writer.failed(broken, charged) : whole;
     const end = refused ? writer.failed(broken ?? refused) : last;
     const inTime = await relayed.client.end(end);
+    // What was delivered is charged. The bug is logged where all are.
+    if (writer.bug) throw writer.bug.error;
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } finally {
     record?.release();

@@ -15,7 +15,7 @@ import { MEMORY_STEP_BYTES } from '../response/stream-source.ts';
 import type { ClientStream } from './client-stream.ts';
 import { ContentTemplate } from './content-template.ts';
 import type { ResponseRecord } from './response-record.ts';
-import { type StreamWriter, streamWriter } from './stream-writer.ts';
+import { type GuardedWriter, streamWriter } from './stream-writer.ts';
 
 /** How a provider's stream ended, with all that the charge and the client's end need. */
 export interface RelayedStream {
@@ -28,7 +28,7 @@ export interface RelayedStream {
   readonly meter: ResponseMeter;
   /** Absent: its reasoning is not kept. */
   readonly message?: ProducedMessage;
-  readonly writer: StreamWriter;
+  readonly writer: GuardedWriter;
   /** Absent: the client has left. */
   readonly client?: ClientStream;
   readonly lastEventMs: number;
@@ -75,7 +75,7 @@ class StreamRelay {
   readonly #delivery: ActiveDelivery;
   readonly #opened: OpenedStream;
   readonly #record: ResponseRecord | undefined;
-  readonly #writer: StreamWriter;
+  readonly #writer: GuardedWriter;
   /** What the writer keeps. */
   readonly #memory: MemoryReservation;
   readonly #meter: ResponseMeter;
@@ -210,6 +210,7 @@ class StreamRelay {
   #write(out: string): void {
     const { lost } = this.#opened.source;
     if (lost !== undefined) this.#lose(lost);
+    if (this.#writer.bug !== undefined) this.#lose(FAILURES.malformed);
     const moreBytes = 2 * this.#writer.keptCharacters - this.#memory.heldBytes;
     if (moreBytes > 0 && !this.#memory.take(moreBytes + MEMORY_STEP_BYTES)) this.#lose(FAILURES.noRoom);
     if (out === '' || this.#lost !== undefined) return;

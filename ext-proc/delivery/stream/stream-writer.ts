@@ -33,13 +33,70 @@ export interface StreamWriter {
 }
 
 /** `isPassed`: the events of the provider are passed on. */
-export function streamWriter(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
+export function streamWriter(admitted: AdmittedRequest, isPassed: boolean): GuardedWriter {
+  return new GuardedWriter(unguarded(admitted, isPassed));
+}
+
+function unguarded(admitted: AdmittedRequest, isPassed: boolean): StreamWriter {
   const { atDoor } = admitted;
   if (atDoor === undefined) return new ChatWriter(admitted);
   const names = namesAtDoor(admitted, atDoor);
   return isPassed
     ? new PassedWriter(atDoor, atDoor.door.passedStream(names))
     : new DoorWriter(atDoor, atDoor.door.stream(names));
+}
+
+/**
+ * A writer of which a bug ends only what is written: what the client got before it is charged all
+ * the same. From then on it writes nothing.
+ */
+export class GuardedWriter implements StreamWriter {
+  readonly #writer: StreamWriter;
+  /** What a method has thrown. */
+  bug: { readonly error: unknown } | undefined;
+
+  constructor(writer: StreamWriter) {
+    this.#writer = writer;
+  }
+
+  get keptCharacters(): number {
+    return this.#writer.keptCharacters;
+  }
+
+  chunk(text: string, completion: Completion): string {
+    return this.#guarded(() => this.#writer.chunk(text, completion));
+  }
+
+  content(content: string, events: string): string {
+    return this.#guarded(() => this.#writer.content(content, events));
+  }
+
+  passed(events: readonly ProviderEvent[]): string {
+    return this.#guarded(() => this.#writer.passed(events));
+  }
+
+  ended(charged: Charged): string {
+    return this.#guarded(() => this.#writer.ended(charged));
+  }
+
+  /** Tried after a bug too: the client should hear of it. */
+  failed(refusal: Refusal, charged?: Charged): string {
+    const { bug } = this;
+    this.bug = undefined;
+    const events = this.#guarded(() => this.#writer.failed(refusal, charged));
+    this.bug = bug ?? this.bug;
+    return events;
+  }
+
+  #guarded(write: () => string): string {
+    if (this.bug !== undefined) return '';
+    try {
+      return write();
+    } catch (error) {
+      this.bug = { error };
+      return '';
+    }
+  }
 }
 
 class ChatWriter implements StreamWriter {
