@@ -82,6 +82,51 @@ export function shownElements(elements: readonly unknown[]): readonly unknown[] 
   return elements.map((element) => (isObject(element) ? shownInside(element) : element));
 }
 
+/** What the model says, in which members have names of its own. */
+const SAID: ReadonlySet<string> = new Set(['input', 'arguments']);
+
+/**
+ * A value at any depth without what is hidden inside a choice; `undefined`, nearly always: it has
+ * nothing of it.
+ */
+export function shownWithin(value: unknown): unknown {
+  return hidesWithin(value) ? withoutHidden(value) : undefined;
+}
+
+function hidesWithin(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hidesWithin);
+  if (!isObject(value)) return false;
+  for (const name in value) if (HIDDEN_INSIDE.test(name) || (!SAID.has(name) && hidesWithin(value[name]))) return true;
+  return false;
+}
+
+function withoutHidden(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutHidden);
+  if (!isObject(value)) return value;
+  const shown = Object.entries(shownInside(value));
+  return Object.fromEntries(shown.map(([name, member]) => [name, SAID.has(name) ? member : withoutHidden(member)]));
+}
+
+/** Edits of an event's members that hide what is hidden there, at any depth of these. */
+export function hidingWithin(event: JsonObject, deep: readonly string[]): MemberEdits | undefined {
+  let edits: Record<string, string | undefined> | undefined;
+  for (const name in event) {
+    const shown = deep.includes(name) ? shownWithin(event[name]) : undefined;
+    if (shown === undefined && !HIDDEN_INSIDE.test(name) && name !== 'model') continue;
+    edits ??= noEdits();
+    edits[name] = shown === undefined ? undefined : JSON.stringify(shown);
+  }
+  return edits;
+}
+
+/** True if the text of events may have something to hide. */
+export function mayHide(text: string): boolean {
+  return HIDDEN_IN_TEXT.test(text);
+}
+
+const HIDDEN_IN_TEXT =
+  /"(?:usage|model|provider(?:_?metadata)?|is_?byok|[^"]*(?:cost|price|pricing|billing)[^"]*)"\s*:/i;
+
 function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }

@@ -1,8 +1,9 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { isHidden } from '../../dialects/shown-members.ts';
+import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
+import { eachEvent } from '../responses/events.ts';
 import { failureEvents, sentEvent } from './events.ts';
 import { endOf } from './message-object.ts';
 import { messageUsage, shownUsage } from './usage.ts';
@@ -13,6 +14,8 @@ export function passedMessage(message: JsonObject, { generationId, model }: Resp
   const edits = Object.create(null) as Record<string, string | undefined>;
   edits.usage = undefined;
   for (const name of Object.keys(message)) if (isHidden(name)) edits[name] = undefined;
+  const content = shownWithin(message.content);
+  if (content !== undefined) edits.content = JSON.stringify(content);
   edits.id = JSON.stringify(generationId);
   edits.model = JSON.stringify(model);
   return edits;
@@ -47,18 +50,18 @@ export class PassedMessageStream implements PassedStream {
         return '';
       case 'content_block_start':
         this.#hasCalls ||= isObject(event.content_block) && event.content_block.type === 'tool_use';
-        return asEvent(named, data);
+        return shownEvent(named, event, data);
       case 'content_block_delta':
       case 'content_block_stop':
       case 'ping':
-        return asEvent(named, data);
+        return shownEvent(named, event, data);
       default:
         return '';
     }
   }
 
   several(text: string): string {
-    return text;
+    return mayHide(text) ? eachEvent(text, (type, data) => this.event(type, data)) : text;
   }
 
   ended(charged: ChargedUsage): string {
@@ -86,6 +89,12 @@ export class PassedMessageStream implements PassedStream {
     const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
     return asEvent('message_start', editObject(data, { message: edited }, members));
   }
+}
+
+/** An event without what is not the client's. */
+function shownEvent(type: string, event: JsonObject, data: string): string {
+  const edits = hidingWithin(event, ['content_block', 'delta']);
+  return asEvent(type, edits ? editObject(data, edits) : data);
 }
 
 /** A line break in JSON stands between tokens only. */

@@ -18,3 +18,11 @@ export function failureEvents(error: Envelope['error'], response: JsonObject, se
     sentEvent('response.failed', { sequence_number: sequence + 1, response: failed })
   );
 }
+
+/** Rewrites each event of a text of events, which have one line of data each. */
+export function eachEvent(text: string, rewrite: (type: string, data: string) => string): string {
+  return text.replaceAll(
+    /(?:^|(?<=\n))(?:event: ?(.*)\n)?data: ?(.*)\n\n/g,
+    (_, type: string | undefined, data: string) => rewrite(type ?? '', data),
+  );
+}

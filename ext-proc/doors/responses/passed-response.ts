@@ -1,10 +1,10 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { isHidden } from '../../dialects/shown-members.ts';
+import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { readAsked } from './asked.ts';
-import { failureEvents, sentEvent } from './events.ts';
+import { eachEvent, failureEvents, sentEvent } from './events.ts';
 import { responseHead, responsesUsage } from './response-object.ts';
 
 /** Members of a request that the provider does not get, or not as the client gave them. */
@@ -17,6 +17,8 @@ export function passedResponse(response: JsonObject, names: ResponseNames): Memb
   const edits = Object.create(null) as Record<string, string | undefined>;
   edits.usage = undefined;
   for (const name of Object.keys(response)) if (isHidden(name)) edits[name] = undefined;
+  const output = shownWithin(response.output);
+  if (output !== undefined) edits.output = JSON.stringify(output);
   edits.id = JSON.stringify(names.generationId);
   edits.model = JSON.stringify(names.model);
   edits.store = 'false';
@@ -27,6 +29,13 @@ export function passedResponse(response: JsonObject, names: ResponseNames): Memb
 const LAST: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 /** A client gets the failure in the gateway's words. */
 const FAILURE: ReadonlySet<string> = new Set(['error', 'response.failed']);
+
+/** Others are of tools that no model here has, or of no API. */
+const KNOWN =
+  /^(?:error|response\.(?:created|queued|in_progress|completed|incomplete|failed|output_item\.(?:added|done)|content_part\.(?:added|done)|(?:output_text|refusal|reasoning_text|reasoning_summary_text|reasoning_summary|function_call_arguments|custom_tool_call_input)\.(?:delta|done)|reasoning_summary_part\.(?:added|done)|output_text\.annotation\.added))$/;
+
+/** Members of an event that have parts of the response. */
+const PARTS = ['item', 'part', 'delta', 'annotation'] as const;
 
 const NUMBER = '"sequence_number":';
 
@@ -47,16 +56,20 @@ export class PassedResponseStream implements PassedStream {
   event(type: string, data: string): string {
     const event = parseObject(data);
     const named = typeof event?.type === 'string' ? event.type : type;
-    if (event === undefined || !(named === 'error' || named.startsWith('response.'))) return '';
+    if (event === undefined || !KNOWN.test(named)) return '';
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number + 1;
     else this.#sequence++;
     if (LAST.has(named)) this.#last = { type: named, data };
     if (FAILURE.has(named) || LAST.has(named)) return '';
-    if (!isObject(event.response)) return `event: ${named}\ndata: ${onOneLine(data)}\n\n`;
+    if (!isObject(event.response)) {
+      const edits = hidingWithin(event, PARTS);
+      return `event: ${named}\ndata: ${onOneLine(edits ? editObject(data, edits) : data)}\n\n`;
+    }
     return `event: ${named}\ndata: ${onOneLine(this.#edited(data, event.response, undefined))}\n\n`;
   }
 
   several(text: string): string {
+    if (mayHide(text)) return eachEvent(text, (type, data) => this.event(type, data));
     const at = text.lastIndexOf(NUMBER);
     if (at !== -1) this.#sequence = Number.parseInt(text.slice(at + NUMBER.length), 10) + 1;
     return text;

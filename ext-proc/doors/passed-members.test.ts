@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '#core/json-object.ts';
+import { editObject } from '../dialects/json-members.ts';
+import type { Door } from './door.ts';
+import { MESSAGES_DOOR } from './messages/messages-door.ts';
+import { RESPONSES_DOOR } from './responses/responses-door.ts';
+
+const NAMES = { generationId: 'gen-1', requestId: 'request', model: 'public', createdAtSeconds: 1, asked: {} };
+/** What an operator's account would show, and the same as the model's own words. */
+const SECRET = { cost: 1, provider: 'SECRET', provider_metadata: { organization: 'SECRET' }, total_cost_usd: 'SECRET' };
+const SAID = '{"cost":"said"}';
+
+const MESSAGE = { type: 'message', ...SECRET, content: [{ type: 'output_text', text: SAID, ...SECRET }] };
+const CALL = { type: 'function_call', name: 'f', arguments: SAID, ...SECRET };
+const USE = { type: 'tool_use', id: 't', name: 'f', input: { cost: 'said' }, ...SECRET };
+
+function eventText(event: JsonObject): string {
+  return `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+test.each<[string, Door, JsonObject]>([
+  ['Responses', RESPONSES_DOOR, { id: 'r', output: [MESSAGE, CALL], ...SECRET }],
+  ['Messages', MESSAGES_DOOR, { id: 'm', content: [{ type: 'text', text: SAID, ...SECRET }, USE], ...SECRET }],
+])('a passed response of %s shows what the model says, and nothing about the operator', (_, door, response) => {
+  const shown = editObject(JSON.stringify(response), door.passedResponse(response, NAMES));
+  expect(shown).not.toMatch(/SECRET|"cost":1/);
+  expect(shown.match(/said/g)).toHaveLength(2);
+});
+
+test.each<[string, Door, JsonObject[]]>([
+  [
+    'Responses',
+    RESPONSES_DOOR,
+    [
+      { type: 'response.output_item.added', item: CALL, ...SECRET },
+      { type: 'response.content_part.done', part: { type: 'output_text', text: SAID, ...SECRET } },
+      { type: 'response.output_text.delta', delta: SAID, model: 'SECRET', ...SECRET },
+      { type: 'response.openrouter_cost', cost: 1, organization: 'SECRET' },
+    ],
+  ],
+  [
+    'Messages',
+    MESSAGES_DOOR,
+    [
+      { type: 'content_block_start', content_block: USE, ...SECRET },
+      { type: 'content_block_delta', delta: { type: 'text_delta', text: SAID, ...SECRET }, model: 'SECRET' },
+      { type: 'content_block_delta', delta: { type: 'text_delta', text: SAID } },
+      { type: 'openrouter_cost', cost: 1, organization: 'SECRET' },
+    ],
+  ],
+])('passed events of %s do so, one by one and several together', (_, door, events) => {
+  const one = door.passedStream(NAMES);
+  const each = events.map((event) => one.event(String(event.type), JSON.stringify(event))).join('');
+  const together = door.passedStream(NAMES).several(events.map(eventText).join(''));
+  for (const shown of [each, together]) {
+    expect(shown).not.toMatch(/SECRET|"cost":1/);
+    expect(shown.match(/said/g)).toHaveLength(3);
+  }
+});
+
+test('events with nothing to hide pass as they came', () => {
+  const delta = eventText({ type: 'response.output_text.delta', delta: '"cost": 1', sequence_number: 5 });
+  expect(RESPONSES_DOOR.passedStream(NAMES).several(delta)).toBe(delta);
+  const block = eventText({ type: 'content_block_delta', delta: { type: 'text_delta', text: '"cost": 1' } });
+  expect(MESSAGES_DOOR.passedStream(NAMES).several(block)).toBe(block);
+});
