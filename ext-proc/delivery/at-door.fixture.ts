@@ -38,7 +38,7 @@ export function messagesRequest(
 export function readAt(door: Door, body: JsonObject, reasoningEfforts: readonly string[] = []) {
   const sent = {
     ...{ body: Buffer.from(JSON.stringify(body)), contentEncoding: undefined, organizationId: 'org-TEST' },
-    ...{ memory: { take: () => true }, reasoningEfforts: () => reasoningEfforts },
+    ...{ memory: { take: () => true }, reasoningEfforts: () => reasoningEfforts, isGone: () => false },
     header: (name: string) => (name === 'anthropic-beta' ? 'effort-2025-11-24' : undefined),
   };
   return readRequest(door, sent, translator, finish);

@@ -15,6 +15,8 @@ export interface ThreadJob<Job> {
 interface Waiting<Job, Result> {
   /** Called when its turn has come, so that nothing is copied for a job that waits. */
   readonly prepare: () => ThreadJob<Job>;
+  /** True: nobody wants the result any more. */
+  readonly isGone: () => boolean;
   readonly resolve: (result: Result | undefined) => void;
 }
 
@@ -32,10 +34,13 @@ export class ThreadInTurns<Job, Result> {
     this.#script = script;
   }
 
-  /** `undefined`: the thread took too long or broke, or is closed. */
-  run(organizationId: string, prepare: () => ThreadJob<Job>): Promise<Result | undefined> {
+  /**
+   * `undefined`: the thread took too long or broke, or is closed, or the job was gone when its turn
+   * came.
+   */
+  run(organizationId: string, prepare: () => ThreadJob<Job>, isGone = () => false): Promise<Result | undefined> {
     return new Promise((resolve) => {
-      const waiting = { prepare, resolve };
+      const waiting = { prepare, isGone, resolve };
       const others = this.#waiting.get(organizationId);
       if (others === undefined) this.#waiting.set(organizationId, [waiting]);
       else others.push(waiting);
@@ -63,6 +68,11 @@ export class ThreadInTurns<Job, Result> {
     const [next, ...others] = jobs;
     if (others.length > 0) this.#waiting.set(organizationId, others);
     if (next === undefined) return;
+    if (next.isGone()) {
+      next.resolve(undefined);
+      this.#next();
+      return;
+    }
     this.#running = next;
     const worker = this.#worker ?? this.#start();
     this.#worker = worker;

@@ -83,6 +83,7 @@ function sentRequest({ exchange, config, principal, route }: AuthorizedRequest, 
     extraFields: config.extraRequestFields,
     organizationId: principal.organization.id,
     header: (name) => exchange.header(name),
+    isGone: () => exchange.gone.aborted,
     reasoningEfforts: (model) => config.models.get(model)?.reasoningEfforts ?? [],
     memory: exchange.bodyMemory,
   };

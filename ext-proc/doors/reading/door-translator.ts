@@ -2,7 +2,7 @@ import { ThreadInTurns } from '../../fairness/thread-in-turns.ts';
 import { type TranslationJob, translateRequest } from './translate-request.ts';
 import type { TranslatedResult } from './translate-request-worker.ts';
 
-/** The event loop translates a body up to this size, as it validates one (requests/complete.ts). */
+/** The event loop translates bodies up to this size, as it validates them (read-sent.ts). */
 const AT_ONCE_BYTES = 32 * 1024;
 
 /** Translates bodies of requests into chat's form: small ones at once, large ones in a thread. */
@@ -11,18 +11,19 @@ export class DoorTranslator {
     new URL('./translate-request-worker.ts', import.meta.url),
   );
 
-  /** `undefined`: the thread took too long or broke. */
+  /** `undefined`: the thread took too long or broke, or the client left meanwhile. */
   translate(
     body: Buffer,
     job: Omit<TranslationJob, 'bytes'>,
-    organizationId: string,
+    { organizationId, isGone }: { readonly organizationId: string; readonly isGone: () => boolean },
   ): Promise<TranslatedResult> | TranslatedResult {
     if (body.length <= AT_ONCE_BYTES) return translateRequest({ ...job, bytes: body });
-    return this.#thread.run(organizationId, () => {
+    const prepare = () => {
       // The client's body may yet be passed through.
       const bytes = new Uint8Array(body);
       return { job: { ...job, bytes }, transfer: [bytes.buffer] };
-    });
+    };
+    return this.#thread.run(organizationId, prepare, isGone);
   }
 
   close(): void {

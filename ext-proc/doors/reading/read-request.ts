@@ -24,6 +24,8 @@ export interface SentRequest {
   readonly extraFields?: ReadonlyMap<string, ExtraFieldType> | undefined;
   readonly organizationId: string;
   header(name: string): string | undefined;
+  /** True: the client has left. */
+  isGone(): boolean;
   /** Of a model by its name: none, if there is no such model. */
   reasoningEfforts(model: string): readonly string[];
   /** Memory of the request's body. */
@@ -54,8 +56,8 @@ export async function readRequest(
   if (own === undefined || isRefusal(own)) return own;
   const model = { reasoningEfforts: sent.reasoningEfforts(own.model) };
   const job = { api: door.api, model, extraFields: [...(extraFields?.keys() ?? [])] };
-  const read = await translator.translate(body, job, sent.organizationId);
-  if (read === undefined) return refuse('no_capacity');
+  const read = await translator.translate(body, job, sent);
+  if (read === undefined) return sent.isGone() ? undefined : refuse('no_capacity');
   if (read.kind === 'invalid') return invalidField(read.param, read.requirement);
   const bytes = Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length);
   if (!sent.memory.take(bytes.length)) return refuse('no_capacity');
