@@ -1,4 +1,5 @@
 import type { UtcDay } from '#core/clock.ts';
+import type { DoorApi } from '#core/config/apis.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms } from '#core/pricing.ts';
 import type { Settlement } from '#database/ledger/ledger.ts';
@@ -15,6 +16,8 @@ export interface HoldTerms extends ListedTerms {
   readonly model: string;
   /** `user` of the request. Never logged. */
   readonly user?: string;
+  /** API that the client spoke. Absent: chat completions. */
+  readonly api?: DoorApi;
   readonly streamed: boolean;
   readonly createdAtMs: number;
   /** Output limit of all completions together. */

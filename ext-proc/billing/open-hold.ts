@@ -142,6 +142,7 @@ function settlementOf(
     ...produced,
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, holdNanoUsd },
     ...(terms.user === undefined ? {} : { user: terms.user }),
+    ...(terms.api === undefined ? {} : { api: terms.api }),
     ...priced({ ...terms, sentTier: asked.sentTier }, produced),
     ...(cost === undefined ? {} : { providerCostNanoUsd: cost }),
     ...(list === undefined ? {} : { listNanoUsd: list }),

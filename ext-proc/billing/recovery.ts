@@ -112,6 +112,7 @@ function settlementOf(left: LeftIntent): Settlement {
     ...present({
       upstreamId,
       user: left.user,
+      api: left.api,
       serviceTier: used.serviceTier,
       providerCostNanoUsd: providerCostNanoUsd(asked, used),
       listNanoUsd: listNanoUsd(left, asked.sentTier, used),

@@ -39,7 +39,7 @@ describe('a client of Messages', () => {
       expect(meaning(final)).toEqual(meaning(message));
       expect(usageIn(to.text())).toEqual(message.usage);
       expect(isSequential(to.text())).toBe(true);
-      expect(asked.charges).toMatchObject([{ usageCounted: false, api: 'messages' }]);
+      expect(asked.charges).toMatchObject([{ usageCounted: false }]);
       expect(streamed.charges).toMatchObject([{ usageCounted: false, usage: asked.charges[0]?.usage }]);
     },
   );

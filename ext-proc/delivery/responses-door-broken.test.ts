@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ProviderOutput } from '../hold/delivery-hold.ts';
 import { admittedRequest, provider } from './admitted-request.fixture.ts';
 import { ANSWERS, responsesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
@@ -52,8 +53,8 @@ test.each(streams)(
       const to = client();
       const { outcome, charges } = await deliverTo(delivery, to, { ...asked, chat });
       expect(outcome.refusal?.code).toBe(expected.outcome.refusal?.code);
-      const ofDoor = charges.map(({ api: _, latencyMs, generationTimeMs, ...charge }) => charge);
-      expect(ofDoor).toEqual(expected.charges.map(({ latencyMs, generationTimeMs, ...charge }) => charge));
+      const untimed = ({ latencyMs, generationTimeMs, ...charge }: ProviderOutput) => charge;
+      expect(charges.map(untimed)).toEqual(expected.charges.map(untimed));
       if (charges.length === 0) {
         expect(JSON.parse(String(to.responses[0]?.body))).toMatchObject({ error: { code: 'upstream_error' } });
         continue;

@@ -33,7 +33,7 @@ describe('a client of Responses', () => {
         ...{ usage: response.usage, status: response.status },
       });
       expect(usage).toMatchObject({ cost: 0.25 });
-      expect(asked.charges).toMatchObject([{ usageCounted: false, api: 'responses' }]);
+      expect(asked.charges).toMatchObject([{ usageCounted: false }]);
       expect(streamed.charges).toMatchObject([{ usageCounted: false, usage: asked.charges[0]?.usage }]);
     },
   );

@@ -51,8 +51,6 @@ export interface ProviderOutput {
   /** Tier that the response names. */
   readonly serviceTier?: string;
   readonly cancelled: boolean;
-  /** API of the client. Absent: chat completions. */
-  readonly api?: string;
   readonly latencyMs: number;
   readonly generationTimeMs: number;
 }

@@ -8,7 +8,7 @@ import type { BillableHold } from '../billing/billable-hold.ts';
 import type { IdempotencyClaim } from '../billing/idempotency/claims.ts';
 import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
-import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
+import { type AdmittedRequest, apiOf } from '../delivery/provider/admitted-request.ts';
 import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { DeliveryOutcome } from '../hold/delivery-hold.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
@@ -90,6 +90,7 @@ export async function admitAndDeliver(
   if (isRefusal(admission)) return admission;
   const { chat, choice, reasoning } = admission;
   notes.generationId = generationId;
+  const api = apiOf(admissible);
   const hold = deps.accounting.open(
     {
       generationId,
@@ -98,6 +99,7 @@ export async function admitAndDeliver(
       day: admission.day,
       model: choice.model.id,
       ...(chat.user === undefined ? {} : { user: chat.user }),
+      ...(api === undefined ? {} : { api }),
       priceTable: choice.model.priceTable,
       ...(choice.model.own === undefined ? {} : { ownTable: choice.model.own.priceTable }),
       ...(chat.serviceTier === undefined ? {} : { askedTier: chat.serviceTier }),

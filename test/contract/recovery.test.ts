@@ -155,6 +155,12 @@ describe('recovery', () => {
     ]);
   });
 
+  it('charges for the API that the client spoke', async () => {
+    const [atDoor, chat] = [left({ api: 'responses' }), left()];
+    await chargeLeft([atDoor, chat]);
+    expect([(await generation(atDoor))?.api, (await generation(chat))?.api]).toEqual(['responses', 'chat']);
+  });
+
   it('charges no more output than was asked for, and no more than the hold', async () => {
     const long = left({ delivered: { ...DELIVERED, tokens: 1_000 } });
     const dear = left({ holdNanoUsd: 10_000n });

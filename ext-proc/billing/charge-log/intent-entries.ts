@@ -14,7 +14,7 @@ export function askedEntry(intent: Intent, asked: Asked): string {
     `"holdNanoUsd":"${intent.holdNanoUsd}","streamed":${intent.streamed},"createdAtMs":${intent.createdAtMs},` +
     `"mostOutputTokens":${intent.mostOutputTokens},"asked":${askedText(asked)}` +
     `${ownTable ? `,"ownTable":${tableText(ownTable)}` : ''}${optional('askedTier', intent.askedTier)}` +
-    `${optional('user', intent.user)}${claim ? claimText(claim) : ''}}`
+    `${optional('user', intent.user)}${optional('api', intent.api)}${claim ? claimText(claim) : ''}}`
   );
 }
 

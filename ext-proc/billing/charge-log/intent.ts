@@ -1,4 +1,5 @@
 import type { UtcDay } from '#core/clock.ts';
+import type { DoorApi } from '#core/config/apis.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { ListedTerms, PriceTable, TokenUsage } from '#core/pricing.ts';
 
@@ -14,6 +15,8 @@ export interface Intent extends ListedTerms {
   readonly model: string;
   /** `user` of the request. */
   readonly user?: string;
+  /** API that the client spoke. Absent: chat completions. */
+  readonly api?: DoorApi;
   readonly holdNanoUsd: NanoUsd;
   readonly streamed: boolean;
   readonly createdAtMs: number;

@@ -54,13 +54,13 @@ describe('requests in the charge log', () => {
 
   it('are those that were asked, and neither released nor charged', async () => {
     const claim = { keyHash: Buffer.alloc(32, 200), bodyHash: Buffer.alloc(32, 7) };
-    const first = ask('gen-1', { claim });
+    const first = ask('gen-1', { claim, api: 'responses' });
     ask('gen-2').settled();
     log.open(intent('gen-3'));
     const charged = ask('gen-4');
     await log.append(charge('gen-4'));
     charged.settled();
-    expect(await left()).toEqual([{ ...intent('gen-1', { claim }), asked: ASKED }]);
+    expect(await left()).toEqual([{ ...intent('gen-1', { claim, api: 'responses' }), asked: ASKED }]);
     first.settled();
     first.settled();
     await expect.poll(left).toEqual([]);

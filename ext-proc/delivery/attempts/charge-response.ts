@@ -1,7 +1,6 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import type { Refusal } from '#core/errors/refusal.ts';
 import type { ProviderOutput } from '../../hold/delivery-hold.ts';
-import { apiOf } from '../provider/admitted-request.ts';
 import { sentTierOf } from '../provider/sent-tier.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
@@ -25,8 +24,7 @@ export async function chargeResponse(
   let isCharged = false;
   try {
     // No time limit here: the ledger bounds its own wait, and a limit could lose the charge.
-    const api = apiOf(delivery.admitted);
-    const refused = await delivery.hold.charge({ ...produced, ...(api === undefined ? {} : { api }) }, response);
+    const refused = await delivery.hold.charge(produced, response);
     isCharged = refused === undefined;
     return refused;
   } finally {
