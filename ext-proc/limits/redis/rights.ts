@@ -13,7 +13,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['HGET', KEY, 'field'],
   ['HMGET', KEY, 'field'],
   ['HGETALL', KEY],
-  ['HVALS', KEY],
+  ['HLEN', KEY],
   ['HSET', KEY, 'field', '1'],
   ['HDEL', KEY, 'field'],
   ['HEXISTS', KEY, 'field'],

@@ -200,7 +200,8 @@ describe('the door of Messages', () => {
     gateway.provider.script('one', stream ? streamAnswer({ usage: USAGE }) : jsonAnswer({ usage: USAGE }));
     const first = await ask(client, { stream }, { headers });
     const again = await ask(client, { stream }, { headers });
-    expect(again.text).toBe(first.text);
+    // Pings are not stored.
+    expect(again.text).toBe(first.text.replaceAll(PING, ''));
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
