@@ -9,8 +9,12 @@ import { runCommandLine } from '#operator/command-line.ts';
 import { providerBlocks } from '#scripts/catalogue/provider-blocks.ts';
 import { variablesOf } from './fixtures/variables-of.ts';
 
-/** Every configuration that somebody may copy: files of the repository, blocks of its documents. */
+/**
+ * Every configuration that somebody may copy: files of the repository, blocks of its documents. The
+ * trial of the chart has the demo model alone.
+ */
 const FILES = globSync(['config/*.yaml', 'deploy/**/gateway.yaml'])
+  .filter((path) => !path.startsWith('deploy/helm/trial/'))
   .map((path) => ({ heading: path, yaml: readFileSync(path, 'utf8') }))
   .filter(({ yaml }) => /^models:/m.test(yaml));
 const SHIPPED = [...FILES, ...providerBlocks()];
