@@ -1,3 +1,4 @@
+import { DOOR_APIS, type DoorApi } from '#core/config/apis.ts';
 import type { Model } from '#core/config/gateway-config.ts';
 import { isRefusal } from '#core/errors/refusal.ts';
 import { CHAT_FIELDS, NOT_OFFERED } from '../chat/chat-fields.ts';
@@ -16,7 +17,7 @@ export async function listModels(request: AuthorizedRequest): Promise<EndpointRe
   const allowed = principal.key.models;
   const data = [...config.models.values()]
     .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))
-    .map((model) => modelRecord(model, arrivedAtMs));
+    .map((model) => ({ ...modelRecord(model, arrivedAtMs), ...endpointsOf(model, config.apis) }));
   return { kind: 'json', body: { object: 'list', data } };
 }
 
@@ -25,7 +26,7 @@ const CREATED_SECONDS = 1_735_689_600;
 
 /**
  * Names besides our own are those that clients look for: `context_length` and `architecture` of
- * OpenRouter, `max_model_len` of vLLM.
+ * OpenRouter, `max_model_len` of vLLM, `supported_endpoints` of LiteLLM.
  */
 function modelRecord(model: Model, atMs: number) {
   return {
@@ -51,6 +52,15 @@ function modelRecord(model: Model, atMs: number) {
     supported_parameters: supportedParameters(model),
     pricing: modelPricing(model, atMs),
   };
+}
+
+/** Paths that serve the model. With chat completions alone there is nothing to say. */
+function endpointsOf({ capabilities }: Model, apis: ReadonlySet<DoorApi>) {
+  if (apis.size === 0) return {};
+  const isEmbeddings = capabilities.has('embeddings');
+  const served = DOOR_APIS.filter((api) => apis.has(api) && (api === 'embeddings') === isEmbeddings);
+  const chat = isEmbeddings ? [] : ['/v1/chat/completions'];
+  return { supported_endpoints: [...chat, ...served.map((api) => `/v1/${api}`)] };
 }
 
 /** Fields that every request has. */

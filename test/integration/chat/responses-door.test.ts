@@ -50,6 +50,14 @@ describe('the door of Responses', () => {
     ]);
   });
 
+  test('is shown at each model that it serves, and nowhere by default', async () => {
+    const models = async (of: typeof gateway) =>
+      jsonOf<{ data: Record<string, unknown>[] }>(await (await of.openClient()).get('/v1/models')).data;
+    const [open] = await models(gateway);
+    expect(open?.supported_endpoints).toEqual(['/v1/chat/completions', '/v1/responses']);
+    for (const model of await models(closed)) expect(model).not.toHaveProperty('supported_endpoints');
+  });
+
   test('is charged as chat, and its generation says which API it was', async () => {
     const client = await gateway.openClient();
     gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
