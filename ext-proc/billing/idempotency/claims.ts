@@ -65,6 +65,8 @@ const RENEWED_AT_ONCE = 500;
 export class Claims {
   readonly #options: ClaimsOptions;
   readonly #live = new Map<string, Claim>();
+  /** Hashes of the bodies of live claims, by organization and key. */
+  readonly #held = new Map<string, Buffer>();
   readonly #timer: NodeJS.Timeout;
   #renewing = false;
 
@@ -78,6 +80,10 @@ export class Claims {
     const seal = requestSeal(organizationId, idempotencyKey, body);
     const { keyHash, bodyHash } = seal;
     const claim: Claim = { organizationId, keyHash, generationId };
+    // A crash of PostgreSQL forgets claims, also one whose response was given and whose charge
+    // waits in the log: taken again, that response would be free.
+    const held = this.#held.get(nameOf(claim));
+    if (held !== undefined) return { kind: held.equals(bodyHash) ? 'running' : 'reused' };
     const result = await this.#take({ ...claim, bodyHash, leaseMs: this.#options.leaseMs, retentionMs });
     switch (result.kind) {
       case 'claimed':
@@ -111,19 +117,27 @@ export class Claims {
   #heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
     const { generationId } = claim;
     this.#live.set(generationId, claim);
+    this.#held.set(nameOf(claim), seal.bodyHash);
     return {
       keyHash: seal.keyHash,
       bodyHash: seal.bodyHash,
       seal: (response) => seal.seal(response, generationId),
       free: () => this.#free(claim),
-      ended: () => void this.#live.delete(generationId),
+      ended: () => void this.#end(claim),
     };
+  }
+
+  /** False: it has ended before. */
+  #end(claim: Claim): boolean {
+    if (!this.#live.delete(claim.generationId)) return false;
+    this.#held.delete(nameOf(claim));
+    return true;
   }
 
   async #free(claim: Claim): Promise<void> {
     const { generationId } = claim;
     const { store, log } = this.#options;
-    if (!this.#live.delete(generationId)) return;
+    if (!this.#end(claim)) return;
     try {
       await store.free(claim);
     } catch (error) {
@@ -156,4 +170,8 @@ export class Claims {
       this.#renewing = false;
     }
   }
+}
+
+function nameOf({ organizationId, keyHash }: Claim): string {
+  return `${organizationId} ${keyHash.toString('base64')}`;
 }
