@@ -100,7 +100,7 @@ describe('claims of a gateway process', () => {
 
   it('find the answer that an earlier attempt sealed, and only with its body', async () => {
     const claims = open();
-    const { keyHash, bodyHash, seal } = await attempt(claims, 'sealed');
+    const { keyHash, bodyHash, seal, ended } = await attempt(claims, 'sealed');
     const [row] = await sql<{ generation_id: string }>(
       db.url,
       `select generation_id from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}'`,
@@ -108,6 +108,9 @@ describe('claims of a gateway process', () => {
     const generationId = String(row?.generation_id);
     const end = { keyHash, bodyHash, answer: await seal(Buffer.from('the answer')) };
     await db.store.ledger.chargeClaimed({ ...settlementOf(db.customer, { generationId }), claim: end });
+    expect((await claim(claims, 'sealed')).kind).toBe('running');
+    expect((await claim(claims, 'sealed', 'other body')).kind).toBe('reused');
+    ended();
     const found = await claim(claims, 'sealed');
     if (found.kind !== 'finished') throw new Error(found.kind);
     expect(found.generationId).toBe(generationId);

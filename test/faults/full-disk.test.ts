@@ -86,8 +86,8 @@ requirement(missingSmallDisk(), () => {
       await stack.operator.verifyLedger();
     } finally {
       client?.close();
-      await stack?.close();
       if (postgres.isDown()) await postgres.restart();
+      await stack?.close();
       await postgres.stop();
       disk.remove();
     }
@@ -118,20 +118,30 @@ requirement(missingSmallDisk(), () => {
     await postgres.crash();
     inFlight.release();
     const [json, stream, otherJson, otherStream] = await inFlight.answers;
-    for (const answer of [json, otherJson]) expect(answer && outcome(answer)).toBe('503 no_capacity');
+    // The last block of the log may have room for some charges yet.
+    let lost = 0;
+    for (const answer of [json, otherJson]) {
+      if (answer && outcome(answer) === '200') continue;
+      lost += 1;
+      expect(answer && outcome(answer)).toBe('503 no_capacity');
+    }
     for (const answer of [stream, otherStream]) {
       const events = answer ? eventsOf(answer) : [];
       expect(events.at(-1)).toBe('[DONE]');
+      if (!events.at(-2)?.includes('"error"')) continue;
+      lost += 1;
       expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({ error: { code: 'no_capacity' } });
     }
-    expect(await metric('gateway_charges_lost_total')).toBe(4);
+    expect(lost).toBeGreaterThan(0);
+    expect(await metric('gateway_charges_lost_total')).toBe(lost);
     await postgres.restart();
     // PostgreSQL alone does not suffice.
     await expect.poll(async () => (await client.get('/v1/credits')).status, { timeout: BACK_WITHIN_MS }).toBe(200);
     expect(outcome(await client.chat({ model: 'probe' }))).toBe('503 no_capacity');
     disk.empty();
     await untilServed();
-    expect(await stack.operator.balance(customer.organizationId)).toBe(100 - 4 * COST);
+    const charged = 4 + (4 - lost);
+    expect(await stack.operator.balance(customer.organizationId)).toBeCloseTo(100 - charged * COST, 9);
   }
 
   async function keepsTheConfiguration(disk: SmallDisk): Promise<void> {
