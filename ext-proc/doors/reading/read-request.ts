@@ -11,10 +11,11 @@ import { type BodyForm, LONGEST_MODEL, readChatRequest } from '../../chat/read-c
 import { scanBody } from '../../chat/scan-body.ts';
 import type { MemoryReservation } from '../../fairness/shared-budget.ts';
 import type { Steps } from '../../fairness/steps.ts';
-import type { Door, ReadBody } from '../door.ts';
+import type { Door } from '../door.ts';
 import { renamed } from '../refusal-at-door.ts';
 import { RequestAtDoor } from '../request-at-door.ts';
 import type { DoorTranslator } from './door-translator.ts';
+import { placeOf } from './places.ts';
 
 export interface SentRequest {
   /** How a body is read that comes through no door. Absent: as a chat completion. */
@@ -40,6 +41,9 @@ export interface ReadRequest {
   readonly atDoor?: RequestAtDoor;
 }
 
+/** Of a body that keeps a thread longer than honest ones do, or breaks it. It counts as refused. */
+const TOO_MUCH = 'takes too long to read; send a smaller body';
+
 /** Reads and checks the body of a request at any door. `undefined`: the client left. */
 export async function readRequest(
   door: Door | undefined,
@@ -57,7 +61,7 @@ export async function readRequest(
   const model = { reasoningEfforts: sent.reasoningEfforts(own.model) };
   const job = { api: door.api, model, extraFields: [...(extraFields?.keys() ?? [])] };
   const read = await translator.translate(body, job, sent);
-  if (read === undefined) return sent.isGone() ? undefined : refuse('no_capacity');
+  if (read === undefined) return sent.isGone() ? undefined : invalidField(door.param('messages'), TOO_MUCH);
   if (read.kind === 'invalid') return invalidField(read.param, read.requirement);
   const bytes = Buffer.from(read.bytes.buffer, read.bytes.byteOffset, read.bytes.length);
   if (!sent.memory.take(bytes.length)) return refuse('no_capacity');
@@ -163,21 +167,4 @@ function allWrites(
   const param = marked?.param ?? (chat && name(chat.param));
   const longParam = marked?.longParam ?? (chat?.longParam && name(chat.longParam));
   return param === undefined ? undefined : { param, ...(longParam === undefined ? {} : { longParam }) };
-}
-
-const MESSAGE =
-  /^messages\[(\d+)\](?:\.tool_calls\[(\d+)\](?:\.(?:function|custom)(?=\.|$))?|(\.content)\b(?:\[(\d+)\])?)?/;
-const TOOL = /^tools\[(\d+)\]/;
-
-/** The place in the door's body of what `param` names in the chat body. */
-function placeOf(param: string, { messages, tools }: Pick<ReadBody, 'messages' | 'tools'>): string {
-  const tool = TOOL.exec(param);
-  if (tool) return (tools[Number(tool[1])] ?? 'tools') + param.slice(tool[0].length);
-  const found = MESSAGE.exec(param);
-  const place = messages[Number(found?.[1])];
-  if (!found || place === undefined) return param;
-  const [whole, , call, content, part] = found;
-  const inContent = part === undefined ? place.content : (place.parts?.[Number(part)] ?? `${place.content}[${part}]`);
-  const start = call === undefined ? (content ? inContent : place.message) : place.calls[Number(call)];
-  return (start ?? place.message) + param.slice(whole.length);
 }

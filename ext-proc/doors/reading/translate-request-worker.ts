@@ -6,5 +6,10 @@ export type TranslatedResult = TranslatedRequest | InvalidField | undefined;
 
 parentPort?.on('message', (job: TranslationJob) => {
   const result = translateRequest(job);
-  parentPort?.postMessage(result, result?.kind === 'translated' ? [result.bytes.buffer as ArrayBuffer] : []);
+  const { bytes, messages, tools } = result?.kind === 'translated' ? result : {};
+  const arrays = [bytes, messages, tools].filter((array) => array !== undefined);
+  parentPort?.postMessage(
+    result,
+    arrays.map(({ buffer }) => buffer as ArrayBuffer),
+  );
 });

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { JsonObject } from '#core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
+import { arbitraryRequest as messagesRequest } from '../messages/arbitrary-request.fixture.ts';
+import { arbitraryRequest as responsesRequest } from '../responses/arbitrary-request.fixture.ts';
 import { translateRequest } from './translate-request.ts';
 
 function translated(body: JsonObject, api: 'responses' | 'messages' = 'responses') {
@@ -119,6 +121,42 @@ describe('a body that passes', () => {
     const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', server_label: 'x' }] };
     expect(translated({ input: [USER], tools: [TOOL], tool_choice })).toBeUndefined();
   });
+});
+
+/** Paths of all members and elements. */
+function pathsIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (!isObject(value) && !Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const here = [...path, name];
+    return [here, ...pathsIn(member, here)];
+  });
+}
+
+function put(value: unknown, [name, ...rest]: readonly string[], other: unknown): unknown {
+  if (name === undefined) return other;
+  if (Array.isArray(value)) return value.map((one, at) => (String(at) === name ? put(one, rest, other) : one));
+  return isObject(value) ? { ...value, [name]: put(value[name], rest, other) } : value;
+}
+
+const odd = fc.constantFrom<unknown>(
+  ...[null, 1, 1.5, true, '', 'x', [], {}, [[]], [null], { toString: 1, valueOf: 1 }, { __proto__: null, type: 7 }],
+  ...['gw1.', 'gw1.e30', [{ type: 'text', text: 1 }], '12345678901234567890.0'],
+);
+
+test.each([
+  ['responses', responsesRequest],
+  ['messages', messagesRequest],
+] as const)('no value of a body of %s makes a translation throw', (api, request) => {
+  const given = (request as fc.Arbitrary<object>).map((body) => JSON.parse(JSON.stringify(body)));
+  fc.assert(
+    fc.property(given, fc.nat(), odd, (body, at, other) => {
+      const paths = pathsIn(body);
+      const bytes = Buffer.from(JSON.stringify(put(body, paths[at % paths.length] ?? [], other)));
+      const job = { bytes, api, model: { reasoningEfforts: ['low'] }, extraFields: [] };
+      expect(['translated', 'invalid']).toContain(translateRequest(job)?.kind);
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 test.each<[string, () => JsonObject[]]>([

@@ -1,8 +1,9 @@
 import type { DoorApi } from '#core/config/apis.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
-import type { AskedModel, InvalidField, ReadBody } from '../door.ts';
+import { type AskedModel, type Door, type InvalidField, invalid, type ReadBody } from '../door.ts';
 import { doorOf } from './doors.ts';
+import { type Places, placesOf } from './places.ts';
 
 /** The body of a request at a door. All of it is data. */
 export interface TranslationJob {
@@ -14,7 +15,7 @@ export interface TranslationJob {
 }
 
 /** The same as a chat completion. */
-export interface TranslatedRequest extends Omit<ReadBody, 'kind' | 'chat'> {
+export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, Places {
   readonly kind: 'translated';
   readonly bytes: Uint8Array;
   /** Bytes of a body that may pass and that the chat form lacks. */
@@ -27,27 +28,34 @@ export interface TranslatedRequest extends Omit<ReadBody, 'kind' | 'chat'> {
  */
 const FRAME_BYTES = 200;
 
-/** Also run in a thread. `undefined`: there is no such door. */
-export function translateRequest({
-  bytes,
-  api,
-  model,
-  extraFields,
-}: TranslationJob): TranslatedRequest | InvalidField | undefined {
+/**
+ * Also run in a thread. `undefined`: there is no such door. A body on which a translation breaks is
+ * refused as its client's: as a failure of the gateway it would count for nothing.
+ */
+export function translateRequest(job: TranslationJob): TranslatedRequest | InvalidField | undefined {
+  const door = doorOf(job.api);
+  if (door === undefined) return undefined;
+  try {
+    return translated(job, door);
+  } catch {
+    return invalid(door.param('messages'), 'cannot be read');
+  }
+}
+
+function translated({ bytes, model, extraFields }: TranslationJob, door: Door): TranslatedRequest | InvalidField {
   const { buffer, byteOffset, length } = bytes;
   const body = parseExactly(Buffer.from(buffer, byteOffset, length).toString());
-  const door = doorOf(api);
-  const read = door?.read(body, model);
-  if (read === undefined || read.kind === 'invalid') return read;
-  const { kind: _, chat, mayPass, ...more } = read;
-  for (const name of extraFields) if (Object.hasOwn(body, name) && !door?.fields.has(name)) chat[name] = body[name];
+  const read = door.read(body, model);
+  if (read.kind === 'invalid') return read;
+  const { chat, asked, mayPass, messages, tools } = read;
+  for (const name of extraFields) if (Object.hasOwn(body, name) && !door.fields.has(name)) chat[name] = body[name];
   // An array of its own, which a thread can hand over.
-  const translated = new TextEncoder().encode(JSON.stringify(chat));
-  const lacking = mayPass ? Buffer.byteLength(JSON.stringify(body)) - translated.length : 0;
+  const written = new TextEncoder().encode(JSON.stringify(chat));
+  const lacking = mayPass ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && !hasOtherCase(body, true);
   return {
-    ...more,
-    ...{ kind: 'translated', bytes: translated, mayPass: mayPass && isWhole, unreadBytes: Math.max(0, lacking) },
+    ...{ kind: 'translated', bytes: written, ...placesOf(messages, tools), asked },
+    ...{ mayPass: mayPass && isWhole, unreadBytes: Math.max(0, lacking) },
   };
 }
 
