@@ -55,7 +55,7 @@ describe('a client of Responses, beside its output', () => {
     const body = {
       ...{ store: true, metadata: { a: 'b' }, client_metadata: { c: 'd' }, user: 'u-1', background: false },
       ...{ max_output_tokens: 50, truncation: 'auto', service_tier: 'auto' },
-      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi', x_unknown: 1 }] }],
+      input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
     };
     await deliverTo(delivery, client(), await responsesRequest('responses', body));
     expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual({

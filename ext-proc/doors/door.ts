@@ -18,6 +18,13 @@ export interface Door {
   readonly providerApi: ProviderApi;
   /** Accepted top-level fields. */
   readonly fields: ReadonlySet<string>;
+  /**
+   * Members of the objects in a body that passes, by the `type` of an object; of one without, by
+   * the name of the member that has it, after a dot.
+   */
+  readonly knownMembers: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The field with items whose ids a provider may have stored. Only those of reasoning pass. */
+  readonly storedItems?: string;
   /** Fields that a body must have beside `model` and its messages. */
   readonly required?: readonly string[];
   /** Unknown fields of other APIs, with the end of the refusal. */

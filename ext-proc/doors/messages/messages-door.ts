@@ -2,6 +2,7 @@ import { tierMembers } from '../../dialects/anthropic/service-tier.ts';
 import type { MemberEdits } from '../../dialects/json-members.ts';
 import type { Door, PassedFields } from '../door.ts';
 import { errorBody, sentEvent } from './events.ts';
+import { MESSAGES_MEMBERS } from './known-members.ts';
 import { messageOf } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';
 import { PassedMessageStream, passedMessage } from './passed-message.ts';
@@ -28,6 +29,7 @@ export const MESSAGES_DOOR: Door = {
   api: 'messages',
   providerApi: 'anthropic',
   fields: MESSAGES_FIELDS,
+  knownMembers: MESSAGES_MEMBERS,
   required: ['max_tokens'],
   cures: new Map([
     ['input', ': this is a Responses body; send messages'],

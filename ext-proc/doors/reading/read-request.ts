@@ -5,7 +5,8 @@ import { type CacheWrites, invalidField, LONGEST_ECHO } from '../../chat/chat-fa
 import type { ChatRequest } from '../../chat/chat-request.ts';
 import type { InTurns } from '../../chat/choose-model.ts';
 import { NO_EXTRA_FIELDS } from '../../chat/extra-fields.ts';
-import { JsonCursor } from '../../chat/json/json-cursor.ts';
+import { SPACE } from '../../chat/json/json-bytes.ts';
+import { JsonCursor, type Span } from '../../chat/json/json-cursor.ts';
 import type { BodyField } from '../../chat/provider-body.ts';
 import { type BodyForm, LONGEST_MODEL, readChatRequest } from '../../chat/read-chat-request.ts';
 import { scanBody } from '../../chat/scan-body.ts';
@@ -16,6 +17,7 @@ import { renamed } from '../refusal-at-door.ts';
 import { RequestAtDoor } from '../request-at-door.ts';
 import type { DoorTranslator } from './door-translator.ts';
 import { placeOf } from './places.ts';
+import { storedIds } from './stored-ids.ts';
 
 export interface SentRequest {
   /** How a body is read that comes through no door. Absent: as a chat completion. */
@@ -120,6 +122,7 @@ function* readFields(
   if (isRefusal(scanned)) return scanned;
   const fields: BodyField[] = [];
   const marked: { cacheWrites?: CacheWrites } = {};
+  let ids: readonly Span[] = [];
   let model = '';
   const cursor = new JsonCursor(scanned);
   cursor.eachMember(() => {
@@ -128,9 +131,11 @@ function* readFields(
     const name = cursor.keyText(LONGEST_ECHO);
     fields.push({ name, start, valueStart, end });
     if (scanned.tape.hasCacheMarkers) noteCacheMarkers(marked, cursor.copy(), name);
+    if (name === door.storedItems) ids = storedIds(cursor.copy());
     if (name === 'model' && cursor.kind() === 'string') model = cursor.copy().text(LONGEST_MODEL);
     return void cursor.skip();
   });
+  for (const { start, end } of ids) body.fill(SPACE, start, end);
   if (model === '') return refuse('missing_model');
   const missing = door.required?.find((required) => !fields.some(({ name }) => name === required));
   return missing === undefined ? { fields, model, ...marked } : invalidField(missing, 'is required');

@@ -117,6 +117,20 @@ describe('a body that passes', () => {
     ).not.toBe(true);
   });
 
+  it.each<JsonObject>([
+    { input: [USER], tools: [{ type: 'namespace', name: 'n', server_url: 'http://x', tools: [TOOL] }] },
+    { input: [USER], reasoning: { effort: 'low', mode: 'pro' } },
+    { input: [USER], text: { file_id: 'file-1' } },
+    { input: [USER, { ...CALL, container_id: 'c' }, OUTPUT] },
+    { input: [USER, CALL, { ...OUTPUT, file_id: 'file-1' }] },
+    { input: [USER, CALL, { ...OUTPUT, image_url: 'http://x' }] },
+    { input: [{ type: 'additional_tools', tools: [TOOL], server_url: 'http://x' }, USER] },
+    { input: [USER], tools: [TOOL], tool_choice: { ...TOOL, server_label: 'x' } },
+    { input: [USER, { type: 'reasoning', id: 'r', encrypted_content: 'a', summary: [{ type: 'input_image' }] }] },
+  ])('has no member that the door has not judged: %j', (body) => {
+    expect(translated(body)?.mayPass).not.toBe(true);
+  });
+
   it('has no choice among tools of a provider', () => {
     const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'mcp', server_label: 'x' }] };
     expect(translated({ input: [USER], tools: [TOOL], tool_choice })).toBeUndefined();
@@ -143,15 +157,44 @@ const odd = fc.constantFrom<unknown>(
   ...['gw1.', 'gw1.e30', [{ type: 'text', text: 1 }], '12345678901234567890.0'],
 );
 
-test.each([
+const REQUESTS = [
   ['responses', responsesRequest],
   ['messages', messagesRequest],
-] as const)('no value of a body of %s makes a translation throw', (api, request) => {
-  const given = (request as fc.Arbitrary<object>).map((body) => JSON.parse(JSON.stringify(body)));
+] as const;
+/** As a client sends it. */
+const sentBy = (request: fc.Arbitrary<unknown>) => request.map((body) => JSON.parse(JSON.stringify(body)));
+
+function at(value: unknown, [name, ...rest]: readonly string[]): unknown {
+  return name === undefined ? value : at((value as JsonObject)[name], rest);
+}
+
+test.each(REQUESTS)('a body of %s of which any text or object grows is counted, or does not pass', (api, request) => {
   fc.assert(
-    fc.property(given, fc.nat(), odd, (body, at, other) => {
+    fc.property(sentBy(request), fc.nat(), fc.integer({ min: 1_000, max: 5_000 }), (body, place, length) => {
+      const paths = pathsIn(body).filter((path) => !['model', 'metadata'].includes(String(path[0])));
+      const path = paths[place % paths.length] ?? [];
+      const given = at(body, path);
+      const isFree = path.some((name) => ['parameters', 'input_schema', 'schema'].includes(name));
+      if (isFree || (typeof given !== 'string' && !isObject(given))) return;
+      const more = 'w'.repeat(length);
+      const [before, after] = [
+        translated(body, api),
+        translated(put(body, path, isObject(given) ? { ...given, more } : given + more) as JsonObject, api),
+      ];
+      if (!before || !after?.mayPass) return;
+      const counted = (one: typeof after) => one.bytes.length + one.unreadBytes;
+      expect(counted(after) - counted(before)).toBeGreaterThanOrEqual(length - 300);
+      expect(after.unreadBytes - before.unreadBytes).toBeLessThan(300);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test.each(REQUESTS)('no value of a body of %s makes a translation throw', (api, request) => {
+  fc.assert(
+    fc.property(sentBy(request), fc.nat(), odd, (body, place, other) => {
       const paths = pathsIn(body);
-      const bytes = Buffer.from(JSON.stringify(put(body, paths[at % paths.length] ?? [], other)));
+      const bytes = Buffer.from(JSON.stringify(put(body, paths[place % paths.length] ?? [], other)));
       const job = { bytes, api, model: { reasoningEfforts: ['low'] }, extraFields: [] };
       expect(['translated', 'invalid']).toContain(translateRequest(job)?.kind);
     }),

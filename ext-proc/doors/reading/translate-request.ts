@@ -2,6 +2,7 @@ import type { DoorApi } from '#core/config/apis.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
 import { type AskedModel, type Door, type InvalidField, invalid, type ReadBody } from '../door.ts';
+import { hasOnlyKnown } from '../known-members.ts';
 import { doorOf } from './doors.ts';
 import { type Places, placesOf } from './places.ts';
 
@@ -26,7 +27,7 @@ export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, 
  * So many bytes of an item, a part, a call or a tool may be missing in the chat form: its names and
  * ids. A body that lacks more has something that is not counted there, and does not pass.
  */
-const FRAME_BYTES = 200;
+const FRAME_BYTES = 128;
 
 /**
  * Also run in a thread. `undefined`: there is no such door. A body on which a translation breaks is
@@ -52,7 +53,7 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   // An array of its own, which a thread can hand over.
   const written = new TextEncoder().encode(JSON.stringify(chat));
   const lacking = mayPass ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
-  const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && !hasOtherCase(body, true);
+  const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);
   return {
     ...{ kind: 'translated', bytes: written, ...placesOf(messages, tools), asked },
     ...{ mayPass: mayPass && isWhole, unreadBytes: Math.max(0, lacking) },
@@ -70,22 +71,4 @@ function framesOf({ messages, tools }: JsonObject): number {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-/** Members whose content has names of its own. `input` is that of a call. */
-const FREE: ReadonlySet<string> = new Set([
-  ...['parameters', 'input_schema', 'schema', 'input', 'input_examples', 'metadata', 'client_metadata'],
-]);
-
-/**
- * True if a name is written in another case than the API's. Some servers read it all the same, and
- * the door has not judged it.
- */
-function hasOtherCase(value: unknown, isBody = false): boolean {
-  if (Array.isArray(value)) return value.some((one) => hasOtherCase(one));
-  if (!isObject(value)) return false;
-  return Object.entries(value).some(([name, member]) => {
-    if (name !== name.toLowerCase()) return true;
-    return (!FREE.has(name) || (isBody && name === 'input')) && hasOtherCase(member);
-  });
 }

@@ -91,10 +91,10 @@ export class ChatMessages {
 
   #addReasoning(item: JsonObject, place: string): undefined {
     const { message, contents, details, calls } = this.#opened(place);
-    const { encrypted_content: encrypted, content } = item;
+    const { encrypted_content: encrypted, content, summary } = item;
     if (!isCarried(encrypted)) {
       // Without encrypted content a provider may look up the id among the operator's own items.
-      if (typeof encrypted !== 'string' || encrypted === '' || (Array.isArray(content) && content.length > 0))
+      if (typeof encrypted !== 'string' || encrypted === '' || !isOf([], content) || !isOf(['summary_text'], summary))
         this.hasOtherReasoning = true;
       const index = details.length + Number(contents.length > 0) + calls.length;
       const detail = reasoningDetail(item, index);
@@ -158,6 +158,12 @@ export class ChatMessages {
     this.messages.push(message);
     this.places.push(place);
   }
+}
+
+/** True if all of these parts are of such a type. */
+function isOf(types: readonly unknown[], parts: unknown): boolean {
+  if (!Array.isArray(parts)) return parts === undefined || parts === null;
+  return parts.every((part) => isObject(part) && types.includes(part.type));
 }
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant']);

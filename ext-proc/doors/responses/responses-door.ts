@@ -1,4 +1,5 @@
 import type { Door } from '../door.ts';
+import { RESPONSES_MEMBERS } from './known-members.ts';
 import { PassedResponseStream, passedResponse } from './passed-response.ts';
 import { RESPONSES_FIELDS, readResponsesBody } from './read-body.ts';
 import { responseOf, responsesUsage } from './response-object.ts';
@@ -24,6 +25,8 @@ export const RESPONSES_DOOR: Door = {
   api: 'responses',
   providerApi: 'responses',
   fields: RESPONSES_FIELDS,
+  knownMembers: RESPONSES_MEMBERS,
+  storedItems: 'input',
   cures: new Map([
     ['messages', ': this is a chat completions body; send input'],
     ['max_tokens', '; send max_output_tokens'],
