@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
+import { JsonScan } from '../../chat/json/json-scan.ts';
 
 /**
  * Reasoning of a target that speaks another API. It travels as the `encrypted_content` of a
@@ -26,8 +27,16 @@ export function isCarried(encrypted: unknown): encrypted is string {
 
 /** More than any message has. */
 const MOST_DETAILS = 256;
+const MOST_VALUES = 16_384;
 
-/** Entries are flat. The scan of a body does not see what is nested in a text, or how deep. */
+/** As for a body, whose scan does not see what is nested in a text, or how deep. */
+function isBounded(json: Buffer): boolean {
+  const scan = new JsonScan(json, MOST_VALUES);
+  while (!scan.step());
+  return scan.result().kind === 'object';
+}
+
+/** Entries are flat. */
 function flat(detail: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(detail).filter(([, value]) => isFlat(value)));
 }
@@ -39,7 +48,8 @@ function isFlat(value: unknown): boolean {
 
 /** Text of a client. What is not ours, or not whole, is nothing. */
 export function carriedIn(encrypted: string): CarriedReasoning {
-  const carried = parseObject(Buffer.from(encrypted.slice(PREFIX.length), 'base64url').toString());
+  const json = Buffer.from(encrypted.slice(PREFIX.length), 'base64url');
+  const carried = isBounded(json) ? parseObject(json.toString()) : undefined;
   return {
     details: Array.isArray(carried?.details) ? carried.details.slice(0, MOST_DETAILS).filter(isObject).map(flat) : [],
     content: typeof carried?.content === 'string' ? carried.content : '',

@@ -80,6 +80,12 @@ describe('the body of a request at the door of Responses', () => {
     expect(readResponsesBody({ model: 'm', input: 'Hello', ...more })).toMatchObject({ kind: 'invalid', param });
   });
 
+  test('has so many tools in namespaces, whose names are kept with the request', () => {
+    const tools = Array.from({ length: 5_000 }, (_, at) => ({ type: 'function', name: `f${at}` }));
+    const body = { model: 'm', input: 'Hello', tools: [{ type: 'namespace', name: 'a', tools }] };
+    expect(readResponsesBody(body)).toMatchObject({ kind: 'invalid', param: 'tools[0].tools[4096]' });
+  });
+
   test('leaves out a web search that the model may choose beside its own tools', () => {
     const { chat, mayPass } = read({
       input: 'Hello',
@@ -123,8 +129,10 @@ describe('the body of a request at the door of Responses', () => {
   test('takes no more out of carried reasoning than what was put there', () => {
     const carried = (json: string) => `gw1.${Buffer.from(json).toString('base64url')}`;
     const deep = `{"details":[{"type":"reasoning.text","text":"a","x":${'['.repeat(20_000)}${']'.repeat(20_000)}}]}`;
-    const many = `{"details":[${Array(9_000).fill('{}').join()}]}`;
-    const input = [carried(deep), carried(many), carried('{"details":7,"content":[]}'), 'gw1.!'].map((text) => [
+    const nested = '{"details":[{"type":"reasoning.text","text":"a","x":[[]]}]}';
+    const [many, tooMany] = [9_000, 90_000].map((times) => `{"details":[${Array(times).fill('{}').join()}]}`);
+    const texts = [deep, nested, many, tooMany, '{"details":7,"content":[]}'].map((json) => carried(json ?? ''));
+    const input = [...texts, 'gw1.!'].map((text) => [
       { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: text },
       { role: 'assistant', content: 'So.' },
       { role: 'user', content: 'Go.' },
@@ -133,7 +141,8 @@ describe('the body of a request at the door of Responses', () => {
     const kept = (chat.messages as JsonObject[]).flatMap(({ role, reasoning_details: details }) =>
       role === 'assistant' ? [details] : [],
     );
-    expect(kept).toEqual([[{ type: 'reasoning.text', text: 'a' }], Array(256).fill({}), undefined, undefined]);
+    const flat = [{ type: 'reasoning.text', text: 'a' }];
+    expect(kept).toEqual([undefined, flat, Array(256).fill({}), undefined, undefined, undefined]);
     expect(() => JSON.stringify(chat)).not.toThrow();
   });
 });

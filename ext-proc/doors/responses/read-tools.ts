@@ -10,6 +10,7 @@ export class ChatTools {
   readonly namespaces: Record<string, readonly [namespace: string, name: string]> = {};
   /** Place of a web search that was left out. */
   webSearch: string | undefined;
+  #named = 0;
 
   /** Tools of `tools`, of an item of the input, or of a namespace. */
   add(tools: unknown, place: string, namespace = ''): InvalidField | undefined {
@@ -41,17 +42,22 @@ export class ChatTools {
     }
   }
 
-  #push(tool: JsonObject, place: string, namespace: string): undefined {
+  #push(tool: JsonObject, place: string, namespace: string): InvalidField | undefined {
     const called = isObject(tool.function) ? tool.function : tool.custom;
     if (namespace !== '' && isObject(called) && typeof called.name === 'string') {
+      if (this.#named++ === MOST_NAMED) return invalid(place, `is one of more than ${MOST_NAMED} in namespaces`);
       const name = nameWithin(namespace, called.name);
       this.namespaces[name] = [namespace, called.name];
       called.name = name;
     }
     this.tools.push(tool);
     this.places.push(place);
+    return undefined;
   }
 }
+
+/** Tools in namespaces. Their names are kept as long as the request. */
+const MOST_NAMED = 4096;
 
 const HOSTED = 'must be function, custom or namespace: no model here has tools of a provider';
 
