@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock as clock } from '#core/clock.ts';
@@ -84,6 +85,36 @@ describe('the shipper', () => {
     expect(await shipper.shipOne('gen-claimed')).toEqual(CHARGED);
     gate.resolve();
     expect(await plain).toEqual(CHARGED);
+  });
+
+  it('leaves the process to others while hundreds of charges are on their way', () => {
+    // A loop that never ends would stop the tests as well, so it has a process of its own.
+    const file = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
+    const script = `
+      const { Shipper } = await import(${file('./shipper.ts')});
+      const { settlement } = await import(${file('./settlement.fixture.ts')});
+      const answers = [];
+      const shipper = new Shipper({
+        chargeLog: { waiting: () => [], committed() {} },
+        send: () => new Promise((resolve) => answers.push(resolve)),
+        forget: async () => undefined,
+        clock: { monotonicMs: () => performance.now() },
+        log: { error() {}, warn() {} },
+      });
+      const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32), answer: Buffer.alloc(100) };
+      const ends = [];
+      for (let i = 0; i < 500; i++) {
+        shipper.add({ ...settlement, generationId: 'gen-' + i, claim }, false);
+        ends.push(shipper.shipOne('gen-' + i));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      process.stdout.write(answers.length + ' ');
+      for (const answer of answers) answer({ kind: 'charged', ledgerEpoch: 'epoch' });
+      await Promise.all(ends);
+      process.stdout.write('ended');`;
+    const options = { encoding: 'utf8', timeout: 5_000 } as const;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], options);
+    expect(stdout).toBe('500 ended');
   });
 
   it('tells the sender if a response waits for the charge', async () => {

@@ -50,7 +50,6 @@ interface Waiting {
   readonly isLogged: boolean;
   /** False while its response waits for the commit. */
   delivered: boolean;
-  isSent: boolean;
   ends: ((end: Shipped) => void)[];
 }
 
@@ -58,6 +57,8 @@ interface Waiting {
 export class Shipper {
   readonly #options: ShipperOptions;
   readonly #waiting = new Map<string, Waiting>();
+  /** On their way to PostgreSQL. */
+  readonly #sent = new Set<Waiting>();
   /** Attempts that failed in a row. */
   #failures = 0;
   #shipping: Promise<void> | undefined;
@@ -73,7 +74,7 @@ export class Shipper {
     for (const { generationId, organizationId, bytes } of options.chargeLog.waiting())
       this.#waiting.set(generationId, {
         ...{ generationId, organizationId, bytes, sinceMs, settlement: undefined, isLogged: true },
-        ...{ delivered: true, isSent: false, ends: [] },
+        ...{ delivered: true, ends: [] },
       });
   }
 
@@ -81,7 +82,7 @@ export class Shipper {
   add(settlement: Settlement | ClaimedSettlement, isLogged: boolean): void {
     const { generationId, organizationId } = settlement;
     this.#waiting.set(generationId, {
-      ...{ generationId, organizationId, isLogged, delivered: true, isSent: false, ends: [] },
+      ...{ generationId, organizationId, isLogged, delivered: true, ends: [] },
       sinceMs: this.#options.clock.monotonicMs(),
       bytes: responseBytes(settlement),
       settlement: isLogged && this.#waiting.size >= MOST_KEPT ? undefined : settlement,
@@ -135,7 +136,8 @@ export class Shipper {
 
   /** Gives a charge up. */
   drop(generationId: string): void {
-    this.#waiting.delete(generationId);
+    const one = this.#waiting.get(generationId);
+    if (one && this.#waiting.delete(generationId)) this.#sent.delete(one);
   }
 
   /** Ids of the charges that have waited for at least this long, oldest first. */
@@ -179,8 +181,10 @@ export class Shipper {
   }
 
   #schedule(): void {
-    if (this.#closed || this.#shipping || this.#waiting.size === 0) return;
-    const isMany = this.#failures === 0 && this.#waiting.size >= SHIP_AT;
+    // Were charges on their way counted, this would ship nothing, again and again.
+    const unsent = this.#waiting.size - this.#sent.size;
+    if (this.#closed || this.#shipping || unsent <= 0) return;
+    const isMany = this.#failures === 0 && unsent >= SHIP_AT;
     const delayMs = this.#failures > 0 ? backOffMs(this.#failures, BACK_OFF) : SHIP_AFTER_MS;
     if (isMany) this.#shipSoon();
     else this.#stopTimer ??= this.#after(delayMs, () => this.#shipSoon());
@@ -194,16 +198,16 @@ export class Shipper {
   async #shipAll(): Promise<void> {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    let unsent = [...this.#waiting.values()].filter(({ isSent }) => !isSent);
+    let unsent = [...this.#waiting.values()].filter((one) => !this.#sent.has(one));
     while (unsent.length > 0) {
       const batch = firstOf(unsent);
       unsent = unsent.slice(batch.length);
-      await this.#send(batch.filter((one) => !one.isSent && this.#waiting.get(one.generationId) === one));
+      await this.#send(batch.filter((one) => !this.#sent.has(one) && this.#waiting.get(one.generationId) === one));
     }
   }
 
   #sendAlone(one: Waiting): void {
-    if (one.isSent) return;
+    if (this.#sent.has(one)) return;
     const sending = this.#send([one]).catch(() => undefined);
     this.#alone.add(sending);
     void sending.finally(() => this.#alone.delete(sending));
@@ -213,20 +217,18 @@ export class Shipper {
   async #send(batch: readonly Waiting[]): Promise<void> {
     const { chargeLog, log } = this.#options;
     const sent = await Promise.all(batch.map(async (one) => [one.generationId, await this.#sendOne(one)] as const));
-    for (const [epoch, group] of Map.groupBy(sent.filter(isOver), ([, end]) => epochOf(end)))
-      chargeLog.committed(
-        group.map(([generationId]) => generationId),
-        epoch,
-      );
-    const failed = sent.flatMap(([, end]) => (end.kind === 'unavailable' ? [end] : []));
-    const [first] = failed;
+    for (const [epoch, group] of Map.groupBy(sent.filter(isOver), ([, end]) => epochOf(end))) {
+      const ids = group.map(([generationId]) => generationId);
+      chargeLog.committed(ids, epoch);
+    }
+    const first = sent.map(([, end]) => end).find((end) => end.kind === 'unavailable');
     if (first === undefined) {
       this.#failures = 0;
       return;
     }
     this.#failures += 1;
     // It is tried again later, and no response waits so long.
-    for (const one of this.#waiting.values()) if (!one.isSent) endWith(one, first);
+    for (const one of this.#waiting.values()) if (!this.#sent.has(one)) endWith(one, first);
     const fields = { err: first.error, charges: this.#waiting.size };
     if (this.#failures === 1) log.error(fields, 'PostgreSQL did not take charges: they wait in the log');
     else log.warn(fields, 'charges still wait for PostgreSQL');
@@ -235,9 +237,9 @@ export class Shipper {
   }
 
   async #sendOne(one: Waiting): Promise<Shipped> {
-    one.isSent = true;
+    this.#sent.add(one);
     const end = await this.#tryToSend(one);
-    one.isSent = false;
+    this.#sent.delete(one);
     if (end.kind !== 'unavailable') this.#waiting.delete(one.generationId);
     else if (one.isLogged && one.bytes > 0) one.settlement = undefined;
     endWith(one, end);
