@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { charge, contentOf, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
+import { charge, claimed, contentOf, idsIn, openLog, playedDisk, told } from './charge-log.fixture.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { intent, TARGET } from './intent.fixture.ts';
 import type { Disk } from './segment.ts';
@@ -42,6 +42,19 @@ describe('the charge log on a disk that fails', () => {
     const after = await open();
     expect(await contentOf(after)).toEqual([charge('a'), charge('b')]);
     expect(after.left.map(({ generationId }) => generationId)).toEqual(['gen-1']);
+  });
+
+  it('writes very long lines of one turn in several writes, and shorter ones in one', async () => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    await log.append(charge('a'));
+    const before = disk.writes;
+    await Promise.all(['b', 'c', 'd'].map((id) => log.append(charge(id))));
+    expect(disk.writes - before).toBe(1);
+    const answer = Buffer.alloc(5 * 1024 * 1024, 'x');
+    await Promise.all(['e', 'f', 'g'].map((id) => log.append(claimed(id, answer))));
+    expect(disk.writes - before).toBeGreaterThanOrEqual(4);
+    expect(idsIn(log)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g']);
   });
 
   it.each<[how: string, failing: (keyof Disk)[]]>([

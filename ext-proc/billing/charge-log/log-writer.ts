@@ -21,11 +21,16 @@ const SEGMENT_BYTES = 4 * 1024 * 1024;
 /** A charge is kept this much longer than needed at most, because others after it are needed. */
 const SEGMENT_MS = 60_000;
 const RETRY_MS = 1_000;
+/**
+ * One write has so many characters at most, or one line. Stored responses of one turn together can
+ * exceed the longest string of V8 (512 Mi characters).
+ */
+const WRITE_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Writes entries to the segments of a log: at most one write in each turn of the event loop, for
- * any number of entries. What a segment does not take durably is cut off from it, and written once
- * more, to another.
+ * Writes entries to the segments of a log: all that were added in a turn of the event loop in one
+ * write, unless they are very long. What a segment does not take durably is cut off from it, and
+ * written once more, to another.
  */
 export class LogWriter {
   readonly #options: LogWriterOptions;
@@ -76,20 +81,7 @@ export class LogWriter {
 
   /** Writes what was added. */
   flush(): void {
-    const lines = this.#lines.splice(0);
-    if (lines.length === 0) return;
-    try {
-      this.#segment = this.#current();
-    } catch (error) {
-      this.#failed(error);
-      for (const { wait } of lines) wait?.reject(error);
-      return;
-    }
-    try {
-      this.#segment.write(lines, this.#options.clock.nowMs());
-    } catch (error) {
-      this.#retire(this.#segment, lines, error);
-    }
+    for (let lines = this.#nextLines(); lines.length > 0; lines = this.#nextLines()) this.#write(lines);
   }
 
   /** Begins another segment. Throws if the disk does not take it. */
@@ -106,6 +98,31 @@ export class LogWriter {
     clearTimeout(this.#retry);
     this.#segment?.end();
     this.#segment = undefined;
+  }
+
+  /** Takes as many lines from the front as one write may have, at least one. */
+  #nextLines(): readonly LogLine[] {
+    let characters = 0;
+    const over = this.#lines.findIndex(({ line }) => {
+      characters += line.length;
+      return characters > WRITE_CHARACTERS;
+    });
+    return this.#lines.splice(0, over === -1 ? this.#lines.length : Math.max(1, over));
+  }
+
+  #write(lines: readonly LogLine[]): void {
+    try {
+      this.#segment = this.#current();
+    } catch (error) {
+      this.#failed(error);
+      for (const { wait } of lines) wait?.reject(error);
+      return;
+    }
+    try {
+      this.#segment.write(lines, this.#options.clock.nowMs());
+    } catch (error) {
+      this.#retire(this.#segment, lines, error);
+    }
   }
 
   #flushSoon(): void {
