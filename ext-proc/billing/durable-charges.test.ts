@@ -70,12 +70,15 @@ describe('durable charges', () => {
     const claimed: ClaimedSettlement = { ...of('gen-1'), claim: { ...CLAIM, answer: Buffer.from('response') } };
     const logged: unknown[] = [];
     const { append } = chargeLog;
+    const noted = Promise.withResolvers<void>();
     chargeLog.append = async (one) => {
+      await noted.promise;
       logged.push([one.generationId, 'claim' in one && 'answer' in one.claim]);
       await append(one);
     };
     expect(await charges.charge(claimed)).toBe('charged');
-    expect(chargeLog.committedGroups.at(-1)).toEqual({ generationIds: ['gen-1'], epoch: 'epoch' });
+    noted.resolve();
+    await expect.poll(() => chargeLog.committedGroups).toContainEqual({ generationIds: ['gen-1'], epoch: 'epoch' });
     expect(chargeLog.waiting()).toEqual([]);
     ledger.chargeClaimed = away;
     expect(await charges.charge({ ...claimed, generationId: 'gen-2' })).toBe('logged');

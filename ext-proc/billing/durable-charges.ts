@@ -86,7 +86,8 @@ export class DurableCharges {
     if (isLogged && !isClaimed(settlement) && this.#options.durableIn() === 'log') return 'logged';
     const end = await this.shipper.shipOne(generationId);
     if (end.kind === 'refused') throw end.error;
-    if (end.kind === 'charged' && stores) await this.#note(withoutResponse(settlement), end.ledgerEpoch);
+    // The response does not wait for the disk: the ledger has its charge.
+    if (end.kind === 'charged' && stores) void this.#note(withoutResponse(settlement), end.ledgerEpoch);
     if (end.kind === 'charged' || end.kind === 'taken_over') return end.kind;
     if (stores) {
       this.shipper.drop(generationId);

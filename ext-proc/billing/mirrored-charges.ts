@@ -1,10 +1,11 @@
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '#database/ledger/ledger.ts';
-import { encodeSettlement, isClaimed, parseSettlementJson } from '#database/ledger/settlement-json.ts';
+import { encodeSettlement, parseSettlementJson } from '#database/ledger/settlement-json.ts';
 import { isSettlement } from '#database/ledger/settlement-shape.ts';
 import type { ChargeMirror, MirroredCharge } from '../limits/charge-mirror.ts';
 import type { ChargeLog } from './charge-log/charge-log.ts';
+import { withoutResponse } from './charge-log/log-entries.ts';
 import type { Shipper } from './shipper.ts';
 
 export interface MirroredChargesOptions {
@@ -129,10 +130,4 @@ export class MirroredCharges {
     log.warn({ generation_id: generationId }, 'made the charge of another process');
     await mirror.remove(mirrored);
   }
-}
-
-function withoutResponse(settlement: Settlement | ClaimedSettlement): Settlement | ClaimedSettlement {
-  if (!isClaimed(settlement) || settlement.claim.answer === undefined) return settlement;
-  const { keyHash, bodyHash } = settlement.claim;
-  return { ...settlement, claim: { keyHash, bodyHash, answerElsewhere: true } };
 }
