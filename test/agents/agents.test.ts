@@ -16,7 +16,9 @@ import { costOfRequests, scriptedModel } from './scripted-model.ts';
 const refusedModelOf = ({ file }: Agent) => `${file}-refused`;
 const MODEL = { capabilities: ['tools'], usd_per_million_tokens: PRICES };
 const models = AGENTS.flatMap((agent) => [agent.file, refusedModelOf(agent)]).map((model) => [model, MODEL] as const);
-const gateway = withGateway({ config: { models: Object.fromEntries(models), apis: { messages: true } } });
+const gateway = withGateway({
+  config: { models: Object.fromEntries(models), apis: { messages: true, responses: true } },
+});
 const folder = mkdtempSync(join(tmpdir(), 'gw-agents-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

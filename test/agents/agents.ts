@@ -45,6 +45,11 @@ const CODING_AGENTS: readonly Agent[] = [
     ],
   },
   {
+    name: 'Codex',
+    file: 'codex',
+    turns: (path) => [{ tool: 'exec_command', input: { cmd: `sed -i s/old/new/ '${path}'` } }],
+  },
+  {
     name: 'Cline',
     file: 'cline',
     turns: (path) => [{ tool: 'editor', input: { path, old_text: 'old', new_text: 'new' } }],

@@ -1,39 +1,42 @@
-import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
-import { chatUsageOf, costNanoUsd } from '../provider/agent-provider.ts';
+import { AGENT_APIS, type AgentApi, type ModelTurn } from '../provider/agent-apis.ts';
+import { costNanoUsd, reasoningOf, usageOf } from '../provider/agent-provider.ts';
 import type { Act } from '../provider/call.ts';
 import { DEFAULT_TEXT } from '../provider/chat-format.ts';
 import type { Turn } from './agents.ts';
 
-/** Parts of a request that the answer depends on. */
-interface Conversation {
-  readonly messages: ReadonlyArray<{ readonly role: string }>;
-  readonly tools?: readonly object[];
+export interface ScriptedModelOptions {
+  /** API that it speaks. Default: chat. */
+  readonly over?: AgentApi;
+  /** It thinks before each call of a tool. */
+  readonly thinks?: boolean;
+  /** The turn whose first answer breaks within the call. */
+  readonly cutTurn?: number;
 }
 
 /**
  * A model that takes an agent's turns, one for each result of a tool, and then ends. Each answer
  * has a usage of its own. Titles, which agents ask for without tools, are no turns.
  */
-export function scriptedModel(turns: readonly Turn[]): Act {
+export function scriptedModel(turns: readonly Turn[], options: ScriptedModelOptions = {}): Act {
+  const { over = AGENT_APIS[0], thinks = false, cutTurn } = options;
   let requests = 0;
+  let hasCut = false;
   return (call) => {
     requests++;
-    const { messages, tools } = call.seen.json as unknown as Conversation;
-    const results = messages.filter(({ role }) => role === 'tool').length;
+    const results = over.partsIn(call.seen).filter((part) => part.startsWith('result ')).length;
     const turn = turns[results];
-    const usage = chatUsageOf(requests);
-    const content = typeof turn === 'object' && tools !== undefined ? callOf(turn, requests) : sayingOf(turn);
-    return (call.seen.stream ? streamAnswer : jsonAnswer)({ ...content, usage })(call);
+    const usage = usageOf(requests);
+    if (typeof turn !== 'object' || call.seen.json?.tools === undefined)
+      return over.answer({ text: typeof turn === 'string' ? turn : DEFAULT_TEXT, usage })(call);
+    const said: ModelTurn = {
+      ...(thinks ? { reasoning: reasoningOf(results + 1) } : {}),
+      calls: [{ id: `call_${requests}`, name: turn.tool, input: turn.input }],
+      usage,
+    };
+    if (results + 1 !== cutTurn || hasCut) return over.answer(said)(call);
+    hasCut = true;
+    return over.cut(said)(call);
   };
-}
-
-function callOf({ tool, input }: Exclude<Turn, string>, request: number) {
-  return { toolCalls: [{ id: `call_${request}`, name: tool, arguments: JSON.stringify(input) }] };
-}
-
-function sayingOf(turn: Turn | undefined) {
-  const text = typeof turn === 'string' ? turn : DEFAULT_TEXT;
-  return { text, pieces: [text] };
 }
 
 /** Cost of the first `requests` answers, nano-USD. */

@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Customer } from '../harness/operator.ts';
 import { type GatewayOptions, withGateway } from '../harness/with-gateway.ts';
-import {
-  AGENT_APIS,
-  type AgentApi,
-  ANSWER,
-  costNanoUsd,
-  expectedIn,
-  PRICES,
-  TURNS,
-} from '../provider/agent-provider.ts';
+import { AGENT_APIS, type AgentApi } from '../provider/agent-apis.ts';
+import { ANSWER, costNanoUsd, expectedIn, PRICES, TURNS, turnOf } from '../provider/agent-provider.ts';
 import type { Act, SeenRequest } from '../provider/call.ts';
 
 /** A loop of an agent with a tool, as users of a library write it. */
@@ -97,7 +90,7 @@ export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run 
       const { result, charges, requests } = await loop(
         customer,
         stream,
-        all.map((turn) => api.answer(turn)),
+        all.map((turn) => api.answer(turnOf(turn))),
       );
       expect(result).toEqual({ answer: ANSWER });
       expect(requests.map((seen) => api.partsIn(seen))).toEqual(all.map(expectedIn));
@@ -109,7 +102,7 @@ export function agentTests(gateway: ReturnType<typeof withGateway>, { name, run 
 
     test('reports a stream that is cut in turn 5', async () => {
       const customer = await gateway.stack.operator.customer();
-      const acts = [...turns(1, 4).map((turn) => api.answer(turn)), api.cut(5)];
+      const acts = [...turns(1, 4).map((turn) => api.answer(turnOf(turn))), api.cut(turnOf(5))];
       const { result, charges, requests } = await loop(customer, true, acts);
       expect(result).toEqual({ errorCode: 'upstream_error' });
       expect(requests.map((seen) => api.partsIn(seen))).toEqual(turns(1, 5).map(expectedIn));

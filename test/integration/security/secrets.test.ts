@@ -14,7 +14,8 @@ import { type Stack, startStack } from '../../harness/stack.ts';
 import { PROVIDER_SECRET } from '../../harness/test-config.ts';
 import type { TestProcess } from '../../launchers/child-process.ts';
 import { errorAnswer, jsonAnswer, rawAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
-import { AGENT_APIS, reasoningOf, TOOL, TURNS } from '../../provider/agent-provider.ts';
+import { AGENT_APIS } from '../../provider/agent-apis.ts';
+import { reasoningOf, TOOL, TURNS, turnOf } from '../../provider/agent-provider.ts';
 import type { Act, Call } from '../../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
@@ -241,7 +242,7 @@ async function agentThinks(): Promise<void> {
   const api = AGENT_APIS.find((one) => one.api === THINKS.api);
   if (api === undefined) throw new Error(`no agent speaks ${THINKS.api}`);
   secrets.REASONING = reasoningOf(1);
-  provider.script('thinks', api.answer(1), api.answer(TURNS));
+  provider.script('thinks', api.answer(turnOf(1)), api.answer(turnOf(TURNS)));
   const tools = [{ type: 'function', function: { name: TOOL } }];
   const turn = async (messages: readonly object[]) =>
     jsonOf<{ choices: { message: { tool_calls: { id: string }[] } }[] }>(

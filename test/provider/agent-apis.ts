@@ -1,0 +1,220 @@
+import type { Message } from '@anthropic-ai/sdk/resources/messages/messages';
+import type { Response } from 'openai/resources/responses/responses';
+import { messageWith, text, thinking, toolUse } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
+import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
+import { functionCall, message, reasoning, responseWith } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
+import { reset } from './acts.ts';
+import type { Act, SeenRequest } from './call.ts';
+import { completionBody, DONE, type ProviderUsage, streamEvents } from './chat-format.ts';
+
+export interface TurnUsage {
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+}
+
+/** What a model says in a turn, in no API's words. */
+export interface ModelTurn {
+  /** Encrypted reasoning, the signature of thinking, or what stands for the text of reasoning. */
+  readonly reasoning?: string;
+  readonly text?: string;
+  readonly calls?: readonly TurnCall[];
+  readonly usage: TurnUsage;
+}
+
+export interface TurnCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: object;
+}
+
+/** A provider's API, as the provider of an agent speaks it. */
+export interface AgentApi {
+  readonly api: 'chat' | 'responses' | 'anthropic';
+  answer(turn: ModelTurn): Act;
+  /** As `answer`, streamed, and broken before the end of its last call. */
+  cut(turn: ModelTurn): Act;
+  /** Parts of the conversation, in order, each with what names it: `result call_1`. */
+  partsIn(seen: SeenRequest): readonly string[];
+}
+
+type Events = readonly { readonly type: string }[];
+
+function api(
+  name: AgentApi['api'],
+  said: (turn: ModelTurn) => { readonly whole: object; readonly events: Events },
+  partsIn: AgentApi['partsIn'],
+): AgentApi {
+  const eventsText = (events: Events) =>
+    events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+  return {
+    api: name,
+    answer: (turn) => (call) => {
+      const { whole, events } = said(turn);
+      call.writeHead(200, { 'content-type': call.seen.stream ? 'text/event-stream' : 'application/json' });
+      call.end(call.seen.stream ? eventsText(events) : JSON.stringify(whole));
+    },
+    cut: (turn) => async (call) => {
+      const { events } = said(turn);
+      call.writeHead(200, { 'content-type': 'text/event-stream' });
+      await call.write(eventsText(events.slice(0, -4)));
+      await reset(call);
+    },
+    partsIn,
+  };
+}
+
+interface InputItem {
+  /** Absent: a message. */
+  readonly type?: string;
+  readonly role?: string;
+  readonly encrypted_content?: string;
+  readonly call_id?: string;
+}
+
+function responseOf({ reasoning: encrypted, text: words, calls = [], usage }: ModelTurn): Response {
+  const { prompt, cached, completion } = usage;
+  const output = [
+    ...(encrypted === undefined ? [] : [reasoning(['A thought.'], encrypted)]),
+    ...(words === undefined ? [] : [message(words)]),
+    ...calls.map(({ id, name, input }) => functionCall(id, name, JSON.stringify(input, null, 1))),
+  ];
+  return responseWith(output, {
+    usage: {
+      ...{ input_tokens: prompt, output_tokens: completion, total_tokens: prompt + completion },
+      input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: 200 },
+    },
+  });
+}
+
+function partOfItem({ type = 'message', role, encrypted_content, call_id }: InputItem): string {
+  switch (type) {
+    case 'reasoning':
+      return `reasoning ${encrypted_content}`;
+    case 'function_call':
+      return `call ${call_id}`;
+    case 'function_call_output':
+      return `result ${call_id}`;
+    default:
+      return `${type} ${role}`;
+  }
+}
+
+function messageOf({ reasoning: signature, text: words, calls = [], usage }: ModelTurn): Message {
+  const { prompt, cached, completion } = usage;
+  const content = [
+    ...(signature === undefined ? [] : [thinking('A thought.', signature)]),
+    ...(words === undefined ? [] : [text(words)]),
+    ...calls.map(({ id, name, input }) => toolUse(id, name, input)),
+  ];
+  return messageWith(content, calls.length === 0 ? 'end_turn' : 'tool_use', {
+    usage: {
+      ...messageWith([]).usage,
+      ...{ input_tokens: prompt - cached, cache_read_input_tokens: cached, output_tokens: completion },
+      ...{ cache_creation_input_tokens: 0, cache_creation: null },
+    },
+  });
+}
+
+interface Block {
+  readonly type: string;
+  readonly id?: string;
+  readonly tool_use_id?: string;
+  readonly signature?: string;
+}
+
+function partOfBlock(role: string, { type, id, tool_use_id, signature }: Block): string {
+  switch (type) {
+    case 'thinking':
+      return `reasoning ${signature}`;
+    case 'tool_use':
+      return `call ${id}`;
+    case 'tool_result':
+      return `result ${tool_use_id}`;
+    default:
+      return `message ${role}`;
+  }
+}
+
+interface ChatMessage {
+  readonly role: string;
+  readonly content?: string | null;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly tool_call_id?: string;
+}
+
+const chatMessagesOf = ({ json }: SeenRequest) => (json?.messages ?? []) as readonly ChatMessage[];
+
+function partsOfMessage(message: ChatMessage): readonly string[] {
+  if (message.role === 'tool') return [`result ${message.tool_call_id}`];
+  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = message;
+  return [
+    ...(reasoning ? [`reasoning ${reasoning}`] : []),
+    ...(content ? [`message ${message.role}`] : []),
+    ...calls.map(({ id }) => `call ${id}`),
+  ];
+}
+
+function chatUsage({ prompt, cached, completion }: TurnUsage): ProviderUsage {
+  return {
+    ...{ prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+    prompt_tokens_details: { cached_tokens: cached },
+    completion_tokens_details: { reasoning_tokens: 200 },
+  };
+}
+
+/** A turn in the words of chat completions, for a whole body and a stream alike. */
+function chatContent({ calls = [], usage, ...said }: ModelTurn, model: string) {
+  const toolCalls = calls.map(({ id, name, input }) => ({ id, name, arguments: JSON.stringify(input) }));
+  const pieces = said.text === undefined ? {} : { pieces: [said.text] };
+  return { model, ...said, ...pieces, ...(toolCalls.length > 0 ? { toolCalls } : {}), usage: chatUsage(usage) };
+}
+
+/** As DeepSeek: a model that thinks refuses calls of tools without the reasoning that made them. */
+const CHAT_API: AgentApi = {
+  api: 'chat',
+  answer: (turn) => (call) => {
+    const { seen } = call;
+    const lacksReasoning = ({ tool_calls, reasoning_content }: ChatMessage) => tool_calls && !reasoning_content;
+    if (turn.reasoning !== undefined && chatMessagesOf(seen).some(lacksReasoning)) {
+      call.writeHead(400, { 'content-type': 'application/json' });
+      const message = 'The `reasoning_content` in the thinking mode must be passed back to the API.';
+      return call.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null } }));
+    }
+    const content = chatContent(turn, seen.model);
+    call.writeHead(200, { 'content-type': seen.stream ? 'text/event-stream' : 'application/json' });
+    call.end(seen.stream ? streamEvents(content).join('') + DONE : completionBody(content));
+  },
+  cut: (turn) => async (call) => {
+    call.writeHead(200, { 'content-type': 'text/event-stream' });
+    await call.write(streamEvents(chatContent(turn, call.seen.model)).slice(0, -3).join(''));
+    await reset(call);
+  },
+  partsIn: (seen) => chatMessagesOf(seen).flatMap(partsOfMessage),
+};
+
+export const AGENT_APIS: readonly [AgentApi, ...AgentApi[]] = [
+  CHAT_API,
+  api(
+    'responses',
+    (turn) => {
+      const whole = responseOf(turn);
+      return { whole, events: responseEvents(whole) };
+    },
+    ({ json }) => ((json?.input ?? []) as readonly InputItem[]).map(partOfItem),
+  ),
+  api(
+    'anthropic',
+    (turn) => {
+      const whole = messageOf(turn);
+      return { whole, events: messageEvents(whole) };
+    },
+    ({ json }) =>
+      ((json?.messages ?? []) as readonly { readonly role: string; readonly content: readonly Block[] }[]).flatMap(
+        ({ role, content }) => content.map((block) => partOfBlock(role, block)),
+      ),
+  ),
+];
