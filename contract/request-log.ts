@@ -1,4 +1,5 @@
 import type { Empty } from './empty.ts';
+import type { ExploreFilter } from './explore.ts';
 import type { PricesView, TokensView } from './money.ts';
 
 export interface RequestView {
@@ -66,11 +67,7 @@ export interface RequestFilter {
   readonly toMs?: number;
   readonly key?: string;
   readonly model?: string;
-  /**
-   * `failed` requests have a code. A client that left before the response (status 499, no code) is
-   * neither.
-   */
-  readonly outcome?: 'succeeded' | 'failed';
+  readonly outcome?: ExploreFilter['outcome'];
   readonly status?: number;
   readonly code?: string;
   /**

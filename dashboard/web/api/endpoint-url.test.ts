@@ -20,6 +20,7 @@ describe('the URL of an endpoint', () => {
     expect(endpointUrl('GET /api/organizations', { query: { search: undefined, after: '' } }).url).toBe(
       '/api/organizations',
     );
+    expect(queryText({ a: [], b: ['x', ''], c: ['y,z'] })).toBe('?b=x&b=&c=y%2Cz');
     expect(queryText({ a: 0, b: false, c: undefined, d: 'x y&z' })).toBe('?a=0&b=false&d=x+y%26z');
   });
 
