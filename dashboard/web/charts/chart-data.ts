@@ -17,8 +17,11 @@ export interface ChartProps {
   readonly startsMs: readonly number[] | undefined;
   /** The first series is at the bottom. At most 8, and one `isOther`. */
   readonly series: readonly ChartSeries[];
-  /** Formats a value for axis and legend: `formatDollars`, `formatCompact`. */
-  readonly format: (value: number) => string;
+  /**
+   * Formats a value: `formatDollars`, `formatCompact`. Labels of an axis name its step, because all
+   * of them have the decimals that it needs.
+   */
+  readonly format: (value: number, axisStep?: number) => string;
   /** Unit of the steps. `day` steps are UTC days. */
   readonly step: 'hour' | 'day';
   readonly heightPx?: number;
@@ -32,6 +35,8 @@ export interface ChartProps {
    */
   readonly hidden?: ReadonlySet<string>;
   readonly onToggle?: (id: string) => void;
+  /** Called for the time that a click or a drag chooses. The end is exclusive. */
+  readonly onSpan?: ((fromMs: number, toMs: number) => void) | undefined;
 }
 
 const hour = new Intl.DateTimeFormat('en-US', {
@@ -66,6 +71,11 @@ export function formatStep(startMs: number, step: 'hour' | 'day', lengthMs: numb
 
 export function valueText(value: ChartValue, format: (value: number) => string): string {
   return value === undefined ? 'not known' : format(value);
+}
+
+/** A series without any value but zero says nothing, so no legend has it. */
+export function isNothing({ values }: Pick<ChartSeries, 'values'>): boolean {
+  return values.every((value) => value === 0);
 }
 
 /** The sum. Not known if one of the values is not. */

@@ -13,7 +13,9 @@ export interface ChartSetup {
   /** Series in drawing order. `colour` is the name of a custom property. */
   readonly series: readonly { readonly id: string; readonly colour: string }[];
   readonly palette: Palette;
-  readonly format: (value: number) => string;
+  readonly format: (value: number, axisStep?: number) => string;
+  readonly selectable: boolean;
+  readonly onSpan: (fromMs: number, toMs: number) => void;
   readonly onAt: (index: number | undefined) => void;
 }
 
@@ -60,12 +62,12 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
         size: (chart, labels) => axisWidthPx(chart.ctx, palette.font, labels),
         ...(setup.isWhole && { incrs: WHOLE_STEPS }),
         grid: { stroke: palette.grid, width: 1 },
-        values: (_, splits) => splits.map((value) => setup.format(value)),
+        values: (chart, splits, _axis, _space, axisStep) => valueLabels(chart, splits, axisStep, setup.format),
       },
     ],
     cursor: {
       y: false,
-      drag: { x: false, y: false },
+      drag: { x: setup.selectable, y: false, setScale: false, dist: 4 },
       points: { show: kind === 'lines' },
       ...(setup.syncKey !== undefined && { sync: { key: setup.syncKey } }),
     },
@@ -73,8 +75,30 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
       {},
       ...setup.series.map(({ id, colour }) => seriesOptions(id, palette.colour[colour] ?? palette.text, kind)),
     ],
-    hooks: { setCursor: [(chart) => setup.onAt(chart.cursor.idx ?? undefined)] },
+    hooks: {
+      setCursor: [(chart) => setup.onAt(chart.cursor.idx ?? undefined)],
+      setSelect: [
+        (chart) => {
+          const { left, width } = chart.select;
+          if (width === 0) return;
+          const [first = 0, last = first] = [left, left + width].map((px) => chart.data[0][chart.posToIdx(px)]);
+          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          setup.onSpan(first * 1000, last * 1000 + setup.stepMs);
+        },
+      ],
+    },
   };
+}
+
+/** Without any value the axis has no scale, so only its zero is named. */
+function valueLabels(
+  chart: uPlot,
+  splits: readonly number[],
+  axisStep: number,
+  format: ChartSetup['format'],
+): string[] {
+  const isEmpty = chart.data.slice(1).every((values) => [...values].every((value) => (value ?? 0) === 0));
+  return splits.map((value) => (isEmpty && value !== 0 ? '' : format(value, axisStep)));
 }
 
 /**

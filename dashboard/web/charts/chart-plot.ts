@@ -22,7 +22,7 @@ export interface Plot {
 
 /** Draws into the box. A new shape or theme creates a new plot; new values only update it. */
 export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void): Plot {
-  const { kind, series, format, step, heightPx, syncKey } = props;
+  const { kind, series, format, step, heightPx, syncKey, onSpan } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const dark = useIsDark();
@@ -40,8 +40,8 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
     isWhole,
     series.map(({ id, isOther }) => [id, isOther]),
   ]);
-  const latest = useRef({ data, format });
-  latest.current = { data, format };
+  const latest = useRef({ data, format, onSpan });
+  latest.current = { data, format, onSpan };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` says when series and the rest differ, `dark` when colours do
   useEffect(() => {
@@ -59,7 +59,9 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
         isWhole,
         series: kind === 'stacked-bars' ? order.reverse() : order,
         palette: readPalette(place),
-        format: (value) => latest.current.format(value),
+        format: (value, axisStep) => latest.current.format(value, axisStep),
+        selectable: onSpan !== undefined,
+        onSpan: (fromMs, toMs) => latest.current.onSpan?.(fromMs, toMs),
         onAt,
       }),
       latest.current.data,

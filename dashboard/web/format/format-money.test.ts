@@ -54,6 +54,15 @@ describe('amounts', () => {
   it('come from charts as numbers of dollars, and from prices as pico-dollars per token', () => {
     expect(formatDollars(12.5)).toBe('$12.50');
     expect(formatDollars(0.0042)).toBe('$0.0042');
+    // Labels of an axis: all of them have the decimals of its step.
+    expect([0, 0.025, 0.05, 0.1, 0.125].map((value) => formatDollars(value, 0.025))).toEqual([
+      '$0.000',
+      '$0.025',
+      '$0.050',
+      '$0.100',
+      '$0.125',
+    ]);
+    expect([-0.3, 0.3, 1200].map((value) => formatDollars(value, 0.1 + 0.2))).toEqual(['−$0.30', '$0.30', '$1,200.00']);
     // 0.25 USD per million tokens are 250,000 pico-dollars per token.
     expect(formatPricePerMillion('250000')).toBe('$0.25');
   });

@@ -115,9 +115,17 @@ export function dollars(nanoUsd: string): number {
   return Number(nanoUsd) / 1e9;
 }
 
-/** Formats a chart value in dollars. */
-export function formatDollars(value: number): string {
-  return formatMoney(BigInt(Math.round(value * 1e9)).toString());
+/** Formats a chart value in dollars. With the step of an axis, all labels have its decimals. */
+export function formatDollars(value: number, axisStep?: number): string {
+  if (axisStep === undefined) return formatMoney(BigInt(Math.round(value * 1e9)).toString());
+  const decimals = [2, 3, 4, 5, 6, 7, 8].find((count) => isWhole(axisStep * 10 ** count)) ?? 9;
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `${value < 0 ? '−' : ''}$${Math.abs(value).toLocaleString('en-US', digits)}`;
+}
+
+/** Steps of an axis such as 0.3 are doubles. */
+function isWhole(value: number): boolean {
+  return Math.abs(value - Math.round(value)) < 1e-6;
 }
 
 /**
