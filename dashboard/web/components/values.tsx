@@ -76,13 +76,20 @@ export function Duration({ milliseconds }: { readonly milliseconds: number }): R
   return <span className={styles.figure}>{formatDuration(milliseconds)}</span>;
 }
 
+interface MoneyProps {
+  readonly nanoUsd: string;
+  /** In a column of fractions of a cent: room for six decimals, so that points are aligned. */
+  readonly aligned?: boolean;
+}
+
 /** An amount. The tooltip has all digits if some are not shown. */
-export function Money({ nanoUsd }: { readonly nanoUsd: string }): ReactNode {
+export function Money({ nanoUsd, aligned = false }: MoneyProps): ReactNode {
   const shown = formatMoney(nanoUsd);
+  const room = aligned ? '000000'.slice(shown.length - shown.indexOf('.') - 1) : undefined;
   const exact = formatMoneyExactly(nanoUsd);
   const same = Number(exact.replaceAll(/[−$]/g, '')) === Number(shown.replaceAll(/[−$,]/g, ''));
   return (
-    <span className={styles.figure} data-hint={same ? undefined : exact}>
+    <span className={styles.figure} data-hint={same ? undefined : exact} data-room={room}>
       {shown}
     </span>
   );

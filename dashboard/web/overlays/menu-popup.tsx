@@ -12,6 +12,8 @@ export interface MenuAction {
   readonly disabled?: boolean;
   /** True for the present choice. */
   readonly chosen?: boolean;
+  /** The menu stays open, because several of its choices may be made. */
+  readonly staysOpen?: boolean;
   readonly onSelect: () => void;
 }
 
@@ -62,6 +64,7 @@ function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
     <BaseMenu.Item
       className={classNames(styles.item, action.tone === 'bad' && styles.bad)}
       disabled={action.disabled ?? false}
+      closeOnClick={action.staysOpen !== true}
       onClick={action.onSelect}
     >
       {action.icon && <Icon name={action.icon} />}

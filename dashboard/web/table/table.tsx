@@ -55,8 +55,8 @@ export interface TableProps<Row> {
   readonly sorting?: Sorting | undefined;
   /** On a phone rows become small lists (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
-  /** For many columns and rows. */
-  readonly dense?: boolean;
+  /** For many columns and rows: rows of 40 or 32 pixels. */
+  readonly density?: 'dense' | 'compact' | undefined;
 }
 
 export function Table<Row>(props: TableProps<Row>): ReactNode {
@@ -74,7 +74,7 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
     >
       <table
         aria-busy={rows === undefined}
-        className={classNames(styles.table, props.dense && styles.dense, narrow === 'list' && styles.list)}
+        className={classNames(styles.table, props.density && styles[props.density], narrow === 'list' && styles.list)}
       >
         <caption className="visually-hidden">{props.caption}</caption>
         <TableHead columns={columns} sorting={props.sorting} />

@@ -98,7 +98,7 @@ function ProcessesTable({ processes, nowMs }: ProcessesTableProps): ReactNode {
       caption="Gateway processes"
       columns={[...COLUMNS, uptime(nowMs)]}
       rows={processes}
-      dense
+      density="dense"
       skeletonRows={1}
       empty={
         <EmptyState icon="system" title="No process has reported">

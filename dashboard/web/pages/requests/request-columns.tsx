@@ -1,72 +1,133 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import type { RequestView } from '#contract/request-log.ts';
 import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
+import { Button } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money, StatusPill } from '../../components/values.tsx';
+import { Menu } from '../../overlays/menu.tsx';
+import { useKept } from '../../search/use-kept.ts';
 import type { Column } from '../../table/table.tsx';
-import { routeLabel, statusTone, tokenLabel } from './request-labels.ts';
+import { isBroken, routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
 
-/** Columns of the request log. On a phone the last one has the whole request. */
-export const REQUEST_COLUMNS: readonly Column<RequestView>[] = [
-  { header: 'Time', hideBelow: 'narrow', cell: ({ atMs }) => <Instant atMs={atMs} show="short" /> },
-  { header: 'Status', hideBelow: 'narrow', cell: (request) => <Status of={request} /> },
-  { header: 'Model', hideBelow: 'narrow', cell: (request) => <Target of={request} /> },
-  {
-    header: 'Key',
-    hideBelow: 'wide',
-    cell: ({ keyName }) => (
-      <span className={styles.name} data-hint={keyName}>
-        {keyName}
-      </span>
-    ),
-  },
-  {
+/** Columns that can be hidden. */
+const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
+  key: { header: 'Key', hideBelow: 'wide', cell: ({ keyName }) => <Name text={keyName} /> },
+  tokens: {
     header: 'Tokens',
     numeric: true,
     hideBelow: 'narrow',
     cell: (request) => tokenLabel(request) ?? <None />,
   },
-  {
+  cost: {
     header: 'Cost',
     numeric: true,
     hideBelow: 'narrow',
-    cell: ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} />),
+    cell: ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} aligned />),
   },
-  {
+  first: {
     header: 'First token',
     numeric: true,
     hideBelow: 'wide',
     cell: ({ firstEventMs }) => (firstEventMs === undefined ? <None /> : <Duration milliseconds={firstEventMs} />),
   },
-  {
+  duration: {
     header: 'Duration',
     numeric: true,
     hideBelow: 'medium',
     cell: ({ durationMs }) => <Duration milliseconds={durationMs} />,
   },
-  { header: 'Request', showBelow: 'narrow', cell: (request) => <TwoLines of={request} /> },
-];
+};
+
+/** What a reader chose of the list. */
+interface LogLook {
+  readonly hidden: readonly string[];
+  readonly roomy: boolean;
+}
+
+function readLook(stored: unknown): LogLook {
+  const { hidden, roomy } = (stored ?? {}) as Partial<Record<keyof LogLook, unknown>>;
+  const known = Array.isArray(hidden) ? Object.keys(CHOOSABLE).filter((id) => hidden.includes(id)) : ['first'];
+  return { hidden: known, roomy: roomy === true };
+}
+
+/** Columns and density of the request log, which this browser keeps, and their menu. */
+export function useLogLook() {
+  const [look, keep] = useKept('request-log', readLook);
+  const { hidden, roomy } = look;
+  const toggle = (id: string) =>
+    keep({ ...look, hidden: hidden.includes(id) ? hidden.filter((other) => other !== id) : [...hidden, id] });
+  const menu = (
+    <Menu
+      trigger={<Button icon="columns">View</Button>}
+      groups={[
+        {
+          heading: 'Columns',
+          actions: Object.entries(CHOOSABLE).map(([id, { header }]) => ({
+            label: header,
+            chosen: !hidden.includes(id),
+            staysOpen: true,
+            onSelect: () => toggle(id),
+          })),
+        },
+        {
+          heading: 'Rows',
+          actions: [
+            { label: 'Compact', chosen: !roomy, onSelect: () => keep({ ...look, roomy: false }) },
+            { label: 'Comfortable', chosen: roomy, onSelect: () => keep({ ...look, roomy: true }) },
+          ],
+        },
+      ]}
+    />
+  );
+  const columns = useMemo(() => [...FIRST, ...visible(hidden), ON_PHONES], [hidden]);
+  return { menu, columns, density: roomy ? 'dense' : 'compact' } as const;
+}
+
+function visible(hidden: readonly string[]): readonly Column<RequestView>[] {
+  return Object.entries(CHOOSABLE).flatMap(([id, column]) => (hidden.includes(id) ? [] : [column]));
+}
 
 function Status({ of: request }: { readonly of: RequestView }): ReactNode {
   const { status, code } = request;
+  const broken = isBroken(request);
+  const words = code ?? (status === CLIENT_GONE_STATUS ? 'client left' : '');
   return (
-    <span className={styles.status} data-hint={code}>
-      <StatusPill tone={statusTone(request)}>{status}</StatusPill>
-      <span className={styles.code}>{code ?? (status === CLIENT_GONE_STATUS ? 'client left' : '')}</span>
+    <span
+      className={styles.status}
+      data-hint={broken ? `The response began with status ${status} and broke off: ${code}` : code}
+    >
+      <StatusPill tone={statusTone(request)}>{broken ? `${status} broken` : status}</StatusPill>
+      <span className={styles.code}>{words}</span>
     </span>
   );
 }
 
 /** The model, or the route of a request without one. */
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
-  const words = model ?? routeLabel(route);
+  return <Name text={model ?? routeLabel(route)} muted={model === undefined} />;
+}
+
+function Name({ text, muted = false }: { readonly text: string; readonly muted?: boolean }): ReactNode {
   return (
-    <span className={classNames(styles.name, model === undefined && 'muted')} data-hint={words}>
-      {words}
+    <span className={classNames(styles.name, muted && 'muted')} data-hint={text}>
+      {text}
     </span>
   );
 }
+
+const FIRST: readonly Column<RequestView>[] = [
+  { header: 'Time', hideBelow: 'narrow', cell: ({ atMs }) => <Instant atMs={atMs} show="short" /> },
+  { header: 'Status', hideBelow: 'narrow', cell: (request) => <Status of={request} /> },
+  { header: 'Model', hideBelow: 'narrow', cell: (request) => <Target of={request} /> },
+];
+
+/** A phone shows the whole request in one cell. */
+const ON_PHONES: Column<RequestView> = {
+  header: 'Request',
+  showBelow: 'narrow',
+  cell: (request) => <TwoLines of={request} />,
+};
 
 function None(): ReactNode {
   return (

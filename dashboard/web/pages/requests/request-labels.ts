@@ -18,18 +18,20 @@ export function routeLabel(route: string): string {
   return ROUTES[route] ?? route;
 }
 
-/** A broken stream has status 200 and a code, and counts as failed. */
-export function statusTone({
-  status,
-  code,
-}: Pick<RequestView, 'status' | 'code'>): 'neutral' | 'good' | 'warn' | 'bad' {
+/** A response that began with status 200 and broke off. It has a code and counts as failed. */
+export function isBroken({ status, code }: Pick<RequestView, 'status' | 'code'>): boolean {
+  return code !== undefined && status < 400;
+}
+
+export function statusTone(request: Pick<RequestView, 'status' | 'code'>): 'neutral' | 'good' | 'warn' | 'bad' {
+  const { status, code } = request;
   if (status === CLIENT_GONE_STATUS && code === undefined) return 'neutral';
-  if (status >= 500 || (code !== undefined && status < 400)) return 'bad';
+  if (status >= 500 || isBroken(request)) return 'bad';
   return status >= 400 ? 'warn' : 'good';
 }
 
 export function statusLabel({ status, code }: Pick<RequestView, 'status' | 'code'>): string {
-  if (code !== undefined) return `${status} ${code}`;
+  if (code !== undefined) return `${status}${isBroken({ status, code }) ? ', broken by' : ''} ${code}`;
   return status === CLIENT_GONE_STATUS ? `${status} client left` : String(status);
 }
 

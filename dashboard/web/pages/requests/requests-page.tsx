@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react';
+import { useConnectionLost } from '../../api/connection.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, EmptyState } from '../../components/panels.tsx';
 import { StatusPill } from '../../components/values.tsx';
@@ -7,7 +8,7 @@ import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, ListPage } from '../../table/list-page.tsx';
 import { type RequestsState, requestsSearch } from '../searches.ts';
-import { REQUEST_COLUMNS } from './request-columns.tsx';
+import { useLogLook } from './request-columns.tsx';
 import { CodeNote, RequestDrawer } from './request-drawer.tsx';
 import { canFollow, requestFilter } from './request-filter.ts';
 import styles from './requests.module.css';
@@ -30,7 +31,10 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
   // Without the drawer, so that opening it keeps the list.
   const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsState, Date.now()), [filterText]);
   const scrolledDown = useScrolledDown(TOP_PX);
-  const log = useRequestLog(organization, filter, { following: canFollow(search) && !paused, holding: scrolledDown });
+  const lost = useConnectionLost();
+  const following = canFollow(search) && !paused && !lost;
+  const log = useRequestLog(organization, filter, { following, holding: scrolledDown });
+  const look = useLogLook();
   const onFilter = (next: RequestsState) => change({ ...next, open: undefined });
   const { pages, rows } = log;
   return (
@@ -39,7 +43,8 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
       description="Requests with the organization’s keys, refused ones included."
       actions={
         <>
-          {canFollow(search) && <FollowSwitch paused={paused} onChange={setPaused} />}
+          {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
+          {look.menu}
           <CsvLink organization={organization} table="requests" query={{ ...filter }} />
         </>
       }
@@ -57,9 +62,9 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
       // Announced when a filter has been applied, not for each new request.
       found={pages.data?.pages.reduce((sum, { requests }) => sum + requests.length, 0)}
       caption="Requests, newest first"
-      columns={REQUEST_COLUMNS}
+      columns={look.columns}
       rows={rows}
-      dense
+      density={look.density}
       isNew={log.isNew}
       openKey={open}
       onOpen={({ id }) => change({ open: id }, open === undefined ? 'step' : undefined)}
@@ -81,14 +86,18 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
 
 interface FollowSwitchProps {
   readonly paused: boolean;
+  /** The server cannot be reached, so nothing new is seen. */
+  readonly lost: boolean;
   readonly onChange: (paused: boolean) => void;
 }
 
 /** Switches the automatic update of the list. */
-function FollowSwitch({ paused, onChange }: FollowSwitchProps): ReactNode {
+function FollowSwitch({ paused, lost, onChange }: FollowSwitchProps): ReactNode {
   return (
     <span className="row">
-      <StatusPill tone={paused ? 'neutral' : 'good'}>{paused ? 'Paused' : 'Live'}</StatusPill>
+      <StatusPill tone={lost ? 'warn' : paused ? 'neutral' : 'good'}>
+        {lost ? 'No connection' : paused ? 'Paused' : 'Live'}
+      </StatusPill>
       <Button tone="quiet" icon={paused ? 'play' : 'pause'} onClick={() => onChange(!paused)}>
         {paused ? 'Resume' : 'Pause'}
       </Button>
