@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
+import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
@@ -106,6 +107,22 @@ requirement(NO_CHROMIUM, () => {
     await page.goto(`/o/${organizationId}/overview`);
     await page.getByText('$0.00002').first().waitFor({ timeout: 30_000 });
     await page.getByText('small').first().waitFor();
+  });
+
+  test('its tab has the name of the organization, and Ctrl K leads to a key by a part of its name', async () => {
+    const { page } = owner;
+    expect(await page.title()).toBe('Overview · Acme · Inference Gateway');
+    await page.keyboard.press('?');
+    await page.getByText('Go to a page, key, model, organization or request').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('prod');
+    await page.getByRole('option', { name: /Production/ }).waitFor();
+    expect(await barriersWhenStill(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname.endsWith('/keys') && url.searchParams.has('key'));
+    await page.keyboard.press('Escape');
   });
 
   test('an edit holds for the next request', async () => {

@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useId, useRef } from 'react';
 import type { ApiProblem } from '../api/api.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
@@ -13,6 +13,9 @@ export interface PageHeaderProps {
   readonly actions?: ReactNode;
 }
 
+/** The organization of the page, for the title of the tab. */
+export const TitlePlace = createContext<string | undefined>(undefined);
+
 /** The first page keeps the focus that the browser chose. */
 let firstPath: string | undefined;
 
@@ -23,6 +26,7 @@ let firstPath: string | undefined;
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useLocation({ select: (location) => location.pathname });
+  const place = useContext(TitlePlace);
   useEffect(() => {
     firstPath ??= path;
     if (firstPath === path) return;
@@ -31,7 +35,7 @@ export function PageHeader({ title, description, actions }: PageHeaderProps): Re
   }, [path]);
   return (
     <header className={styles.header}>
-      <title>{`${title} · Inference Gateway`}</title>
+      <title>{[title, place, 'Inference Gateway'].filter(Boolean).join(' · ')}</title>
       <div className={styles.words}>
         <h1 ref={heading} tabIndex={-1}>
           {title}

@@ -3,38 +3,56 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
 import { IconButton, LinkButton } from '../components/button.tsx';
-import { Banner } from '../components/panels.tsx';
+import { Banner, TitlePlace } from '../components/panels.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
+import { useTitlePlace } from './use-organization.tsx';
 
 // For narrow windows only, so the overview does not wait for it.
 const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) => ({ default: module.SidebarDrawer })));
 
+const loadPalette = () => import('./palette.tsx');
+const Palette = lazy(() => loadPalette().then((module) => ({ default: module.Palette })));
+const Shortcuts = lazy(() => loadPalette().then((module) => ({ default: module.Shortcuts })));
+
 /** Frame of every page after the sign-in. */
 export function Shell(): ReactNode {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState<'navigation' | 'palette' | 'shortcuts'>();
+  const place = useTitlePlace();
   const lost = useConnectionLost();
   const { untrustedProxy, choosePassword } = useSession();
   const path = useLocation({ select: (location) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
-  useEffect(() => setOpen(false), [path]);
+  useEffect(() => setOpen(undefined), [path]);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const what = shortcutOf(event);
+      if (what === undefined) return;
+      event.preventDefault();
+      setOpen(what);
+    };
+    window.addEventListener('keydown', listen);
+    return () => window.removeEventListener('keydown', listen);
+  }, []);
+  const close = () => setOpen(undefined);
+  const find = () => setOpen('palette');
   return (
     <div className={styles.shell}>
       <a className={styles.skip} href="#content">
         Skip to content
       </a>
       <header className={styles.topbar}>
-        <IconButton icon="menu" label="Open navigation" onClick={() => setOpen(true)} />
+        <IconButton icon="menu" label="Open navigation" onClick={() => setOpen('navigation')} />
         <span className={styles.product}>Inference Gateway</span>
       </header>
       <aside className={styles.sidebar}>
-        <Sidebar />
+        <Sidebar onFind={find} />
       </aside>
-      {open && (
-        <Suspense>
-          <SidebarDrawer onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      <Suspense>
+        {open === 'navigation' && <SidebarDrawer onClose={close} onFind={find} />}
+        {open === 'palette' && <Palette onClose={close} />}
+        {open === 'shortcuts' && <Shortcuts onClose={close} />}
+      </Suspense>
       <main id="content" tabIndex={-1} className={styles.content}>
         {lost && (
           <Banner tone="warn" title="Connection lost">
@@ -56,8 +74,18 @@ export function Shell(): ReactNode {
             The person who made yours on the command line knows it.
           </Banner>
         )}
-        <Outlet />
+        <TitlePlace value={place}>
+          <Outlet />
+        </TitlePlace>
       </main>
     </div>
   );
+}
+
+/** Not where one types, and not over a dialog. */
+function shortcutOf(event: KeyboardEvent): 'palette' | 'shortcuts' | undefined {
+  if (document.querySelector('[role="dialog"]')) return undefined;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette';
+  const types = event.target instanceof Element && event.target.closest('input, select, textarea');
+  return event.key === '?' && !types ? 'shortcuts' : undefined;
 }

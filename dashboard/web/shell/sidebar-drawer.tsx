@@ -6,7 +6,13 @@ import styles from './sidebar.module.css';
 import { Sidebar } from './sidebar.tsx';
 
 /** Navigation for narrow windows. */
-export function SidebarDrawer({ onClose }: { readonly onClose: () => void }): ReactNode {
+export function SidebarDrawer({
+  onClose,
+  onFind,
+}: {
+  readonly onClose: () => void;
+  readonly onFind: () => void;
+}): ReactNode {
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
@@ -16,7 +22,7 @@ export function SidebarDrawer({ onClose }: { readonly onClose: () => void }): Re
           <div className={styles.close}>
             <IconButton icon="close" label="Close navigation" onClick={onClose} />
           </div>
-          <Sidebar />
+          <Sidebar onFind={onFind} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

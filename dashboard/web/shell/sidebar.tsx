@@ -42,32 +42,49 @@ const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
 ];
 
-/** Navigation by the user's role. The server checks each request independently. */
-export function Sidebar(): ReactNode {
+interface Section {
+  readonly heading?: string;
+  readonly entries: readonly Entry[];
+}
+
+/** The pages that the user's role may open. The server checks each request independently. */
+export function usePages(): readonly Section[] {
   const { user, playground } = useSession();
   const organization = useShellOrganization();
-  const pages = [
+  const own = [
     ...ORGANIZATION_PAGES,
     ...(playground ? [PLAYGROUND] : []),
     ...(organization?.role === 'member' ? [] : OWNER_PAGES),
   ];
+  return [
+    ...(organization ? [{ entries: own }] : []),
+    { entries: HELP_PAGES },
+    ...(user.isOperator ? [{ heading: 'Operator', entries: OPERATOR_PAGES }] : []),
+  ];
+}
+
+export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode {
+  const organization = useShellOrganization();
   return (
     <div className={styles.sidebar}>
       <OrganizationSwitcher organization={organization} />
+      <button type="button" className={styles.find} aria-keyshortcuts="Control+K" onClick={onFind}>
+        <Icon name="search" />
+        Go to…
+        <kbd>Ctrl K</kbd>
+      </button>
       <nav className={styles.nav} aria-label="Main">
-        {organization && <Entries entries={pages} organization={organization.id} />}
-        <Entries entries={HELP_PAGES} />
-        {user.isOperator && <Entries heading="Operator" entries={OPERATOR_PAGES} />}
+        {usePages().map((section) => (
+          <Entries key={section.entries[0]?.to} {...section} organization={organization?.id} />
+        ))}
       </nav>
       <AccountMenu />
     </div>
   );
 }
 
-interface EntriesProps {
-  readonly heading?: string;
-  readonly entries: readonly Entry[];
-  readonly organization?: string;
+interface EntriesProps extends Section {
+  readonly organization: string | undefined;
 }
 
 function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
@@ -80,7 +97,7 @@ function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
             <Link
               className={styles.entry}
               to={to}
-              {...(organization !== undefined && { params: { organization } })}
+              {...(organization !== undefined && to.includes('$') && { params: { organization } })}
               activeOptions={{ includeSearch: false }}
             >
               <Icon name={icon} />

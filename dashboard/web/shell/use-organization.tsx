@@ -30,6 +30,13 @@ export function useShellOrganization(): OrganizationChoice | undefined {
   return id === undefined ? undefined : choice;
 }
 
+/** The name in the titles of tabs: ten tabs are often of several organizations. */
+export function useTitlePlace(): string | undefined {
+  const { organization } = useParams({ strict: false });
+  const { name } = useChoice(organization ?? '');
+  return organization === undefined ? undefined : name;
+}
+
 /** Target of `/`. Operators may open organizations that they do not belong to. */
 export function startOrganization({ user, organizations }: SessionView): string | undefined {
   const last = lastOrganization();

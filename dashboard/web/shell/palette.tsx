@@ -1,0 +1,165 @@
+import { type LinkProps, useNavigate } from '@tanstack/react-router';
+import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useRef, useState } from 'react';
+import { useAsk } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { classNames } from '../components/class-names.ts';
+import { Icon, type IconName } from '../components/icon.tsx';
+import inputStyles from '../forms/inputs.module.css';
+import { Dialog } from '../overlays/dialog.tsx';
+import styles from './palette.module.css';
+import { usePages } from './sidebar.tsx';
+import { useShellOrganization } from './use-organization.tsx';
+
+interface Found {
+  readonly kind: string;
+  readonly icon: IconName;
+  readonly label: string;
+  readonly detail?: string;
+  readonly link: Pick<LinkProps, 'to' | 'params' | 'search'>;
+}
+
+const MAX_SHOWN = 12;
+
+/** Opens pages, keys, models, organizations and requests by a part of their name. */
+export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const navigate = useNavigate();
+  const id = useId();
+  const box = useRef<HTMLInputElement>(null);
+  const found = useFound(text.trim());
+  const chosen = Math.min(at, found.length - 1);
+  const go = (one: Found | undefined) => {
+    if (one === undefined) return;
+    onClose();
+    void navigate(one.link);
+  };
+  const move = (event: KeyboardEvent) => {
+    if (event.key === 'Enter') go(found[chosen]);
+    else if (event.key === 'ArrowDown') setAt((chosen + 1) % found.length);
+    else if (event.key === 'ArrowUp') setAt((chosen - 1 + found.length) % found.length);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog open onClose={onClose} title="Go to" initialFocus={box}>
+      <search onKeyDown={move}>
+        <input
+          ref={box}
+          type="search"
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={`${id}-list`}
+          aria-activedescendant={found.length > 0 ? `${id}-${chosen}` : undefined}
+          className={inputStyles.input}
+          aria-label="Page, key, model, organization or request id"
+          placeholder="Page, key, model, organization or request id"
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setAt(0);
+          }}
+        />
+      </search>
+      <div id={`${id}-list`} role="listbox" aria-label="Found" className={styles.found}>
+        {found.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the box has the keys
+          <div
+            key={`${one.kind} ${one.label} ${one.detail}`}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen}
+            className={classNames(styles.option, index === chosen && styles.chosen)}
+            onMouseMove={() => setAt(index)}
+            onClick={() => go(one)}
+          >
+            <Icon name={one.icon} />
+            <span className={styles.label}>{one.label}</span>
+            <span className="muted small">{one.detail ?? one.kind}</span>
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && (
+        <p className="muted" role="status">
+          Nothing has this name.
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+/** Longer than most names: an id of a request, a generation or a log entry. */
+const ID = /^(?:gen-|log-)?[\w-]{16,200}$/;
+
+function useFound(text: string): readonly Found[] {
+  const { user, organizations } = useSession();
+  const here = useShellOrganization();
+  const search = useDeferredValue(text);
+  const params = { organization: here?.id ?? '' };
+  const enabled = here !== undefined;
+  const keys = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled });
+  const models = useAsk('GET /api/organizations/:organization/models', { params }, { enabled });
+  const others = useAsk(
+    'GET /api/organizations',
+    { query: { search } },
+    { enabled: user.isOperator && search !== '', keepPrevious: true },
+  );
+  const pages = usePages().flatMap(({ entries }) => entries);
+  const candidates: readonly Found[] = [
+    ...pages.map(({ label, icon, to }): Found => ({ kind: 'Page', icon, label, link: { to, params } })),
+    ...(keys.data?.keys ?? []).map(
+      (key): Found => ({
+        ...{ kind: 'Key', icon: 'key', label: key.name, detail: `Key …${key.last4}` },
+        link: { to: '/o/$organization/keys', params, search: { key: key.id, show: 'all' } },
+      }),
+    ),
+    ...(models.data?.models ?? []).map(
+      (model): Found => ({
+        ...{ kind: 'Model', icon: 'models', label: model.id },
+        link: { to: '/o/$organization/models', params, search: { search: model.id } },
+      }),
+    ),
+    ...(user.isOperator && search !== '' ? (others.data?.organizations ?? []) : organizations).map(
+      ({ id, name }): Found => ({
+        ...{ kind: 'Organization', icon: 'organizations', label: name, detail: `Organization ${id}` },
+        link: { to: '/o/$organization/overview', params: { organization: id } },
+      }),
+    ),
+  ];
+  const words = text.toLowerCase().split(/\s+/);
+  const matching = candidates.filter(({ label, detail = '', kind }) => {
+    const name = `${label} ${detail} ${kind}`.toLowerCase();
+    return words.every((word) => name.includes(word));
+  });
+  const request: Found = {
+    ...{ kind: 'Request', icon: 'search', label: text, detail: 'Find this request' },
+    link: { to: '/o/$organization/requests', params, search: { search: text } },
+  };
+  return [...matching.slice(0, MAX_SHOWN), ...(enabled && ID.test(text) ? [request] : [])];
+}
+
+const SHORTCUTS = [
+  ['Ctrl K', 'Go to a page, key, model, organization or request'],
+  ['?', 'Show this list'],
+  ['← →', 'In a chart: move over time. Enter opens the requests of that time'],
+  ['↑ ↓', 'In a list: the row above or below. Enter opens it'],
+  ['Esc', 'Close what is open'],
+] as const;
+
+export function Shortcuts({ onClose }: { readonly onClose: () => void }): ReactNode {
+  return (
+    <Dialog open onClose={onClose} title="Keyboard shortcuts">
+      <dl className={styles.shortcuts}>
+        {SHORTCUTS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
