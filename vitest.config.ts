@@ -34,12 +34,15 @@ const LONG = named(
 );
 
 /**
- * Builds and starts docker-compose.yml. CI leaves it out where no Docker engine answers; elsewhere
- * it says what is missing.
+ * These need programs that CI leaves out where they are absent; elsewhere the tests say what is
+ * missing. The first builds and starts docker-compose.yml.
  */
 const CONTAINERS = named('deploy/compose');
-const withoutContainers =
-  process.env.CI === 'true' && spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
+const HELM = named('deploy/helm');
+const leavesOut = (program: string, argument: string): boolean =>
+  process.env.CI === 'true' && spawnSync(program, [argument], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
+const withoutContainers = leavesOut('docker', 'info');
+const withoutHelm = leavesOut('helm', 'version');
 
 /** Every process of the run takes it from the environment. */
 const { name: launcher, because } = chooseLauncher();
@@ -119,7 +122,7 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...LONG, ...CONTAINERS],
+          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...(withoutHelm ? HELM : [])],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },

@@ -44,7 +44,7 @@ requirement(NO_CHROMIUM, () => {
     const dialog = page.getByRole('dialog', { name: 'Add credit' });
     await dialog.getByText('$50', { exact: true }).click();
     await dialog.getByText('$10', { exact: true }).click();
-    expect(await dialog.getByLabel('Amount in USD').inputValue()).toBe('10');
+    await expect.poll(() => dialog.getByLabel('Amount in USD').inputValue()).toBe('10');
     expect(await barriersWhenStill(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Continue to payment' }).click();
     await page.getByRole('button', { name: 'Pay' }).click();

@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseAllDocuments, stringify } from 'yaml';
 import { loadConfig } from '#core/config/load.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
 import { type Manifest, renderKustomization } from './kustomize.ts';
 import { containersOf, podsOf } from './pods.ts';
 
@@ -38,10 +39,10 @@ function sorted(manifests: readonly Manifest[]): readonly Manifest[] {
   return manifests.filter(({ kind }) => kind !== 'Namespace').toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
-/** Left out where it is absent, also in CI: it takes a quarter of an hour to build. */
-const isAbsent = spawnSync('helm', ['version']).status !== 0;
+const MISSING =
+  spawnSync('helm', ['version']).status === 0 ? undefined : 'helm 3 in PATH: https://helm.sh/docs/intro/install';
 
-describe.skipIf(isAbsent)('the chart (needs helm 3 in PATH)', () => {
+requirement(MISSING, () => {
   test('renders what kustomize renders', () => {
     expect(sorted(render())).toEqual(sorted(renderKustomization(FOLDER)));
   });
@@ -100,11 +101,4 @@ describe.skipIf(isAbsent)('the chart (needs helm 3 in PATH)', () => {
     const lines = stdout.trim().split('\n');
     expect(lines.filter((line) => !line.startsWith('INFO')).join('\n') + stderr).toBe('');
   });
-});
-
-test("the chart's versions are those of the package", () => {
-  const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { version: string };
-  const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
-  expect(chart).toContain(`\nversion: ${version}\nappVersion: ${version}\n`);
-  expect(readFileSync(join(CHART, 'values.yaml'), 'utf8')).toContain(`\nimage: inference-gateway:${version}\n`);
 });

@@ -267,3 +267,11 @@ function selectorsOf({ kind, metadata, spec }: Manifest): { name: string; select
   }
   return [];
 }
+
+test("the chart's versions are those of the package", () => {
+  const { version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as { version: string };
+  const folder = join(REPOSITORY, 'deploy/helm');
+  const chart = readFileSync(join(folder, 'Chart.yaml'), 'utf8');
+  expect(chart).toContain(`\nversion: ${version}\nappVersion: ${version}\n`);
+  expect(readFileSync(join(folder, 'values.yaml'), 'utf8')).toContain(`\nimage: inference-gateway:${version}\n`);
+});

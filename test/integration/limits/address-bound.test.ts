@@ -132,6 +132,16 @@ async function unreadFrom(localAddress: string, streams: readonly number[]) {
   );
   return connection;
 }
+
+/** Resolves when each response has its head. None has its end, because it is not read. */
+async function openUnreadFrom(localAddress: string, streams: readonly number[]) {
+  const connection = await unreadFrom(localAddress, streams);
+  for (const stream of streams) {
+    await expect.poll(() => connection.answer(stream)).toMatchObject({ end: undefined });
+  }
+  return connection;
+}
+
 const INITIAL_WINDOW = 4;
 const reading: Field[] = [
   [':method', 'GET'],
@@ -141,19 +151,12 @@ const reading: Field[] = [
 ];
 
 test('the connection whose request exceeds those of its address is closed, and no other', async () => {
-  const first = await unreadFrom('127.0.0.10', [1, 3, 5, 7]);
-  const second = await unreadFrom('127.0.0.10', [1, 3]);
+  const first = await openUnreadFrom('127.0.0.10', [1, 3, 5, 7]);
+  const second = await openUnreadFrom('127.0.0.10', [1, 3]);
   const third = await unreadFrom('127.0.0.10', [1]);
   await third.closed;
-  const other = await unreadFrom('127.0.0.11', [1]);
-  // Each response has its head and no end, because it is not read.
-  for (const [connection, stream] of [
-    [first, 7],
-    [second, 3],
-    [other, 1],
-  ] as const) {
-    await expect.poll(() => connection.answer(stream)).toMatchObject({ end: undefined });
-  }
+  const other = await openUnreadFrom('127.0.0.11', [1]);
+  expect([first, second, other].map(({ socket }) => socket.destroyed)).toEqual([false, false, false]);
   second.send(frame(FRAME.reset, 0, 1, Buffer.from([0, 0, 0, 8])));
   first.socket.destroy();
   await first.closed;
