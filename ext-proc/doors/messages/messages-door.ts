@@ -1,7 +1,8 @@
 import { tierMembers } from '../../dialects/anthropic/service-tier.ts';
 import type { MemberEdits } from '../../dialects/json-members.ts';
 import type { Door, PassedFields } from '../door.ts';
-import { errorBody, sentEvent } from './events.ts';
+import { sentEvent } from '../events.ts';
+import { errorBody } from './failure-events.ts';
 import { MESSAGES_MEMBERS } from './known-members.ts';
 import { messageOf } from './message-object.ts';
 import { MessageStream } from './message-stream.ts';

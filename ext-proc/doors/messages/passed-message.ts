@@ -3,8 +3,8 @@ import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
 import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
-import { eachEvent } from '../responses/events.ts';
-import { failureEvents, sentEvent } from './events.ts';
+import { eachEvent, passedEvent, sentEvent } from '../events.ts';
+import { failureEvents } from './failure-events.ts';
 import { endOf } from './message-object.ts';
 import { messageUsage, shownUsage } from './usage.ts';
 
@@ -70,7 +70,7 @@ export class PassedMessageStream implements PassedStream {
     const last =
       this.#last === undefined
         ? sentEvent('message_delta', { delta, usage })
-        : asEvent('message_delta', editObject(this.#last, { usage: JSON.stringify(usage) }));
+        : passedEvent('message_delta', editObject(this.#last, { usage: JSON.stringify(usage) }));
     return last + sentEvent('message_stop');
   }
 
@@ -87,17 +87,12 @@ export class PassedMessageStream implements PassedStream {
     const usage = JSON.stringify(isObject(message.usage) ? shownUsage(message.usage) : {});
     const edits = { ...passedMessage(message, this.#names), usage };
     const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
-    return asEvent('message_start', editObject(data, { message: edited }, members));
+    return passedEvent('message_start', editObject(data, { message: edited }, members));
   }
 }
 
 /** An event without what is not the client's. */
 function shownEvent(type: string, event: JsonObject, data: string): string {
   const edits = hidingWithin(event, ['content_block', 'delta']);
-  return asEvent(type, edits ? editObject(data, edits) : data);
-}
-
-/** A line break in JSON stands between tokens only. */
-function asEvent(type: string, data: string): string {
-  return `event: ${type}\ndata: ${data.includes('\n') ? data.replaceAll('\n', ' ') : data}\n\n`;
+  return passedEvent(type, edits ? editObject(data, edits) : data);
 }

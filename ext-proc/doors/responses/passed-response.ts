@@ -3,8 +3,9 @@ import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
 import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
+import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
-import { eachEvent, failureEvents, sentEvent } from './events.ts';
+import { failureEvents } from './failure-events.ts';
 import { responseHead, responsesUsage } from './response-object.ts';
 
 /** Members of a request that the provider does not get, or not as the client gave them. */
@@ -63,9 +64,9 @@ export class PassedResponseStream implements PassedStream {
     if (FAILURE.has(named) || LAST.has(named)) return '';
     if (!isObject(event.response)) {
       const edits = hidingWithin(event, PARTS);
-      return `event: ${named}\ndata: ${onOneLine(edits ? editObject(data, edits) : data)}\n\n`;
+      return passedEvent(named, edits ? editObject(data, edits) : data);
     }
-    return `event: ${named}\ndata: ${onOneLine(this.#edited(data, event.response, undefined))}\n\n`;
+    return passedEvent(named, this.#edited(data, event.response, undefined));
   }
 
   several(text: string): string {
@@ -81,7 +82,7 @@ export class PassedResponseStream implements PassedStream {
     const usage = responsesUsage(charged);
     // A provider whose stream ended without its last event.
     if (!isObject(response)) return sentEvent(type, this.#own({ status: 'completed', usage }));
-    return `event: ${type}\ndata: ${onOneLine(this.#edited(data, response, JSON.stringify(usage)))}\n\n`;
+    return passedEvent(type, this.#edited(data, response, JSON.stringify(usage)));
   }
 
   failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
@@ -101,9 +102,4 @@ export class PassedResponseStream implements PassedStream {
     const edits = { ...passedResponse(response, this.#names), usage: usage ?? 'null' };
     return editObject(data, { response: editObject(data.slice(given.valueStart, given.valueEnd), edits) }, members);
   }
-}
-
-/** A line break in JSON stands between tokens only. */
-function onOneLine(json: string): string {
-  return json.includes('\n') ? json.replaceAll('\n', ' ') : json;
 }

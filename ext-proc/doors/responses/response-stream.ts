@@ -3,8 +3,9 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
 import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
 import type { ChargedUsage, DoorStream, ResponseNames } from '../door.ts';
+import { sentEvent } from '../events.ts';
 import { addDetail, continuesReasoning } from './carried-reasoning.ts';
-import { failureEvents, sentEvent } from './events.ts';
+import { failureEvents } from './failure-events.ts';
 import {
   type CallItem,
   chatCall,

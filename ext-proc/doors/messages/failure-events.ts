@@ -1,12 +1,8 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import type { JsonObject } from '#core/json-object.ts';
 import type { ChargedUsage, ResponseNames } from '../door.ts';
+import { sentEvent } from '../events.ts';
 import { messageUsage } from './usage.ts';
-
-/** One event, as text. */
-export function sentEvent(type: string, members: JsonObject = {}): string {
-  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
-}
 
 /** Body of an error response, and of the event that ends a stream which failed. */
 export function errorBody(error: Envelope['error'], requestId: string): JsonObject {
