@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
+import { givenMembers, isGiven } from '../given-members.ts';
 import { askedOf } from './asked.ts';
 import { effortOf } from './effort.ts';
 import { ChatTools, readToolChoice } from './read-tools.ts';
@@ -52,7 +53,7 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
   if (choice !== undefined && isInvalid(choice)) return choice;
   const format = isObject(body.output_config) ? (body.output_config.format ?? body.output_format) : body.output_format;
   const { metadata, thinking } = body;
-  const chat = withoutAbsent({
+  const chat = givenMembers({
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
     messages: Array.isArray(body.messages) && body.messages.length > 0 ? messages.messages : undefined,
     max_tokens: body.max_tokens,
@@ -73,14 +74,6 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     asked: { ...askedOf(thinking) },
     mayPass: !messages.hasCarried,
   };
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-function withoutAbsent(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
 }
 
 const THINKING: ReadonlySet<unknown> = new Set(['enabled', 'disabled', 'adaptive', 'between_tools']);

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid } from '../door.ts';
+import { givenMembers, isGiven } from '../given-members.ts';
 
 const HOSTED = 'must be custom: no model here has tools of a provider';
 
@@ -26,19 +27,15 @@ export class ChatTools {
     if (refused) return refused;
     const { type: _, name, description, input_schema, strict, ...rest } = tool;
     const { defer_loading: __, eager_input_streaming: ___, allowed_callers: ____, ...more } = rest;
-    const named = { name, ...given({ description, parameters: input_schema, strict }) };
-    this.tools.push({ type: 'function', function: named, ...given(more) });
+    const named = { name, ...givenMembers({ description, parameters: input_schema, strict }) };
+    this.tools.push({ type: 'function', function: named, ...givenMembers(more) });
     this.places.push(place);
     return undefined;
   }
 }
 
 function refusedType({ type }: JsonObject, place: string): InvalidField | undefined {
-  return type === undefined || type === null || type === 'custom' ? undefined : invalid(`${place}.type`, HOSTED);
-}
-
-function given(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+  return isGiven(type) && type !== 'custom' ? invalid(`${place}.type`, HOSTED) : undefined;
 }
 
 const CHOICES: ReadonlyMap<unknown, string> = new Map([
@@ -53,7 +50,7 @@ export function readToolChoice({ type, name, disable_parallel_tool_use: single }
   if (choice === undefined) return invalid('tool_choice.type', 'must be auto, any, tool or none');
   if (type === 'tool' && (typeof name !== 'string' || name === ''))
     return invalid('tool_choice.name', 'must be a string that is not empty');
-  if (single !== undefined && single !== null && typeof single !== 'boolean')
+  if (isGiven(single) && typeof single !== 'boolean')
     return invalid('tool_choice.disable_parallel_tool_use', 'must be true or false');
   return { tool_choice: choice, ...(single === true ? { parallel_tool_calls: false } : {}) };
 }

@@ -4,6 +4,7 @@ import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinkin
 import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
 import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
+import { isGiven } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
 import { asContent, type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
 import type { ChatTools } from './read-tools.ts';
@@ -27,7 +28,7 @@ export class ChatMessages {
   }
 
   addSystemPrompt(system: unknown): InvalidField | undefined {
-    if (system === undefined || system === null || system === '') return undefined;
+    if (!isGiven(system) || system === '') return undefined;
     if (typeof system !== 'string' && !Array.isArray(system))
       return invalid('system', 'must be a string or an array of text blocks');
     const blocks = typeof system === 'string' ? [{ type: 'text', text: system }] : system;
@@ -82,7 +83,7 @@ export class ChatMessages {
   #addResult(block: JsonObject, place: string): InvalidField | undefined {
     const { tool_use_id: id, content, is_error: isError, cache_control } = block;
     if (typeof id !== 'string') return invalid(`${place}.tool_use_id`, 'must be a string');
-    const blocks = content === undefined || content === null ? [] : content;
+    const blocks = content ?? [];
     if (typeof blocks !== 'string' && !Array.isArray(blocks))
       return invalid(`${place}.content`, 'must be a string or an array of content blocks');
     const list = typeof blocks === 'string' ? [{ type: 'text', text: blocks }] : blocks;

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, type ReadBody } from '../door.ts';
+import { givenMembers, isGiven } from '../given-members.ts';
 import { askedOf } from './asked.ts';
 import { ChatMessages } from './read-items.ts';
-import { ChatTools, isInvalidChoice, readToolChoice, refuseWebSearch, withoutAbsent } from './read-tools.ts';
+import { ChatTools, isInvalidChoice, readToolChoice, refuseWebSearch } from './read-tools.ts';
 
 /** Fields that are the same in both APIs. */
 const SAME = [
@@ -52,7 +53,7 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
   const toolChoice = readToolChoice(choice);
   if (isInvalidChoice(toolChoice)) return toolChoice;
   const includes: readonly unknown[] = Array.isArray(body.include) ? body.include : [];
-  const chat = withoutAbsent({
+  const chat = givenMembers({
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
     messages:
       input === '' || !isGiven(input) || (Array.isArray(input) && input.length === 0) ? undefined : messages.messages,
@@ -73,10 +74,6 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
     asked: { ...askedOf(body, { wantsReasoning, namespaces }) },
     mayPass: !messages.hasOtherReasoning && webSearch === undefined,
   };
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function refusedSetting(body: JsonObject): InvalidField | undefined {
@@ -104,5 +101,5 @@ function textSettings(text: unknown): JsonObject {
   const { format, verbosity } = text;
   if (!isObject(format) || format.type !== 'json_schema') return { response_format: format, verbosity };
   const { type, name, description, schema, strict } = format;
-  return { response_format: { type, json_schema: withoutAbsent({ name, description, schema, strict }) }, verbosity };
+  return { response_format: { type, json_schema: givenMembers({ name, description, schema, strict }) }, verbosity };
 }

@@ -1,9 +1,10 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { reasoningDetail } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
+import { givenMembers, isGiven } from '../given-members.ts';
 import { carriedIn, isCarried } from './carried-reasoning.ts';
 import { readContent } from './read-content.ts';
-import { type ChatTools, nameWithin, withoutAbsent } from './read-tools.ts';
+import { type ChatTools, nameWithin } from './read-tools.ts';
 
 /** An assistant's message as far as its items have come. */
 interface OpenMessage {
@@ -146,7 +147,7 @@ export class ChatMessages {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined || (open.contents.length === 0 && open.calls.length === 0)) return;
-    const more = withoutAbsent({
+    const more = givenMembers({
       content: joined(open.contents),
       tool_calls: open.calls.length > 0 ? open.calls : undefined,
       reasoning_details: open.details.length > 0 ? open.details : undefined,
@@ -162,7 +163,7 @@ export class ChatMessages {
 
 /** True if all of these parts are of such a type. */
 function isOf(types: readonly unknown[], parts: unknown): boolean {
-  if (!Array.isArray(parts)) return parts === undefined || parts === null;
+  if (!Array.isArray(parts)) return !isGiven(parts);
   return parts.every((part) => isObject(part) && types.includes(part.type));
 }
 

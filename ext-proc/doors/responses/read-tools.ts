@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, isInvalid } from '../door.ts';
+import { givenMembers } from '../given-members.ts';
 
 /** Tools of a request in chat's form. */
 export class ChatTools {
@@ -80,20 +81,16 @@ export function nameWithin(namespace: string, name: string): string {
 
 /** Other members stay where they are: chat's rules count them. */
 function functionTool({ name, description, parameters, strict, ...rest }: JsonObject): JsonObject {
-  return { ...rest, function: withoutAbsent({ name, description, parameters, strict }) };
+  return { ...rest, function: givenMembers({ name, description, parameters, strict }) };
 }
 
 function customTool({ name, description, format, ...rest }: JsonObject): JsonObject {
-  const custom = withoutAbsent({ name, description, format: isObject(format) ? inputFormat(format) : format });
+  const custom = givenMembers({ name, description, format: isObject(format) ? inputFormat(format) : format });
   return { ...rest, custom };
 }
 
 function inputFormat({ type, syntax, definition }: JsonObject): JsonObject {
   return type === 'grammar' ? { type, grammar: { syntax, definition } } : { type };
-}
-
-export function withoutAbsent(members: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
 
 /** A word, one tool, or a choice of tools. */
