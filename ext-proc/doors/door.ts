@@ -122,7 +122,7 @@ export interface ChargedUsage {
 }
 
 /** The end of a stream, however it came. */
-interface EndedStream {
+export interface EndedStream {
   /** Characters of the stream that are kept now. */
   readonly keptCharacters: number;
   /** Events of a complete stream that are still to be sent. May be asked for before `failed`. */

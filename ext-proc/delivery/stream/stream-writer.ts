@@ -1,7 +1,7 @@
 import type { Refusal } from '#core/errors/refusal.ts';
 import { isObject } from '#core/json-object.ts';
 import type { Completion } from '../../dialects/completion.ts';
-import type { ChargedUsage, DoorStream, PassedStream } from '../../doors/door.ts';
+import type { ChargedUsage, DoorStream, EndedStream, PassedStream } from '../../doors/door.ts';
 import { errorAtDoor } from '../../doors/refusal-at-door.ts';
 import type { RequestAtDoor } from '../../doors/request-at-door.ts';
 import type { MeteredUsage } from '../../hold/delivery-hold.ts';
@@ -146,55 +146,50 @@ class ChatWriter implements StreamWriter {
   }
 }
 
-/** Writes the chat stream as events of a door. */
-class DoorWriter implements StreamWriter {
+/** What a client at a door gets. Its stream ends alike, translated or passed on. */
+abstract class WriterAtDoor<Stream extends EndedStream> implements StreamWriter {
   readonly #atDoor: RequestAtDoor;
-  readonly #stream: DoorStream;
+  protected readonly stream: Stream;
 
-  constructor(atDoor: RequestAtDoor, stream: DoorStream) {
+  constructor(atDoor: RequestAtDoor, stream: Stream) {
     this.#atDoor = atDoor;
-    this.#stream = stream;
+    this.stream = stream;
   }
 
   get keptCharacters(): number {
-    return this.#stream.keptCharacters;
+    return this.stream.keptCharacters;
   }
 
+  abstract chunk(text: string, completion: Completion): string;
+  abstract content(content: string): string;
+  abstract passed(events: readonly ProviderEvent[]): string;
+
+  ended(charged: Charged): string {
+    return this.stream.ended(usageOf(charged));
+  }
+
+  failed(refusal: Refusal, charged?: Charged): string {
+    return this.stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
+  }
+}
+
+/** Writes the chat stream as events of a door. */
+class DoorWriter extends WriterAtDoor<DoorStream> {
   chunk(_text: string, completion: Completion): string {
-    return this.#stream.chunk(completion);
+    return this.stream.chunk(completion);
   }
 
   content(content: string): string {
-    return this.#stream.content(content);
+    return this.stream.content(content);
   }
 
   passed(): string {
     return '';
   }
-
-  ended(charged: Charged): string {
-    return this.#stream.ended(usageOf(charged));
-  }
-
-  failed(refusal: Refusal, charged?: Charged): string {
-    return this.#stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
-  }
 }
 
 /** Passes on events of a provider. The chat stream is only measured. */
-class PassedWriter implements StreamWriter {
-  readonly #atDoor: RequestAtDoor;
-  readonly #stream: PassedStream;
-
-  constructor(atDoor: RequestAtDoor, stream: PassedStream) {
-    this.#atDoor = atDoor;
-    this.#stream = stream;
-  }
-
-  get keptCharacters(): number {
-    return this.#stream.keptCharacters;
-  }
-
+class PassedWriter extends WriterAtDoor<PassedStream> {
   chunk(): string {
     return '';
   }
@@ -206,16 +201,8 @@ class PassedWriter implements StreamWriter {
   passed(events: readonly ProviderEvent[]): string {
     let out = '';
     for (const event of events)
-      out += typeof event === 'string' ? this.#stream.several(event) : this.#stream.event(event.type, event.data);
+      out += typeof event === 'string' ? this.stream.several(event) : this.stream.event(event.type, event.data);
     return out;
-  }
-
-  ended(charged: Charged): string {
-    return this.#stream.ended(usageOf(charged));
-  }
-
-  failed(refusal: Refusal, charged?: Charged): string {
-    return this.#stream.failed(errorAtDoor(refusal, this.#atDoor.door), charged && usageOf(charged));
   }
 }
 
