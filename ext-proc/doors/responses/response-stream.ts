@@ -36,6 +36,8 @@ export class ResponseStream implements DoorStream {
   readonly #places = new Map<OutputItem, number>();
   readonly #calls = new Map<unknown, CallItem>();
   #message: MessageItem | undefined;
+  /** Phase of the message that comes next. */
+  #nextPhase: string | undefined;
   #reasoning: ReasoningItem | undefined;
   #finishReason: unknown;
   #tier: JsonObject = {};
@@ -108,8 +110,6 @@ export class ResponseStream implements DoorStream {
     if (Array.isArray(calls)) for (const call of calls.filter(isObject)) events += this.#call(call);
     return events;
   }
-
-  #nextPhase: string | undefined;
 
   /** Another phase is of another message. */
   #phase(phase: string): void {
