@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { textOf } from '../dialects/completion.ts';
+import { breakingAfter, cutStreams } from './broken-streams.fixture.ts';
 import { client, countWords, deliverTo, openDelivery } from './client.fixture.ts';
 import { dataOf, type OtherApi, requestTo, SCENARIOS, streamOf } from './other-apis.fixture.ts';
 import { DIALECTS } from './provider/dialects.ts';
@@ -12,10 +13,7 @@ const REPORTED: Readonly<Record<OtherApi, object>> = {
   anthropic: { promptTokens: 2400, completionTokens: 52 },
 };
 
-/** Cases in all, over all scenarios of both APIs. */
-const CASES = 2000;
-const streams = SCENARIOS.map(({ api, name, events }) => ({ api, name, bytes: Buffer.from(streamOf(events)) }));
-const allBytes = streams.reduce((sum, { bytes }) => sum + bytes.length, 0);
+const streams = cutStreams(SCENARIOS.map(({ api, name, events }) => ({ api, name, stream: streamOf(events) })));
 
 /** Chunks of the events that came whole before this byte, their usage, and if they ended it. */
 async function wholeEvents(api: OtherApi, bytes: Buffer) {
@@ -36,14 +34,9 @@ async function wholeEvents(api: OtherApi, bytes: Buffer) {
 test.each(streams)(
   'of $api, $name, broken at any byte: client, charge and end follow from the events that came whole',
   { timeout: 120_000 },
-  async ({ api, bytes }) => {
-    const step = allBytes / CASES;
-    for (let at = step / 2; at < bytes.length; at += step) {
-      const cut = bytes.subarray(0, Math.floor(at));
-      egress.respondWith((response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        response.write(cut, () => response.destroy());
-      });
+  async ({ api, cuts }) => {
+    for (const cut of cuts) {
+      egress.respondWith(breakingAfter(cut));
       const to = client();
       const { outcome, charges } = await deliverTo(delivery, to, requestTo(api, undefined, { stream: true }));
       const { choices, tokens, said, isDone } = await wholeEvents(api, cut);
