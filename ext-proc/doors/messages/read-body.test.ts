@@ -85,6 +85,27 @@ describe('the body of a request at the door of Messages', () => {
     [user([{ type: 'tool_result' }]), 'messages[0].content[0].tool_use_id'],
     [user([{ type: 'document', source: { type: 'url', url: 'x' } }]), 'messages[0].content[0].source.type'],
     [user([{ type: 'image', source: { type: 'file', file_id: 'x' } }]), 'messages[0].content[0].source'],
+    [user([{ type: 'image', source: { type: 'url', url: 7 } }]), 'messages[0].content[0].source.url'],
+    [user([{ type: 'image', source: { type: 'base64', data: 'AA' } }]), 'messages[0].content[0].source.media_type'],
+    [
+      user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: ['AA'] } }]),
+      'messages[0].content[0].source.data',
+    ],
+    [
+      user([{ type: 'document', source: { type: 'base64', media_type: ['application/pdf'], data: 'AA' } }]),
+      'messages[0].content[0].source.media_type',
+    ],
+    [
+      user([{ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: null } }]),
+      'messages[0].content[0].source.data',
+    ],
+    [user([{ type: 'document', source: { type: 'text', data: {} } }]), 'messages[0].content[0].source.data'],
+    [user([{ type: 'document', source: { type: 'content', content: 7 } }]), 'messages[0].content[0].source.content'],
+    [user([{ type: 'search_result', title: 't', source: 's', content: 7 }]), 'messages[0].content[0].content'],
+    [
+      user([{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'tool_reference', tool_name: ['f'] }] }]),
+      'messages[0].content[0].content[0].tool_name',
+    ],
     [
       { messages: [{ role: 'assistant', content: [{ type: 'server_tool_use', id: 's' }] }] },
       'messages[0].content[0].type',
@@ -98,6 +119,7 @@ describe('the body of a request at the door of Messages', () => {
     [{ thinking: { type: 'hard' } }, 'thinking.type'],
     [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
     [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management.edits[0].type'],
+    [{ context_management: { edits: [{ type: ['clear_thinking_20251015'] }] } }, 'context_management.edits[0].type'],
     [{ container: 'c' }, 'container'],
     [{ inference_geo: 'us' }, 'inference_geo'],
   ])('is refused for what nothing here can do: %j', (more, param) => {

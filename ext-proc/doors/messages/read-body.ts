@@ -107,7 +107,9 @@ function refusedEdit(management: unknown): InvalidField | undefined {
   const given = isObject(management) ? (management.edits ?? []) : [];
   if (!Array.isArray(given)) return invalid('context_management.edits', 'must be an array');
   const edits: readonly unknown[] = given;
-  const at = edits.findIndex((edit) => !(isObject(edit) && String(edit.type).startsWith('clear_')));
+  const at = edits.findIndex(
+    (edit) => !(isObject(edit) && typeof edit.type === 'string' && edit.type.startsWith('clear_')),
+  );
   return at === -1 ? undefined : invalid(`context_management.edits[${at}].type`, 'is not offered');
 }
 

@@ -52,7 +52,7 @@ function readBlock(block: JsonObject, place: string): JsonObject | JsonObject[] 
     case 'search_result':
       return searchResult(members, place);
     case 'tool_reference':
-      return { type: 'text', text: String(members.tool_name) };
+      return refusedText(members, ['tool_name'], place) ?? { type: 'text', text: members.tool_name };
     default:
       return invalid(`${place}.type`, 'must be text, image or document here: no model has tools of a provider');
   }
@@ -69,34 +69,62 @@ export function textPart({ text, ...rest }: JsonObject): JsonObject {
 }
 
 function imagePart({ source, ...rest }: JsonObject, place: string): JsonObject | InvalidField {
-  const url = isObject(source) ? urlOf(source) : undefined;
-  if (url === undefined) return invalid(`${place}.source`, 'must be of type base64 or url');
+  if (!isObject(source) || (source.type !== 'base64' && source.type !== 'url'))
+    return invalid(`${place}.source`, 'must be of type base64 or url');
+  const refused = refusedText(source, source.type === 'url' ? ['url'] : ['media_type', 'data'], `${place}.source`);
+  if (refused) return refused;
+  const url = source.type === 'url' ? source.url : dataUrl(source);
   return { type: 'image_url', image_url: { url }, ...spoken(rest) };
 }
 
-function urlOf({ type, media_type, data, url }: JsonObject): unknown {
-  if (type === 'url') return url;
-  return type === 'base64' && typeof data === 'string' ? `data:${String(media_type)};base64,${data}` : undefined;
+function refusedText(members: JsonObject, names: readonly string[], place: string): InvalidField | undefined {
+  const other = names.find((name) => typeof members[name] !== 'string');
+  return other === undefined ? undefined : invalid(`${place}.${other}`, 'must be a string');
+}
+
+function dataUrl({ media_type, data }: JsonObject): string {
+  return `data:${media_type};base64,${data}`;
 }
 
 /** A document is a file, or text with its title and context in front. */
 function documentParts(block: JsonObject, place: string): JsonObject | JsonObject[] | InvalidField {
-  const { source, title, context, citations: _, ...rest } = block;
-  const { type, media_type, data, content }: JsonObject = isObject(source) ? source : {};
+  const { source: given, title, context, citations: _, ...rest } = block;
+  const source: JsonObject = isObject(given) ? given : {};
+  const at = `${place}.source`;
   const head = [title, context].filter((text) => typeof text === 'string' && text !== '');
-  if (type === 'base64') {
-    const file = { file_data: `data:${String(media_type)};base64,${String(data)}`, ...named(title) };
-    const before = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : [];
-    return [...before, { type: 'file', file, ...spoken(rest) }];
+  switch (source.type) {
+    case 'base64': {
+      const refused = refusedText(source, ['media_type', 'data'], at);
+      if (refused) return refused;
+      const file = { file_data: dataUrl(source), ...named(title) };
+      const before = typeof context === 'string' && context !== '' ? [{ type: 'text', text: context }] : [];
+      return [...before, { type: 'file', file, ...spoken(rest) }];
+    }
+    case 'text':
+      return (
+        refusedText(source, ['data'], at) ?? {
+          type: 'text',
+          text: [...head, source.data].join('\n\n'),
+          ...spoken(rest),
+        }
+      );
+    case 'content': {
+      const read = readInner(source.content, `${at}.content`);
+      if (read.kind === 'invalid') return read;
+      const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
+      return parts.map((part, index) => (index === parts.length - 1 ? { ...part, ...spoken(rest) } : part));
+    }
+    default:
+      return invalid(`${at}.type`, 'must be base64, text or content; send the file itself');
   }
-  if (type === 'text') return { type: 'text', text: [...head, data].join('\n\n'), ...spoken(rest) };
-  if (type !== 'content')
-    return invalid(`${place}.source.type`, 'must be base64, text or content; send the file itself');
-  const inner = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-  const read = readParts(placedBlocks(Array.isArray(inner) ? inner : [], `${place}.source.content`));
-  if (read.kind === 'invalid') return read;
-  const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
-  return parts.map((part, at) => (at === parts.length - 1 ? { ...part, ...spoken(rest) } : part));
+}
+
+/** Blocks within a block. */
+function readInner(content: unknown, place: string): ReadParts | InvalidField {
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+  return Array.isArray(blocks)
+    ? readParts(placedBlocks(blocks, place))
+    : invalid(place, 'must be an array of content blocks');
 }
 
 function named(title: unknown): JsonObject {
@@ -105,7 +133,7 @@ function named(title: unknown): JsonObject {
 
 function searchResult(block: JsonObject, place: string): JsonObject | InvalidField {
   const { source, title, content, citations: _, ...rest } = block;
-  const read = readParts(placedBlocks(Array.isArray(content) ? content : [], `${place}.content`));
+  const read = readInner(content, `${place}.content`);
   if (read.kind === 'invalid') return read;
   const texts = [title, source, ...read.parts.map(({ text }) => text)].filter((text) => typeof text === 'string');
   return { type: 'text', text: texts.join('\n\n'), ...spoken(rest) };
