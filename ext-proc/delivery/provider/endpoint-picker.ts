@@ -31,9 +31,10 @@ export class EndpointPickers {
 
   async pick({ origin }: URL, path: string, body: readonly Buffer[]): Promise<Pick> {
     if ((this.#restsUntilMs.get(origin) ?? 0) > performance.now()) return NONE;
+    const session = this.#session(origin);
     let stream: ClientHttp2Stream | undefined;
     try {
-      stream = this.#session(origin).request(PROCESS);
+      stream = session.request(PROCESS);
       stream.on('error', () => {});
       const answered = firstMessage(stream);
       for (const message of pickerRequest(path, body)) stream.write(message);
@@ -44,6 +45,7 @@ export class EndpointPickers {
       return { answer, done: () => void open.end() };
     } catch {
       stream?.destroy();
+      this.#leave(origin, session);
       this.#restsUntilMs.set(origin, performance.now() + REST_MS);
       return NONE;
     }
@@ -52,6 +54,12 @@ export class EndpointPickers {
   close(): void {
     for (const session of this.#sessions.values()) session.destroy();
     this.#sessions.clear();
+  }
+
+  /** Its connection may be dead: the next request gets another. */
+  #leave(origin: string, session: ClientHttp2Session): void {
+    if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
+    session.close();
   }
 
   #session(origin: string): ClientHttp2Session {
