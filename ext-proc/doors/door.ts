@@ -3,6 +3,7 @@ import type { ProviderApi } from '#core/config/provider-api.ts';
 import type { Envelope } from '#core/errors/refusal.ts';
 import type { JsonObject } from '#core/json-object.ts';
 import type { TokenUsage } from '#core/pricing.ts';
+import type { JsonKind } from '../chat/json/json-cursor.ts';
 import type { Completion } from '../dialects/completion.ts';
 import type { MemberEdits } from '../dialects/json-members.ts';
 
@@ -25,6 +26,8 @@ export interface Door {
   readonly knownMembers: ReadonlyMap<string, ReadonlySet<string>>;
   /** The field with items whose ids a provider may have stored. Only those of reasoning pass. */
   readonly storedItems?: string;
+  /** Kinds of value that its messages may have. Others, and an empty one, count as missing. */
+  readonly messageKinds: readonly JsonKind[];
   /** Fields that a body must have beside `model` and its messages. */
   readonly required?: readonly string[];
   /** Unknown fields of other APIs, with the end of the refusal. */

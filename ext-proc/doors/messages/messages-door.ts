@@ -31,6 +31,7 @@ export const MESSAGES_DOOR: Door = {
   providerApi: 'anthropic',
   fields: MESSAGES_FIELDS,
   knownMembers: MESSAGES_MEMBERS,
+  messageKinds: ['array'],
   required: ['max_tokens'],
   cures: new Map([
     ['input', ': this is a Responses body; send messages'],

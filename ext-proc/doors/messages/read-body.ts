@@ -55,7 +55,7 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
   const { metadata, thinking } = body;
   const chat = givenMembers({
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
-    messages: Array.isArray(body.messages) && body.messages.length > 0 ? messages.messages : undefined,
+    messages: messages.messages,
     max_tokens: body.max_tokens,
     stop: Array.isArray(body.stop_sequences) && body.stop_sequences.length === 0 ? undefined : body.stop_sequences,
     tools: tools.tools.length > 0 ? tools.tools : undefined,

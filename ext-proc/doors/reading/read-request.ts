@@ -123,6 +123,8 @@ function* readFields(
   const fields: BodyField[] = [];
   const marked: { cacheWrites?: CacheWrites } = {};
   let ids: readonly Span[] = [];
+  const messages = door.param('messages');
+  let hasMessages = false;
   let model = '';
   const cursor = new JsonCursor(scanned);
   cursor.eachMember(() => {
@@ -132,13 +134,19 @@ function* readFields(
     fields.push({ name, start, valueStart, end });
     if (scanned.tape.hasCacheMarkers) noteCacheMarkers(marked, cursor.copy(), name);
     if (name === door.storedItems) ids = storedIds(cursor.copy());
+    if (name === messages) hasMessages = door.messageKinds.includes(cursor.kind()) && !isEmpty(cursor.copy());
     if (name === 'model' && cursor.kind() === 'string') model = cursor.copy().text(LONGEST_MODEL);
     return void cursor.skip();
   });
   for (const { start, end } of ids) body.fill(SPACE, start, end);
   if (model === '') return refuse('missing_model');
+  if (!hasMessages) return refuse('missing_messages', { field: messages }, { param: messages });
   const missing = door.required?.find((required) => !fields.some(({ name }) => name === required));
   return missing === undefined ? { fields, model, ...marked } : invalidField(missing, 'is required');
+}
+
+function isEmpty(list: JsonCursor): boolean {
+  return list.kind() === 'string' ? list.text(1) === '' : list.eachElement(() => true) !== true;
 }
 
 /** Facts that name a place name one of the door's body, which is freed with the chat form. */

@@ -64,7 +64,6 @@ describe('the body of a request at the door of Responses', () => {
     [{ store: 'no' }, 'store'],
     [{ truncation: 'some' }, 'truncation'],
     [{ include: ['everything'] }, 'include'],
-    [{ input: 7 }, 'input'],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
     [{ input: [{ role: 'user', content: 'a' }, { type: 'computer_call' }] }, 'input[1].type'],
     [{ input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'input[0].content[0].type'],

@@ -55,8 +55,7 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
   const includes: readonly unknown[] = Array.isArray(body.include) ? body.include : [];
   const chat = givenMembers({
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
-    messages:
-      input === '' || !isGiven(input) || (Array.isArray(input) && input.length === 0) ? undefined : messages.messages,
+    messages: messages.messages,
     max_completion_tokens: body.max_output_tokens,
     tools: tools.tools.length > 0 ? tools.tools : undefined,
     tool_choice: toolChoice,
@@ -78,13 +77,11 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
 
 function refusedSetting(body: JsonObject): InvalidField | undefined {
   for (const [name, why] of Object.entries(STORED)) if (isGiven(body[name])) return invalid(name, why);
-  const { background, store, instructions, input, include, truncation, text, reasoning } = body;
+  const { background, store, instructions, include, truncation, text, reasoning } = body;
   if (isGiven(background) && background !== false)
     return invalid('background', 'must be false: responses are not stored');
   if (isGiven(store) && typeof store !== 'boolean') return invalid('store', 'must be true or false');
   if (isGiven(instructions) && typeof instructions !== 'string') return invalid('instructions', 'must be a string');
-  if (isGiven(input) && typeof input !== 'string' && !Array.isArray(input))
-    return invalid('input', 'must be a string or an array of items');
   if (isGiven(include) && !(Array.isArray(include) && include.every((part) => INCLUDED.has(part))))
     return invalid('include', `must be an array of: ${[...INCLUDED].join(', ')}`);
   if (isGiven(truncation) && truncation !== 'auto' && truncation !== 'disabled')

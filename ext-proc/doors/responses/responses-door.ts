@@ -26,6 +26,7 @@ export const RESPONSES_DOOR: Door = {
   providerApi: 'responses',
   fields: RESPONSES_FIELDS,
   knownMembers: RESPONSES_MEMBERS,
+  messageKinds: ['array', 'string'],
   storedItems: 'input',
   cures: new Map([
     ['messages', ': this is a chat completions body; send input'],

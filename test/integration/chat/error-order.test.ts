@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY } from '../../harness/operator.ts';
 import type { Stack } from '../../harness/stack.ts';
@@ -9,7 +9,12 @@ let clients: Record<'good' | 'unknown' | 'revoked' | 'address' | 'suspended' | '
 
 const gateway = withGateway({
   config: {
-    models: { plain: { context_window: 2000, max_output_tokens: 1000 }, other: {} },
+    models: {
+      plain: { context_window: 2000, max_output_tokens: 1000 },
+      vectors: { context_window: 2000, capabilities: ['embeddings'], usd_per_million_tokens: { input: 1 } },
+      other: {},
+    },
+    apis: { responses: true, messages: true, embeddings: true },
     limits: { request_body: '64KiB' },
   },
 });
@@ -48,49 +53,149 @@ interface Defective {
   text?: string;
 }
 
+interface Api {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Members of the body that make it defective. Defects that the API cannot have are absent. */
+  readonly defects: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+const LONG = 'u'.repeat(70_000);
+const ABOVE_WINDOW = 'word '.repeat(3000);
+const LINK = 'https://a.example/b.png';
+const INLINE = 'data:image/png;base64,QUJD';
+const user = (content: unknown) => [{ role: 'user', content }];
+const base64 = { type: 'base64', media_type: 'image/png', data: 'QUJD' };
+const JSON_SCHEMA = { format: { type: 'json_schema', schema: {} } };
+
+const OF_ALL = { unknown_parameter: { no_such_field: 1 }, missing_model: { model: null } };
+
+const APIS: Readonly<Record<string, Api>> = {
+  chat: {
+    path: '/v1/chat/completions',
+    body: { model: 'plain', messages: user('Hello') },
+    defects: {
+      ...OF_ALL,
+      request_too_large: { user: LONG },
+      missing_messages: { messages: [] },
+      invalid_request: { temperature: 9 },
+      n_not_allowed: { n: 2 },
+      json_mode_no_stream: { stream: true, response_format: { type: 'json_object' } },
+      image_url_not_supported: { messages: user([{ type: 'image_url', image_url: { url: LINK } }]) },
+      tools_not_supported: { tools: [{ type: 'function', function: { name: 'f', parameters: {} } }] },
+      vision_not_available: { messages: user([{ type: 'image_url', image_url: { url: INLINE } }]) },
+      json_mode_not_supported: { response_format: { type: 'json_object' } },
+      reasoning_effort_not_supported: { reasoning_effort: 'low' },
+      max_tokens_exceeds_cap: { max_tokens: 1500 },
+      context_length_exceeded: { messages: user(ABOVE_WINDOW) },
+    },
+  },
+  responses: {
+    path: '/v1/responses',
+    body: { model: 'plain', input: 'Hello' },
+    defects: {
+      ...OF_ALL,
+      request_too_large: { user: LONG },
+      missing_messages: { input: [] },
+      invalid_request: { previous_response_id: 'resp_1' },
+      json_mode_no_stream: { stream: true, text: { format: { type: 'json_object' } } },
+      image_url_not_supported: { input: user([{ type: 'input_image', image_url: LINK }]) },
+      tools_not_supported: { tools: [{ type: 'function', name: 'f' }] },
+      vision_not_available: { input: user([{ type: 'input_image', image_url: INLINE }]) },
+      json_mode_not_supported: { text: { format: { type: 'json_object' } } },
+      reasoning_effort_not_supported: { reasoning: { effort: 'low' } },
+      max_tokens_exceeds_cap: { max_output_tokens: 1500 },
+      context_length_exceeded: { input: ABOVE_WINDOW },
+    },
+  },
+  // Takes every effort.
+  messages: {
+    path: '/v1/messages',
+    body: { model: 'plain', max_tokens: 10, messages: user('Hello') },
+    defects: {
+      ...OF_ALL,
+      request_too_large: { system: LONG },
+      missing_messages: { messages: [] },
+      invalid_request: { max_tokens: null },
+      json_mode_no_stream: { stream: true, output_config: JSON_SCHEMA },
+      image_url_not_supported: { messages: user([{ type: 'image', source: { type: 'url', url: LINK } }]) },
+      tools_not_supported: { tools: [{ name: 'f', input_schema: {} }] },
+      vision_not_available: { messages: user([{ type: 'image', source: base64 }]) },
+      json_mode_not_supported: { output_config: JSON_SCHEMA },
+      max_tokens_exceeds_cap: { max_tokens: 1500 },
+      context_length_exceeded: { messages: user(ABOVE_WINDOW) },
+    },
+  },
+  embeddings: {
+    path: '/v1/embeddings',
+    body: { model: 'vectors', input: 'Hello' },
+    defects: {
+      ...OF_ALL,
+      request_too_large: { user: LONG },
+      invalid_request: { dimensions: 0 },
+      context_length_exceeded: { input: ABOVE_WINDOW },
+    },
+  },
+};
+
+interface Defect {
+  /** Status and code. */
+  readonly expected: string;
+  /** Absent: every API can have it. */
+  readonly inBody?: string;
+  readonly apply: (request: Defective, api: Api) => unknown;
+}
+
+const inBody = (status: number, code: string): Defect => ({
+  expected: `${status} ${code}`,
+  inBody: code,
+  apply: ({ body }, { defects }) => Object.assign(body, defects[code]),
+});
+const byClient = (expected: string, client: keyof typeof clients): Defect => ({
+  expected,
+  apply: (request) => (request.client = client),
+});
+
 /**
  * In the order of docs/interface.md, "Order of checks". ext-proc/requests/order-of-refusals.test.ts
- * has every pair of what is pure; here each check meets all later ones once.
+ * has every pair of what is pure in chat; here each check meets all later ones once.
  */
-const DEFECTS: ReadonlyArray<{ code: string; apply: (request: Defective) => void }> = [
-  { code: '404 route_not_found', apply: (request) => (request.path = '/v1/chat/completion') },
-  { code: '401 invalid_api_key', apply: (request) => (request.client = 'unknown') },
-  { code: '401 key_revoked', apply: (request) => (request.client = 'revoked') },
-  { code: '401 ip_not_allowed', apply: (request) => (request.client = 'address') },
-  { code: '403 org_suspended', apply: (request) => (request.client = 'suspended') },
-  { code: '403 missing_scope', apply: (request) => (request.client = 'scope') },
-  { code: '413 request_too_large', apply: (request) => (request.body.user = 'u'.repeat(70_000)) },
-  { code: '400 invalid_request', apply: (request) => (request.headers['content-encoding'] = 'gzip') },
-  { code: '400 invalid_json', apply: (request) => (request.text = 'break') },
-  { code: '400 unknown_parameter', apply: (request) => (request.body.no_such_field = 1) },
-  { code: '400 missing_model', apply: (request) => (request.body.model = null) },
-  { code: '400 missing_messages', apply: (request) => (request.body.messages = []) },
-  { code: '400 invalid_request', apply: (request) => (request.body.temperature = 9) },
-  { code: '400 n_not_allowed', apply: (request) => (request.body.n = 2) },
-  {
-    code: '400 json_mode_no_stream',
-    apply: (request) => Object.assign(request.body, { stream: true, response_format: { type: 'json_object' } }),
-  },
-  { code: '404 model_not_found', apply: (request) => (request.body.model &&= 'no-such-model') },
-  { code: '403 model_not_allowed', apply: (request) => (request.client = 'model') },
-  { code: '400 tools_not_supported', apply: (request) => (request.body.tools = TOOLS) },
-  { code: '400 reasoning_effort_not_supported', apply: (request) => (request.body.reasoning_effort = 'low') },
-  { code: '400 max_tokens_exceeds_cap', apply: (request) => (request.body.max_tokens = 1500) },
+const DEFECTS: readonly Defect[] = [
+  { expected: '404 route_not_found', apply: (request) => (request.path = request.path.slice(0, -1)) },
+  byClient('401 invalid_api_key', 'unknown'),
+  byClient('401 key_revoked', 'revoked'),
+  byClient('401 ip_not_allowed', 'address'),
+  byClient('403 org_suspended', 'suspended'),
+  byClient('403 missing_scope', 'scope'),
+  inBody(413, 'request_too_large'),
+  { expected: '400 invalid_request', apply: (request) => (request.headers['content-encoding'] = 'gzip') },
+  { expected: '400 invalid_json', apply: (request) => (request.text = 'break') },
+  inBody(400, 'unknown_parameter'),
+  inBody(400, 'missing_model'),
+  inBody(400, 'missing_messages'),
+  inBody(400, 'invalid_request'),
+  inBody(400, 'n_not_allowed'),
+  inBody(400, 'json_mode_no_stream'),
+  inBody(400, 'image_url_not_supported'),
+  { expected: '404 model_not_found', apply: ({ body }) => (body.model = 'no-such-model') },
+  byClient('403 model_not_allowed', 'model'),
+  inBody(400, 'tools_not_supported'),
+  inBody(400, 'vision_not_available'),
+  inBody(400, 'json_mode_not_supported'),
+  inBody(400, 'reasoning_effort_not_supported'),
+  inBody(400, 'max_tokens_exceeds_cap'),
+  inBody(400, 'context_length_exceeded'),
 ];
 
-const TOOLS = [{ type: 'function', function: { name: 'f', parameters: {} } }];
-
-/** These change who asks, so only one of them can be in a request. */
-const BY_CLIENT = /key|address|ip_|org_|scope|model_not_allowed/;
-
-function applied(indexes: readonly number[]): Defective {
+/** The last one is applied first, so an earlier one replaces what it has of it. */
+function applied(api: Api, defects: readonly Defect[]): Defective {
   const request: Defective = {
     client: 'good',
-    path: '/v1/chat/completions',
+    path: api.path,
     headers: { 'content-type': 'application/json' },
-    body: { model: 'plain', messages: [{ role: 'user', content: 'Hello' }] },
+    body: { ...api.body },
   };
-  for (const index of indexes) DEFECTS[index]?.apply(request);
+  for (const { apply } of defects.toReversed()) apply(request, api);
   return request;
 }
 
@@ -100,27 +205,39 @@ function send(request: Defective) {
   return clients[request.client].send({ path: request.path, headers: request.headers, body });
 }
 
-const isByClient = (index: number) => BY_CLIENT.test(DEFECTS[index]?.code ?? '');
+describe.each(Object.entries(APIS))('%s', (_, api) => {
+  const defects = DEFECTS.filter(({ inBody: code }) => code === undefined || code in api.defects);
 
-test.each(DEFECTS.map(({ code }, index) => [code, index] as const))(
-  '%s comes before all checks after it',
-  async (code, index) => {
-    const fromHere = Array.from(DEFECTS.keys()).slice(index);
-    const client = fromHere.find(isByClient);
-    const chosen = fromHere.filter((each) => each === client || !isByClient(each));
-    expect(outcome(await send(applied(chosen)))).toBe(code);
-    expect(gateway.provider.requests()).toEqual([]);
-  },
-);
+  test.each(defects.map(({ expected }, index) => [expected, index] as const))(
+    '%s comes before all checks after it',
+    async (expected, index) => {
+      expect(outcome(await send(applied(api, defects.slice(index))))).toBe(expected);
+      expect(gateway.provider.requests()).toEqual([]);
+    },
+  );
 
-test('without a defect but without money it is 402, the last of all', async () => {
-  expect(outcome(await send(applied([])))).toBe('402 insufficient_credits');
-});
+  test('without a defect but without money it is 402, the last of all', async () => {
+    expect(outcome(await send(applied(api, [])))).toBe('402 insufficient_credits');
+  });
 
-test('the same broken bytes get the same answer, but for the request id', async () => {
-  for (const list of [[9, 12], [6], [8], [13, 18], [1]]) {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => send(applied(list))));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(20);
-  }
+  test('the same broken bytes get the same answer, but for the request id', async () => {
+    for (const code of [
+      'invalid_api_key',
+      'request_too_large',
+      'invalid_json',
+      'unknown_parameter',
+      'model_not_found',
+    ]) {
+      const broken = applied(
+        api,
+        DEFECTS.filter(({ expected }) => expected.endsWith(` ${code}`)),
+      );
+      const answers = await Promise.all(Array.from({ length: 20 }, () => send(broken)));
+      const texts = answers.map(
+        ({ status, text, headers }) => `${status} ${text.replace(String(headers['x-request-id']), '')}`,
+      );
+      expect(new Set(texts).size).toBe(1);
+      expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(20);
+    }
+  });
 });
