@@ -53,8 +53,14 @@ export const plainAnswer: Act = (call) => (call.seen.stream ? streamAnswer()(cal
 
 /** Sends the first `events` events of a healthy stream, then does `then`. */
 export function streamThen(events: number, then: Act, options: StreamAct = {}): Act {
+  return (call) =>
+    eventsThen(streamEvents({ model: call.seen.model, ...options }).slice(0, events), then, options)(call);
+}
+
+/** Sends these events, of whatever API, then does `then`. */
+export function eventsThen(events: readonly string[], then: Act, options: StreamAct = {}): Act {
   return async (call) => {
-    await writeEvents(call, streamEvents({ model: call.seen.model, ...options }).slice(0, events), options);
+    await writeEvents(call, events, options);
     await then(call);
   };
 }
