@@ -9,7 +9,7 @@ const FREE: ReadonlySet<string> = new Set([
 /** Members with a word or an id, which the chat form may lack. A longer one is none. */
 const WORDS: ReadonlySet<string> = new Set([
   ...['id', 'status', 'role', 'detail', 'phase', 'summary', 'generate_summary', 'mode', 'ttl', 'display', 'syntax'],
-  ...['allowed_callers', 'exclude_tools', 'media_type'],
+  ...['allowed_callers', 'exclude_tools', 'media_type', 'context'],
 ]);
 const LONGEST_WORD = 96;
 

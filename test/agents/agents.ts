@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Answer of a scripted model: a text, or a call of a tool. */
-export type Turn = string | { readonly tool: string; readonly input: Readonly<Record<string, string>> };
+export type Turn = string | ToolTurn;
+
+export interface ToolTurn {
+  readonly tool: string;
+  readonly namespace?: string;
+  /** A text for a custom tool. */
+  readonly input: Readonly<Record<string, string>> | string;
+}
 
 /** An agent that runs against the gateway as its registry serves it. */
 export interface Agent {

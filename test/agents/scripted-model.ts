@@ -23,14 +23,17 @@ export function scriptedModel(turns: readonly Turn[], options: ScriptedModelOpti
   let hasCut = false;
   return (call) => {
     requests++;
-    const results = over.partsIn(call.seen).filter((part) => part.startsWith('result ')).length;
+    const parts = over.partsIn(call.seen);
+    const results = parts.filter((part) => part.startsWith('result ')).length;
+    const hasTools = call.seen.json?.tools !== undefined || parts.includes('additional_tools developer');
     const turn = turns[results];
     const usage = usageOf(requests);
-    if (typeof turn !== 'object' || call.seen.json?.tools === undefined)
+    if (typeof turn !== 'object' || !hasTools)
       return over.answer({ text: typeof turn === 'string' ? turn : DEFAULT_TEXT, usage })(call);
+    const { tool: name, ...called } = turn;
     const said: ModelTurn = {
       ...(thinks ? { reasoning: reasoningOf(results + 1) } : {}),
-      calls: [{ id: `call_${requests}`, name: turn.tool, input: turn.input }],
+      calls: [{ id: `call_${requests}`, name, ...called }],
       usage,
     };
     if (results + 1 !== cutTurn || hasCut) return over.answer(said)(call);

@@ -1,12 +1,18 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages/messages';
-import type { Response } from 'openai/resources/responses/responses';
+import type { Response, ResponseOutputItem } from 'openai/resources/responses/responses';
 import { messageWith, text, thinking, toolUse } from '#ext-proc/dialects/anthropic/scenarios.fixture.ts';
 import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted-stream.fixture.ts';
-import { functionCall, message, reasoning, responseWith } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
+import {
+  customCall,
+  functionCall,
+  message,
+  reasoning,
+  responseWith,
+} from '#ext-proc/dialects/responses/scenarios.fixture.ts';
 import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 import { reset } from './acts.ts';
 import type { Act, SeenRequest } from './call.ts';
-import { completionBody, DONE, type ProviderUsage, streamEvents } from './chat-format.ts';
+import { completionBody, DONE, type ProviderUsage, streamEvents, type ToolCall } from './chat-format.ts';
 
 export interface TurnUsage {
   readonly prompt: number;
@@ -26,7 +32,10 @@ export interface ModelTurn {
 export interface TurnCall {
   readonly id: string;
   readonly name: string;
-  readonly input: object;
+  /** Of Responses alone, which has it apart from the name. */
+  readonly namespace?: string;
+  /** A text for a custom tool. */
+  readonly input: object | string;
 }
 
 /** A provider's API, as the provider of an agent speaks it. */
@@ -78,7 +87,7 @@ function responseOf({ reasoning: encrypted, text: words, calls = [], usage }: Mo
   const output = [
     ...(encrypted === undefined ? [] : [reasoning(['A thought.'], encrypted)]),
     ...(words === undefined ? [] : [message(words)]),
-    ...calls.map(({ id, name, input }) => functionCall(id, name, JSON.stringify(input, null, 1))),
+    ...calls.map(({ namespace, ...call }) => Object.assign(itemOf(call), { namespace })),
   ];
   return responseWith(output, {
     usage: {
@@ -89,13 +98,20 @@ function responseOf({ reasoning: encrypted, text: words, calls = [], usage }: Mo
   });
 }
 
+function itemOf({ id, name, input }: TurnCall): ResponseOutputItem {
+  if (typeof input === 'string') return customCall(id, name, input);
+  return functionCall(id, name, JSON.stringify(input, null, 1));
+}
+
 function partOfItem({ type = 'message', role, encrypted_content, call_id }: InputItem): string {
   switch (type) {
     case 'reasoning':
       return `reasoning ${encrypted_content}`;
     case 'function_call':
+    case 'custom_tool_call':
       return `call ${call_id}`;
     case 'function_call_output':
+    case 'custom_tool_call_output':
       return `result ${call_id}`;
     default:
       return `${type} ${role}`;
@@ -138,6 +154,15 @@ function partOfBlock(role: string, { type, id, tool_use_id, signature }: Block):
   }
 }
 
+interface BlockMessage {
+  readonly role: string;
+  readonly content: string | readonly Block[];
+}
+
+function partsOfBlocks({ role, content }: BlockMessage): readonly string[] {
+  return typeof content === 'string' ? [`message ${role}`] : content.map((block) => partOfBlock(role, block));
+}
+
 interface ChatMessage {
   readonly role: string;
   readonly content?: string | null;
@@ -168,7 +193,11 @@ function chatUsage({ prompt, cached, completion }: TurnUsage): ProviderUsage {
 
 /** A turn in the words of chat completions, for a whole body and a stream alike. */
 function chatContent({ calls = [], usage, ...said }: ModelTurn, model: string) {
-  const toolCalls = calls.map(({ id, name, input }) => ({ id, name, arguments: JSON.stringify(input) }));
+  const toolCalls = calls.map(({ id, name, input }): ToolCall => {
+    return typeof input === 'string'
+      ? { id, type: 'custom', name, arguments: input }
+      : { id, name, arguments: JSON.stringify(input) };
+  });
   const pieces = said.text === undefined ? {} : { pieces: [said.text] };
   return { model, ...said, ...pieces, ...(toolCalls.length > 0 ? { toolCalls } : {}), usage: chatUsage(usage) };
 }
@@ -212,9 +241,6 @@ export const AGENT_APIS: readonly [AgentApi, ...AgentApi[]] = [
       const whole = messageOf(turn);
       return { whole, events: messageEvents(whole) };
     },
-    ({ json }) =>
-      ((json?.messages ?? []) as readonly { readonly role: string; readonly content: readonly Block[] }[]).flatMap(
-        ({ role, content }) => content.map((block) => partOfBlock(role, block)),
-      ),
+    ({ json }) => ((json?.messages ?? []) as readonly BlockMessage[]).flatMap(partsOfBlocks),
   ),
 ];

@@ -13,6 +13,8 @@ export interface ProviderUsage {
 
 export interface ToolCall {
   readonly id: string;
+  /** Default: function. `arguments` of a custom tool are any text. */
+  readonly type?: 'custom';
   readonly name: string;
   readonly arguments: string;
 }
@@ -35,11 +37,7 @@ export const DEFAULT_TEXT = 'Hello from the provider.';
 const DEFAULT_USAGE: ProviderUsage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 export function completionBody(content: CompletionContent): string {
-  const toolCalls = content.toolCalls?.map(({ id, name, arguments: text }) => ({
-    id,
-    type: 'function',
-    function: { name, arguments: text },
-  }));
+  const toolCalls = content.toolCalls?.map((call) => ({ id: call.id, ...calledWith(call, call.arguments) }));
   return JSON.stringify({
     id: content.id ?? PROVIDER_ID,
     object: 'chat.completion',
@@ -61,6 +59,12 @@ export function completionBody(content: CompletionContent): string {
     ...(content.serviceTier === undefined ? {} : { service_tier: content.serviceTier }),
     system_fingerprint: 'fp_fake',
   });
+}
+
+function calledWith({ name, type }: ToolCall, text: string) {
+  return type === 'custom'
+    ? { type, custom: { name, input: text } }
+    : { type: 'function', function: { name, arguments: text } };
 }
 
 export interface Chunk {
@@ -111,9 +115,11 @@ export function streamEvents(content: StreamContent): string[] {
     events.push(chunkBody({ model, delta: { content: piece } }));
   }
   content.toolCalls?.forEach((call, index) => {
-    const head = { index, id: call.id, type: 'function', function: { name: call.name, arguments: '' } };
+    const head = { index, id: call.id, ...calledWith(call, '') };
+    const { type, arguments: text } = call;
+    const given = type === 'custom' ? { custom: { input: text } } : { function: { arguments: text } };
     events.push(chunkBody({ model, delta: { tool_calls: [head] } }));
-    events.push(chunkBody({ model, delta: { tool_calls: [{ index, function: { arguments: call.arguments } }] } }));
+    events.push(chunkBody({ model, delta: { tool_calls: [{ index, ...given }] } }));
   });
   events.push(chunkBody({ model, finishReason: content.finishReason ?? (content.toolCalls ? 'tool_calls' : 'stop') }));
   if (content.usage !== null) events.push(chunkBody({ model, serviceTier, usage: content.usage ?? DEFAULT_USAGE }));

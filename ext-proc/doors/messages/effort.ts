@@ -3,6 +3,9 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 /** All efforts, ascending. */
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
+/** Those that a body of Messages may ask for. */
+export const ASKED_EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
+
 type Effort = (typeof EFFORTS)[number];
 
 /** Efforts that stand for a budget, as the tokens from which they do. */

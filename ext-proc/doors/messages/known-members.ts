@@ -6,7 +6,7 @@ const CITED = 'cited_text document_index document_title file_id';
 
 /** Members of a body of Messages that its door judges. */
 export const MESSAGES_MEMBERS = knownMembers({
-  '.messages': 'role content',
+  '.messages': 'role content output_config',
   // A block, and the source of a document.
   text: 'text citations cache_control media_type data',
   image: 'source cache_control',

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
 import { givenMembers, isGiven } from '../given-members.ts';
 import { askedOf } from './asked.ts';
-import { effortOf } from './effort.ts';
+import { ASKED_EFFORTS, effortOf } from './effort.ts';
 import { ChatTools, readToolChoice } from './read-tools.ts';
 import { ChatMessages } from './read-turns.ts';
 
@@ -72,12 +72,12 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     messages: messages.places,
     tools: tools.places,
     asked: { ...askedOf(thinking) },
-    mayPass: !messages.hasCarried,
+    // Chat has no choice among no tools.
+    mayPass: !messages.hasUnread && (choice === undefined || tools.tools.length > 0),
   };
 }
 
 const THINKING: ReadonlySet<unknown> = new Set(['enabled', 'disabled', 'adaptive', 'between_tools']);
-const EFFORTS: ReadonlySet<unknown> = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
 
 function refusedSetting(body: JsonObject): InvalidField | undefined {
   for (const [name, why] of Object.entries(NOT_OFFERED)) if (isGiven(body[name])) return invalid(name, why);
@@ -89,8 +89,8 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
     if (!THINKING.has(type)) return invalid('thinking.type', `must be one of ${[...THINKING].join(', ')}`);
     if (type === 'enabled' && !isCount(budget)) return invalid('thinking.budget_tokens', 'must be an integer');
   }
-  if (isObject(output) && isGiven(output.effort) && !EFFORTS.has(output.effort))
-    return invalid('output_config.effort', `must be one of ${[...EFFORTS].join(', ')}`);
+  if (isObject(output) && isGiven(output.effort) && !ASKED_EFFORTS.has(output.effort))
+    return invalid('output_config.effort', `must be one of ${[...ASKED_EFFORTS].join(', ')}`);
   if (isGiven(tier) && tier !== 'auto' && tier !== 'standard_only')
     return invalid('service_tier', 'must be auto or standard_only');
   if (isGiven(speed) && speed !== 'standard' && speed !== 'fast') return invalid('speed', 'must be standard or fast');

@@ -6,6 +6,7 @@ import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
 import { isGiven } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
+import { ASKED_EFFORTS } from './effort.ts';
 import { asContent, type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
 import type { ChatTools } from './read-tools.ts';
 
@@ -15,8 +16,8 @@ export class ChatMessages {
   readonly places: MessagePlace[] = [];
   /** Deferred tools that the conversation has loaded. */
   readonly referenced = new Set<unknown>();
-  /** Some thinking is of a target that speaks another API. */
-  hasCarried = false;
+  /** Some thinking is of a target that speaks another API, or a setting of a turn is not judged. */
+  hasUnread = false;
 
   add(turns: readonly unknown[], tools: ChatTools): InvalidField | undefined {
     for (const [index, turn] of turns.entries()) {
@@ -49,8 +50,9 @@ export class ChatMessages {
     return undefined;
   }
 
-  #addTurn({ role, content }: JsonObject, place: string, tools: ChatTools): InvalidField | undefined {
+  #addTurn({ role, content, output_config }: JsonObject, place: string, tools: ChatTools): InvalidField | undefined {
     const at = `${place}.content`;
+    this.hasUnread ||= !isEffortAlone(output_config);
     if (role !== 'user' && role !== 'assistant' && role !== 'system')
       return invalid(`${place}.role`, 'must be user or assistant');
     if (typeof content === 'string') {
@@ -124,7 +126,7 @@ export class ChatMessages {
       const refused = isObject(block) ? turn.take(block, at) : invalid(at, 'must be an object');
       if (refused) return refused;
     }
-    this.hasCarried ||= turn.hasCarried;
+    this.hasUnread ||= turn.hasCarried;
     const message = turn.message();
     if (message !== undefined)
       this.#push(message, { message: place, content: `${place}.content`, parts: turn.parts, calls: turn.calls });
@@ -135,6 +137,12 @@ export class ChatMessages {
     this.messages.push(message);
     this.places.push(place);
   }
+}
+
+/** Chat has one effort for a request. Claude Code says it in its turns as well. */
+function isEffortAlone(setting: unknown): boolean {
+  if (setting === undefined || setting === null) return true;
+  return isObject(setting) && Object.keys(setting).join() === 'effort' && ASKED_EFFORTS.has(setting.effort);
 }
 
 /** Chat does not say that a tool failed. It stands last, where it moves nothing. */

@@ -87,10 +87,20 @@ describe('a body that passes', () => {
         { ...OUTPUT, call_id: 'b' },
       ],
       tools: [{ ...TOOL, parameters: { type: 'object', properties: { filePath: { type: 'string' } } }, strict: true }],
-      reasoning: { effort: 'low', summary: 'auto' },
+      reasoning: { effort: 'low', summary: 'auto', context: 'all_turns' },
       text: { format: { type: 'text' }, verbosity: 'low' },
     };
     expect(translated(body)?.mayPass).toBe(true);
+  });
+
+  it('may ask for an effort in a turn of Messages, as Claude Code does, and for nothing else there', () => {
+    const passesWith = (output_config: unknown) =>
+      translated({ max_tokens: 1, messages: [USER, { role: 'system', content: 'x', output_config }] }, 'messages')
+        ?.mayPass;
+    expect(passesWith({ effort: 'medium' })).toBe(true);
+    expect(passesWith({ effort: 'w'.repeat(50) })).not.toBe(true);
+    expect(passesWith({ effort: 'low', format: { type: 'json_schema', schema: {} } })).not.toBe(true);
+    expect(passesWith([])).not.toBe(true);
   });
 
   it('has no reasoning that a provider could only look up, or that nobody judged', () => {

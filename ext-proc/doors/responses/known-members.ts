@@ -34,5 +34,5 @@ export const RESPONSES_MEMBERS = knownMembers({
   '.prompt_cache_options': 'mode ttl',
   '.stream_options': 'include_usage include_obfuscation',
   '.text': 'format verbosity',
-  '.reasoning': 'effort summary generate_summary',
+  '.reasoning': 'effort summary generate_summary context',
 });
