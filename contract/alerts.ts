@@ -1,4 +1,5 @@
 import type { Empty } from './empty.ts';
+import type { Settings } from './setting.ts';
 
 /** Alerts of an organization, and their receivers. */
 export interface AlertSettingsInput {
@@ -10,6 +11,20 @@ export interface AlertSettingsInput {
   readonly emails: readonly string[];
   readonly webhookUrl?: string;
 }
+
+export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
+  balanceBelowNanoUsd: {
+    kind: 'money',
+    label: 'Balance below',
+    none: 'no alert',
+    hint: 'Empty: no alert about the balance.',
+  },
+  keyBudgets: { kind: 'yes-no', label: 'Budget of a key at 80% and 100%' },
+  keyExpiry: { kind: 'yes-no', label: 'A key that expires within 7 days' },
+  topUps: { kind: 'yes-no', label: 'A failed top-up' },
+  emails: { kind: 'list', label: 'E-mail addresses' },
+  webhookUrl: { kind: 'text', label: 'Webhook URL', none: 'none' },
+};
 
 export interface DeliveryView {
   readonly messageId: string;

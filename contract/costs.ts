@@ -17,6 +17,8 @@ export interface CostRowView {
   readonly costNanoUsd?: string;
   /** Revenue less cost. Absent where the cost is. */
   readonly marginNanoUsd?: string;
+  /** Where the cost is absent: revenue and cost of the requests whose cost is known, if any. */
+  readonly known?: { readonly revenueNanoUsd: string; readonly costNanoUsd: string };
   readonly lossesNanoUsd: string;
 }
 

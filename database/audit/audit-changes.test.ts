@@ -15,7 +15,10 @@ const VALUE = fc.oneof(
 /**
  * Few names, so that both records have the same ones often; and those that objects have from birth.
  */
-const RECORD = fc.dictionary(fc.constantFrom('name', 'scopes', 'limit', '__proto__', 'constructor'), VALUE);
+const RECORD: fc.Arbitrary<AuditFields> = fc.dictionary(
+  fc.constantFrom('name', 'scopes', 'maxTokens', '__proto__', 'constructor'),
+  VALUE,
+);
 
 /** Applies the changes to the former state, as a reader of the log would. */
 function apply(before: AuditFields, changes: AuditChanges): AuditFields {
@@ -66,7 +69,8 @@ describe('changes between two records', () => {
         const changes = changesBetween(before, after);
         const back = changesBetween(after, before);
         expect(Object.keys(back).sort()).toEqual(Object.keys(changes).sort());
-        for (const [name, change] of Object.entries(changes)) expect(back[name]).toEqual(backwards(change));
+        for (const [name, change] of Object.entries(changes))
+          expect(back[name as keyof typeof back]).toEqual(backwards(change));
         // -0 becomes 0 on the way, which is the same number.
         expect(JSON.stringify(JSON.parse(JSON.stringify(changes)))).toBe(JSON.stringify(changes));
       }),
@@ -74,14 +78,28 @@ describe('changes between two records', () => {
   });
 
   it('tell amounts as text, what is absent as null, and of a list what came and went', () => {
-    const before = { budget: 5n, models: ['a', 'b'], name: 'x', scopes: ['chat'] };
-    const after = { budget: undefined, models: ['b', 'a'], name: 'x', scopes: ['chat', 'usage:read'], rpm: 3 };
+    const before = { dailyBudgetNanoUsd: 5n, models: ['a', 'b'], name: 'x', scopes: ['chat'] };
+    const after = {
+      dailyBudgetNanoUsd: undefined,
+      models: ['b', 'a'],
+      name: 'x',
+      scopes: ['chat', 'usage:read'],
+      maxTokens: 3,
+    };
     expect(changesBetween(before, after)).toEqual({
-      budget: ['5', null],
+      dailyBudgetNanoUsd: ['5', null],
       scopes: { added: ['usage:read'], removed: [] },
-      rpm: [null, 3],
+      maxTokens: [null, 3],
     });
     // No list is no empty list.
     expect(changesBetween({ models: ['a'] }, {})).toEqual({ models: [['a'], null] });
+  });
+
+  it('have no field that the audit log cannot name, also in a record that is no literal', () => {
+    const mood = { mood: 'good' };
+    // @ts-expect-error AUDIT_FIELDS has no such label.
+    changesBetween({}, mood);
+    // @ts-expect-error The same of one that has others as well.
+    changesBetween({ ...mood, name: 'Acme' }, {});
   });
 });

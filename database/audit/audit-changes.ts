@@ -1,10 +1,16 @@
+import type { AuditField } from '#contract/audit-fields.ts';
 import type { AuditChange, AuditChanges, AuditValue } from './audit.ts';
 
 /** Fields of a subject as the audit log has them. Lists are sets: scopes, models, addresses. */
-export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefined>>;
+export type AuditFields = { readonly [Field in AuditField]?: AuditValue | bigint | undefined };
+/** A field without a label does not compile, also in a value that is no literal. */
+type Labelled<Fields> = AuditFields & { readonly [Field in Exclude<keyof Fields, AuditField>]: never };
 
 /** Differences, field by field, in the order of `after`. */
-export function changesBetween(before: AuditFields, after: AuditFields): AuditChanges {
+export function changesBetween<Before, After>(
+  before: Before & Labelled<Before>,
+  after: After & Labelled<After>,
+): AuditChanges {
   const old = new Map(Object.entries(before));
   const current = new Map(Object.entries(after));
   const changes: [string, AuditChange][] = [];
@@ -20,7 +26,7 @@ export function isEmpty(changes: AuditChanges): boolean {
   return Object.keys(changes).length === 0;
 }
 
-function auditValue(value: AuditFields[string]): AuditValue {
+function auditValue(value: AuditFields[AuditField]): AuditValue {
   if (value === undefined) return null;
   return typeof value === 'bigint' ? value.toString() : value;
 }

@@ -1,3 +1,5 @@
+import type { AuditField } from '#contract/audit-fields.ts';
+
 /** Actor of a change, for the audit log. */
 export interface Actor {
   /** Name of the actor: an e-mail address, or user@host of a command line. */
@@ -70,7 +72,7 @@ export type AuditChange = readonly [before: AuditValue, after: AuditValue] | Lis
  * By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is
  * null.
  */
-export type AuditChanges = Readonly<Record<string, AuditChange>>;
+export type AuditChanges = { readonly [Field in AuditField]?: AuditChange };
 
 export interface AuditEvent {
   readonly action: AuditAction;

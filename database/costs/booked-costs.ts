@@ -20,20 +20,24 @@ export function bookedCosts({ from, to }: IdRange, groups: (id: string) => reado
   return `
     select ${columns('g.id')}, count(*) as requests, sum(g.cost_nano_usd) as revenue,
       sum(coalesce(c.list_nano_usd, g.cost_nano_usd)) as list, coalesce(sum(c.cost_nano_usd), 0) as cost,
+      coalesce(sum(g.cost_nano_usd) filter (where c.cost_nano_usd is not null or g.prompt_tokens + g.completion_tokens = 0), 0) as known_revenue,
       bool_or(c.cost_nano_usd is null and g.prompt_tokens + g.completion_tokens > 0) as unknown, 0 as losses
     from generations g
     left join generation_costs c on c.generation_id = g.id and c.generation_id >= ${from} and c.generation_id < ${to}
     where g.id >= ${from} and g.id < ${to} group by ${by}
     union all
-    select ${columns('u.generation_id')}, 0, 0, 0, coalesce(sum(u.cost_nano_usd), 0), bool_or(u.cost_nano_usd is null), 0
+    select ${columns('u.generation_id')}, 0, 0, 0, coalesce(sum(u.cost_nano_usd), 0), 0, bool_or(u.cost_nano_usd is null), 0
     from uncharged_costs u where u.generation_id >= ${from} and u.generation_id < ${to} and (
       u.reason not in ('not_charged', 'crash') or not exists (select from generations g where g.id = u.generation_id)
     ) group by ${by}
     union all
-    select ${columns('generation_id')}, 0, 0, 0, 0, false, sum(amount_nano_usd)
+    select ${columns('generation_id')}, 0, 0, 0, 0, 0, false, sum(amount_nano_usd)
     from losses where generation_id >= ${from} and generation_id < ${to} group by ${by}`;
 }
 
-/** Sums over rows of `bookedCosts`. The cost is null where it is unknown. */
+/**
+ * Sums over rows of `bookedCosts`. The cost is null where a part of it is unknown. The known part
+ * has the revenue of the requests whose cost is known.
+ */
 export const SUMS_OF_BOOKED = `sum(requests) as requests, sum(revenue) as revenue, sum(list) as list, sum(losses) as losses,
-  case when not bool_or(unknown) then sum(cost) end as cost`;
+  case when not bool_or(unknown) then sum(cost) end as cost, sum(cost) as known_cost, sum(known_revenue) as known_revenue`;

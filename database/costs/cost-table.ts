@@ -46,6 +46,8 @@ interface CostTableRow {
   readonly list: string;
   /** Null: unknown. */
   readonly cost: string | null;
+  readonly known_cost: string;
+  readonly known_revenue: string;
   readonly losses: string;
 }
 
@@ -70,10 +72,14 @@ export async function costTable(pool: pg.Pool, query: CostTableQuery, limit: num
     revenueNanoUsd: row.revenue,
     listNanoUsd: row.list,
     ...(row.cost === null
-      ? {}
+      ? present({ known: knownOf(row) })
       : { costNanoUsd: row.cost, marginNanoUsd: String(BigInt(row.revenue) - BigInt(row.cost)) }),
     lossesNanoUsd: row.losses,
   }));
+}
+
+function knownOf({ known_revenue: revenueNanoUsd, known_cost: costNanoUsd }: CostTableRow) {
+  return revenueNanoUsd === '0' ? undefined : { revenueNanoUsd, costNanoUsd };
 }
 
 export async function costTotal(pool: pg.Pool, query: CostTableQuery): Promise<CostRowView> {

@@ -107,6 +107,19 @@ describe('the table of costs', () => {
     }
   });
 
+  it('tells the known part where the cost of some requests is not known', async () => {
+    const charged = (costNanoUsd: bigint, providerCost: object) => {
+      const atMs = (DAY - 9) * DAY_MS;
+      const at = { generationId: newId('gen', atMs), createdAtMs: atMs, day: DAY - 9 };
+      return store.ledger.charge(settlementOf(acme, { ...at, costNanoUsd, ...providerCost }));
+    };
+    await charged(50n, { providerCostNanoUsd: 43n });
+    await charged(10n, {});
+    const range = { firstDay: DAY - 9, lastDay: DAY - 9, groupBy: new Set<CostGroupName>() };
+    const known = { revenueNanoUsd: '50', costNanoUsd: '43' };
+    expect(await costTotal(database, range)).toEqual({ ...row(2, '60'), known });
+  });
+
   it('is empty where nothing was charged', async () => {
     const before = { firstDay: DAY - 400, lastDay: DAY - 399, groupBy: new Set<CostGroupName>(['day', 'model']) };
     expect(await costTable(database, before, 10)).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AUDIT_FIELDS } from '#contract/audit-fields.ts';
 import type { AuditEventView } from '#contract/people.ts';
 import { ACTIONS, actionChoice, actionLabel, changeLines } from './audit-labels.ts';
 
@@ -112,6 +113,20 @@ describe('what changed', () => {
         after: { kind: 'instant', atMs: 42 },
       },
       { field: 'mood', label: 'mood', before: { kind: 'text', text: 'bad' }, after: { kind: 'text', text: 'yes' } },
+    ]);
+  });
+
+  it('has a label in words for every field that is logged', () => {
+    const labels = Object.values(AUDIT_FIELDS).map(({ label }) => label);
+    expect(labels.filter((label) => !/^[A-Z]/.test(label) || /[a-z][A-Z]/.test(label))).toEqual([]);
+    const changes = { balanceBelowNanoUsd: [null, '100000000000'] } as const;
+    expect(lines({ action: 'alerts.updated', changes })).toEqual([
+      {
+        field: 'balanceBelowNanoUsd',
+        label: 'Balance below',
+        before: { kind: 'none', text: 'no alert' },
+        after: { kind: 'text', text: '$100.00' },
+      },
     ]);
   });
 

@@ -1,5 +1,4 @@
-import { KEY_SETTINGS } from '#contract/keys.ts';
-import { ORGANIZATION_SETTINGS } from '#contract/organization.ts';
+import { AUDIT_FIELDS } from '#contract/audit-fields.ts';
 import type { AuditEventView, ListChangeView } from '#contract/people.ts';
 import type { Setting } from '#contract/setting.ts';
 import { formatCount, formatMoneyInFull } from '../format/format.ts';
@@ -85,24 +84,7 @@ export interface ChangeLine {
   readonly after: ChangedValue;
 }
 
-type FieldLabel = Pick<Setting, 'label' | 'none'>;
-
-/** In the order of display, with the word for a missing value. */
-const FIELDS: Readonly<Record<string, FieldLabel>> = {
-  email: { label: 'Email' },
-  isOperator: { label: 'Operator', none: 'no' },
-  role: { label: 'Role' },
-  balanceNanoUsd: { label: 'Balance', none: '$0' },
-  amountNanoUsd: { label: 'Amount', none: '$0' },
-  ...KEY_SETTINGS,
-  ...ORGANIZATION_SETTINGS,
-  revokedAtMs: { label: 'Revoked', none: 'no' },
-  belongsTo: { label: 'Belongs to', none: 'the organization' },
-  replacedBy: { label: 'Replaced by', none: 'nothing' },
-  replaces: { label: 'Replaces', none: 'nothing' },
-  reference: { label: 'Reference' },
-  failuresWithinMinute: { label: 'Failures within the minute' },
-};
+const FIELDS: Readonly<Record<string, Pick<Setting, 'label' | 'none'>>> = AUDIT_FIELDS;
 
 /** Fields that the action already implies. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);

@@ -21,7 +21,9 @@ describe('error codes for people', () => {
         [400, 401, 403, 413, 422].includes(entry.status) || code === 'model_not_found' || code === 'route_not_found';
       if (fixFirst) expect(retryOf(code), code).toMatch(/^No\./);
     }
-    expect(retryOf('insufficient_credits')).toMatch(/^No\. Top up.*metadata\.affordable_output_tokens/);
+    expect(retryOf('insufficient_credits')).toBe(
+      'No. It fails again until there is more credit, or the request can cost less.',
+    );
     expect(retryOf('daily_budget_exceeded')).toMatch(/^Not before 00:00 UTC/);
   });
 

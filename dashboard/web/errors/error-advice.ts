@@ -31,8 +31,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 /** Codes whose advice differs from that of their status. */
 const RETRY: Partial<Record<ErrorCode, string>> = {
-  insufficient_credits:
-    'No. Top up first; where metadata.limit names a budget of the key, raise that budget instead. Or lower max_tokens to metadata.affordable_output_tokens, unless that is 0.',
+  insufficient_credits: 'No. It fails again until there is more credit, or the request can cost less.',
   daily_budget_exceeded: 'Not before 00:00 UTC, unless the budget is raised.',
   generation_not_found: 'Yes, after a few seconds, if the request has just ended.',
   idempotency_key_in_flight: 'Yes, with the same key, when the first attempt has ended.',

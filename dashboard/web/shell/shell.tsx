@@ -2,7 +2,7 @@ import { Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
-import { IconButton, LinkButton } from '../components/button.tsx';
+import { Button, IconButton, LinkButton } from '../components/button.tsx';
 import { Banner, TitlePlace } from '../components/panels.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
@@ -15,12 +15,20 @@ const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(() => loadPalette().then((module) => ({ default: module.Palette })));
 const Shortcuts = lazy(() => loadPalette().then((module) => ({ default: module.Shortcuts })));
 
+/** Kept until the browser is closed. */
+const PUT_OFF = 'gateway-password-later';
+
 /** Frame of every page after the sign-in. */
 export function Shell(): ReactNode {
   const [open, setOpen] = useState<'navigation' | 'palette' | 'shortcuts'>();
   const place = useTitlePlace();
   const lost = useConnectionLost();
   const { untrustedProxy, choosePassword } = useSession();
+  const [isPutOff, setPutOff] = useState(() => sessionStorage.getItem(PUT_OFF) !== null);
+  const putOff = () => {
+    sessionStorage.setItem(PUT_OFF, 'yes');
+    setPutOff(true);
+  };
   const path = useLocation({ select: (location) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
   useEffect(() => setOpen(undefined), [path]);
@@ -65,11 +73,18 @@ export function Shell(): ReactNode {
             <code>trusted_proxies</code> of the configuration: until then everybody behind it has the same address here.
           </Banner>
         )}
-        {choosePassword && (
+        {choosePassword && !isPutOff && (
           <Banner
             tone="warn"
             title="Choose a password of your own"
-            action={<LinkButton to="/account">Choose</LinkButton>}
+            action={
+              <div className="row">
+                <Button tone="quiet" onClick={putOff}>
+                  Later
+                </Button>
+                <LinkButton to="/account">Choose</LinkButton>
+              </div>
+            }
           >
             The person who made yours on the command line knows it.
           </Banner>

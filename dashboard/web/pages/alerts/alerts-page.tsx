@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import type { AlertSettingsInput } from '#contract/alerts.ts';
+import { ALERT_SETTINGS, type AlertSettingsInput } from '#contract/alerts.ts';
 import { present } from '#core/present.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
@@ -7,10 +7,9 @@ import { CopyBox } from '../../components/copy.tsx';
 import { Banner, Card, Loaded, PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { ChipsInput } from '../../forms/chips-input.tsx';
-import { Checkbox } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
-import { MoneyField, TextField } from '../../forms/inputs.tsx';
+import { SettingField } from '../../forms/setting-field.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { DeliveriesTable, TestAlertsButton } from './deliveries.tsx';
@@ -63,6 +62,7 @@ interface AlertsFormProps {
 }
 
 const MAX_EMAILS = 5;
+const CONDITIONS = ['balanceBelowNanoUsd', 'keyBudgets', 'keyExpiry', 'topUps'] as const;
 const EmailsField = asField(ChipsInput);
 
 function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
@@ -85,19 +85,18 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
         <Banner tone="warn">Nobody is told yet: add {sendsMail && 'an e-mail address or '}a webhook.</Banner>
       )}
       <Form onSubmit={() => save.mutate({ params: { organization }, body })} problem={save.error}>
-        <MoneyField label="Balance below" hint="Empty: no alert about the balance." {...field('balanceBelowNanoUsd')} />
-        <Checkbox label="Budget of a key at 80% and 100%" {...field('keyBudgets')} />
-        <Checkbox label="A key that expires within 7 days" {...field('keyExpiry')} />
-        <Checkbox label="A failed top-up" {...field('topUps')} />
+        {CONDITIONS.map((name) => (
+          <SettingField key={name} of={ALERT_SETTINGS[name]} {...field(name)} />
+        ))}
         <EmailsField
-          label="E-mail addresses"
+          label={ALERT_SETTINGS.emails.label}
           hint={`At most ${MAX_EMAILS}.`}
           {...field('emails')}
           validate={(email) => (/^[^\s@]+@[^\s@]+$/.test(email) ? undefined : `${email} is not an e-mail address.`)}
           max={MAX_EMAILS}
         />
-        <TextField
-          label="Webhook URL"
+        <SettingField
+          of={ALERT_SETTINGS.webhookUrl}
           hint="Begins with https://. Messages are signed (Standard Webhooks)."
           {...field('webhookUrl')}
         />

@@ -135,13 +135,18 @@ const ORGANIZATION: Column<AuditEventView> = {
     ),
 };
 
+/** Payments have neither a person nor an address. */
+const STRIPE = 'Stripe';
+
 const BY: readonly Column<AuditEventView>[] = [
   {
     header: 'Who',
     cell: ({ actor, address }) => (
       <div className="stack">
         <span>{actor}</span>
-        <span className="muted small">{address === undefined ? 'command line' : `from ${address}`}</span>
+        {actor !== STRIPE && (
+          <span className="muted small">{address === undefined ? 'command line' : `from ${address}`}</span>
+        )}
       </div>
     ),
   },

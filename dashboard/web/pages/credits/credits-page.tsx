@@ -4,7 +4,7 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { LedgerEntryView, ModelView } from '#contract/money.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { useAsk, useAskPages } from '../../api/queries.ts';
-import { Card, EmptyState, PageHeader, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
+import { Card, EmptyState, PageHeader, Skeleton, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
 import { Count, Instant, Money, StatusPill } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
@@ -60,11 +60,15 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
   );
   const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
   const columns = useMemo(() => ledgerColumns(id), [id]);
+  const isOwner = role !== 'member';
+  const payments = useAsk('GET /api/organizations/:organization/top-ups', { params }, { enabled: isOwner });
+  // All of it arrives at once: what came later would push the ledger down.
+  if (organization.isPending || models.isPending || (isOwner && payments.isPending)) return <CreditsSkeleton />;
   return (
     <UnlessFailed query={organization}>
       {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
       <CreditStats organization={organization.data} />
-      {role !== 'member' && (
+      {isOwner && (
         <PaymentsOf
           organization={id}
           url={search}
@@ -106,6 +110,15 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
         }
       />
     </UnlessFailed>
+  );
+}
+
+function CreditsSkeleton(): ReactNode {
+  return (
+    <>
+      <CreditStats organization={undefined} />
+      <Skeleton height="1200px" />
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CostRowView } from '#contract/costs.ts';
-import { costSeries, sortCosts, subjectOf } from './cost-rows.ts';
+import { costSeries, knownPart, sortCosts, subjectOf } from './cost-rows.ts';
 
 const row = (more: Partial<CostRowView>): CostRowView => ({
   requests: 1,
@@ -28,6 +28,24 @@ describe('rows of costs', () => {
     expect(models('desc')).toEqual(['large', 'small', 'unknown']);
     expect(models('asc')).toEqual(['small', 'large', 'unknown']);
     expect(sortCosts(rows, 'subject', 'asc').map(({ model }) => model)).toEqual(['large', 'small', 'unknown']);
+  });
+});
+
+describe('the known part of a cost', () => {
+  const partOf = (revenueNanoUsd: string, costNanoUsd: string) =>
+    knownPart(row({ revenueNanoUsd: '3000000000', known: { revenueNanoUsd, costNanoUsd } }));
+
+  it('has its share of the revenue, and the margin within that share', () => {
+    expect(partOf('2500000000', '2150000000')).toEqual({
+      ...{ share: 0.83, cost: '2150000000', margin: '350000000' },
+      rate: 0.14,
+    });
+  });
+
+  it('is never said to be all, and is none where all or nothing is known', () => {
+    expect(partOf('3000000000', '1')?.share).toBe(0.99);
+    expect(knownPart(row({ costNanoUsd: '1' }))).toBeUndefined();
+    expect(knownPart(row({}))).toBeUndefined();
   });
 });
 

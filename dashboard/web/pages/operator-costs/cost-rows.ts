@@ -16,6 +16,20 @@ export function amountOf(row: CostRowView, measure: CostMeasure): string | undef
   return row[`${measure}NanoUsd`];
 }
 
+/** The part of a row whose cost is known, where it is not all of it. `undefined`: nothing is known. */
+export function knownPart({ revenueNanoUsd, known }: CostRowView) {
+  if (known === undefined) return undefined;
+  const [revenue, cost] = [BigInt(known.revenueNanoUsd), BigInt(known.costNanoUsd)];
+  // Never 100 %: something is not known.
+  const share = Math.min(0.99, Math.floor((Number(revenue) / Number(revenueNanoUsd)) * 100) / 100);
+  return {
+    share,
+    cost: cost.toString(),
+    margin: (revenue - cost).toString(),
+    rate: Number(revenue - cost) / Number(revenue),
+  };
+}
+
 /** Unknown amounts come last, whatever the order. Equal rows keep the order of the server. */
 export function sortCosts(
   rows: readonly CostRowView[],

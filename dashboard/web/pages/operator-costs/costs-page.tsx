@@ -14,7 +14,7 @@ import { useUrl } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
 import { COST_SUBJECTS, type CostMeasure, type CostSubject, type CostsState, costsSearch } from '../searches.ts';
-import { amountOf, costSeries, sortCosts, subjectOf } from './cost-rows.ts';
+import { amountOf, costSeries, knownPart, sortCosts, subjectOf } from './cost-rows.ts';
 
 const MEASURES: Readonly<Record<CostMeasure, string>> = {
   list: 'List price',
@@ -191,10 +191,22 @@ function Subject({ row }: { readonly row: CostRowView }): ReactNode {
   );
 }
 
-const UNKNOWN = 'Not known: a target that served these requests has no cost_usd_per_million_tokens';
+const UNKNOWN = 'A target that served some of these requests has no cost_usd_per_million_tokens';
 
 function Amount({ row, measure }: { readonly row: CostRowView; readonly measure: CostMeasure }): ReactNode {
   const amount = amountOf(row, measure);
+  const part = amount === undefined && (measure === 'cost' || measure === 'margin') ? knownPart(row) : undefined;
+  if (part !== undefined) {
+    return (
+      <span className="stack" data-hint={UNKNOWN}>
+        <span>
+          <Money nanoUsd={part[measure as 'cost' | 'margin']} />
+          {measure === 'margin' && <span className="muted small"> {formatPercent(part.rate)}</span>}
+        </span>
+        <span className="muted small">known for {formatPercent(part.share)}</span>
+      </span>
+    );
+  }
   if (amount === undefined) {
     return (
       <span className="muted" data-hint={UNKNOWN}>

@@ -7,23 +7,39 @@ import { CodeSnippet } from '../../components/copy.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Card } from '../../components/panels.tsx';
 import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
+import { PayButton } from '../../organizations/balance-banner.tsx';
 import styles from './overview.module.css';
 
 export interface FirstStepsProps {
   readonly organization: string;
   readonly hasKey: boolean;
+  /** Without credit the first request is refused. */
+  readonly hasCredit: boolean;
 }
 
 /** Replaces empty charts until the first request. */
-export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode {
+export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps): ReactNode {
   const { apiUrl, playground } = useSession();
   const models = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
   const model = models.data?.models.find(({ state }) => state === 'available')?.id;
+  const first = hasCredit ? 1 : 2;
   return (
     <Card title="First steps">
       <ol className={styles.steps}>
+        {!hasCredit && (
+          <li className={styles.step}>
+            <Mark number={1} done={false} />
+            <div className={styles.words}>
+              <h3>Add credit</h3>
+              <p>Requests are paid from the balance, which is empty. Owners or your operator add to it.</p>
+              <div>
+                <PayButton />
+              </div>
+            </div>
+          </li>
+        )}
         <li className={classNames(styles.step, hasKey && styles.done)}>
-          <Mark number={1} done={hasKey} />
+          <Mark number={first} done={hasKey} />
           <div className={styles.words}>
             <h3>Create a key</h3>
             <p>
@@ -37,7 +53,7 @@ export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode
           </div>
         </li>
         <li className={styles.step}>
-          <Mark number={2} done={false} />
+          <Mark number={first + 1} done={false} />
           <div className={styles.words}>
             <h3>Send the first request</h3>
             <p>
@@ -60,7 +76,7 @@ export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode
           </div>
         </li>
         <li className={styles.step}>
-          <Mark number={3} done={false} />
+          <Mark number={first + 2} done={false} />
           <div className={styles.words}>
             <h3>See it here</h3>
             <p>Spend, requests and tokens appear on this page shortly after the first request.</p>

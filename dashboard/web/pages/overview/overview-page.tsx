@@ -65,7 +65,7 @@ function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
       )}
       <OverviewStats organization={organization} overview={overview} />
       {firstSteps ? (
-        <FirstSteps organization={id} hasKey={firstSteps.hasKey} />
+        <FirstSteps organization={id} hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
       ) : (
         <>
           <OverviewCharts overview={overview} by={by} />
