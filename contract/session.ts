@@ -34,6 +34,8 @@ export interface SignInMethodsView {
   readonly password: boolean;
   /** Host of the OpenID Connect issuer. */
   readonly issuer?: string;
+  /** A link to set a forgotten password is mailed. */
+  readonly resetsByMail?: true;
 }
 
 export interface PendingInvitation {
@@ -75,6 +77,8 @@ export interface SessionApi {
   /** With an address for the browser if the issuer should end its session as well. */
   'DELETE /api/session': { body: Empty; response: { signOutUrl?: string } };
   'GET /api/sign-in': { query: Empty; response: SignInMethodsView };
+  /** The same response, and after the same time, whether or not the address has an account. */
+  'POST /api/password-resets': { body: { email: string }; response: Empty };
   /** Begins a sign-in at the issuer, which asks for the password there if `again`. */
   'POST /api/oidc/authorization': { body: { again?: true }; response: { url: string } };
   /** Ends it with the query by which the issuer sent the browser back. */

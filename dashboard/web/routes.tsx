@@ -39,6 +39,12 @@ const signIn = createRoute({
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 
+const forgottenPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/forgotten-password',
+  component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'ForgottenPasswordPage'),
+});
+
 const callback = createRoute({
   getParentRoute: () => root,
   path: '/sign-in/callback',
@@ -143,6 +149,7 @@ const unknown = createRoute({ getParentRoute: () => app, path: '$', component: P
 
 export const routeTree = root.addChildren([
   signIn,
+  forgottenPassword,
   callback,
   link,
   app.addChildren([start, organization.addChildren(organizationPages), ...otherPages, unknown]),

@@ -37,6 +37,8 @@ export type AuditAction =
   /** A link to set a password was made. */
   | 'user.invited'
   | 'user.reset'
+  /** By mail, by somebody who knows the address. */
+  | 'user.reset_asked'
   | 'user.password_set'
   | 'user.signed_in'
   /** Wrong password. Bounded by the limit of attempts. */
@@ -100,6 +102,9 @@ export function nameForMembers(user: string, organizationId: string): string {
         select from memberships m where m.user_id = ${user}.id and m.organization_id = ${organizationId}
       ) then '${THE_OPERATOR}' else ${user}.email end`;
 }
+
+/** A person who has not proved to be a user. */
+export const SOMEBODY = 'somebody';
 
 /** Payments and what is given back. Customers read this name. */
 export const STRIPE = 'Stripe';

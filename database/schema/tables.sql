@@ -735,8 +735,9 @@ create index sessions_by_expiry on sessions (expires_at);
 create table password_links (
   token_hash bytea primary key check (octet_length(token_hash) = 32),
   user_id text collate "C" not null references users on delete cascade,
-  -- sign_in: made on the command line; signs in without a password.
-  purpose text not null check (purpose in ('invitation', 'reset', 'sign_in')),
+  -- forgotten: mailed to whoever asks for it. sign_in: made on the command line; signs in without a
+  -- password.
+  purpose text not null check (purpose in ('invitation', 'reset', 'forgotten', 'sign_in')),
   expires_at timestamptz not null,
   created_at timestamptz not null default now()
 );

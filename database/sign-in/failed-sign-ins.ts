@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { SOMEBODY } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { countEvent } from '../audit/change-counts.ts';
 import { inTransaction } from '../connection/connection-pool.ts';
@@ -13,7 +14,6 @@ export interface FailedSignIn {
   readonly address: string;
 }
 
-const SOMEBODY = 'somebody';
 const UNKNOWN = 'an unknown e-mail address';
 
 /**

@@ -1,13 +1,17 @@
 import type pg from 'pg';
-import type { Actor, AuditAction } from '../audit/audit.ts';
+import { addMessages, type NewMessage } from '../alerts/outbox.ts';
+import { type Actor, type AuditAction, SOMEBODY } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
 
-/** `sign_in`: signs in once, without a password. */
-export type LinkPurpose = 'invitation' | 'reset' | 'sign_in';
+/**
+ * `forgotten`: asked for by somebody who is not signed in. `sign_in`: signs in once, without a
+ * password.
+ */
+export type LinkPurpose = 'invitation' | 'reset' | 'forgotten' | 'sign_in';
 
 export interface NewPasswordLink {
   readonly userId: string;
@@ -31,23 +35,27 @@ export interface PasswordLink {
 }
 
 const LIVES_FOR =
-  "case $2::text when 'invitation' then interval '7 days' when 'sign_in' then interval '15 minutes' else interval '24 hours' end";
+  "case $2::text when 'invitation' then interval '7 days' when 'sign_in' then interval '15 minutes' when 'forgotten' then interval '30 minutes' else interval '24 hours' end";
 
 const ACTION = {
   invitation: 'user.invited',
   reset: 'user.reset',
+  forgotten: 'user.reset_asked',
   sign_in: 'user.sign_in_link',
 } as const satisfies Record<LinkPurpose, AuditAction>;
 
 const LOCK_USER: Statement = {
   name: 'lock_user_of_link',
-  text: `select u.email, not ${IS_INVITED} as has_account, u.disabled_at is not null as disabled
+  text: `select u.email, not ${IS_INVITED} as has_account, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`,
 };
-/** Deletes the user's former links, and expired ones of others. */
+/**
+ * Deletes the user's former links, and expired ones of others. A forgotten password ends none that
+ * an operator made: anybody may ask.
+ */
 const FORGET: Statement = {
   name: 'forget_password_links',
-  text: `delete from password_links where user_id = $1 or token_hash in (
+  text: `delete from password_links where user_id = $1 and ($2 <> 'forgotten' or purpose = 'forgotten') or token_hash in (
       select token_hash from password_links where expires_at < now() limit 100 for update skip locked)`,
 };
 const INSERT: Statement = {
@@ -76,6 +84,7 @@ const TAKE: Statement = {
 interface LockedUser {
   readonly email: string;
   readonly has_account: boolean;
+  readonly has_password: boolean;
   readonly disabled: boolean;
 }
 
@@ -90,15 +99,29 @@ export async function createPasswordLink(
 ): Promise<CreateLinkResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateLinkResult> => {
     const [user] = await run<LockedUser>(client, LOCK_USER, [userId]);
-    if (!user) return { kind: 'unknown_user' };
+    if (!user || (purpose === 'forgotten' && !user.has_password)) return { kind: 'unknown_user' };
     if (user.disabled) return { kind: 'disabled' };
     if (purpose === 'invitation' && user.has_account) return { kind: 'has_password' };
-    await run(client, FORGET, [userId]);
+    await run(client, FORGET, [userId, purpose]);
     const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
     if (!row) throw new Error('an inserted link did not come back');
     const event = { action: ACTION[purpose], subjectId: userId, subjectName: user.email, changes: {} };
     if (by !== undefined) await addAuditEvent(client, event, by);
     return { kind: 'created', expiresAtMs: row.expires_ms };
+  });
+}
+
+/** Puts the mail into the outbox. Its link is made when it is sent. */
+export async function mailForgottenPassword(
+  pool: pg.Pool,
+  user: { readonly id: string; readonly email: string },
+  mail: NewMessage,
+  address: string,
+): Promise<void> {
+  await inTransaction(pool, 'begin', async (client) => {
+    if ((await addMessages(client, [mail])) === 0) return;
+    const event = { action: ACTION.forgotten, subjectId: user.id, subjectName: user.email, changes: {} };
+    await addAuditEvent(client, event, { actor: SOMEBODY, address });
   });
 }
 

@@ -1,4 +1,5 @@
 import type { LinkView } from '#contract/people.ts';
+import { MINUTE_MS } from '#core/clock.ts';
 import { addMessage, type LeasedMessage, type NewMessage } from '#database/alerts/outbox.ts';
 import { relinkInvitation } from '#database/members/invitations.ts';
 import { createPasswordLink, type LinkPurpose } from '#database/sign-in/password-links.ts';
@@ -13,7 +14,14 @@ import { alertText, type MailText, mailText } from './message-texts.ts';
  * Mails that carry a link. The link is made when it is sent, so that no token is in the outbox; a
  * mail that is sent again has another link, and ends the former one.
  */
-const KINDS: readonly string[] = ['invitation', 'account', 'reset'];
+const PURPOSES: Readonly<Record<string, Exclude<LinkPurpose, 'sign_in'>>> = {
+  invitation: 'invitation',
+  account: 'invitation',
+  reset: 'reset',
+  forgotten: 'forgotten',
+};
+/** Nobody waits longer for the link of a forgotten password, and a late one would surprise. */
+const FORGOTTEN_FOR_MS = 30 * MINUTE_MS;
 
 const RETRY_SECONDS = 3_600;
 
@@ -37,7 +45,7 @@ export interface PasswordMail {
 }
 
 export function passwordMail({ userId, purpose, email, origin }: PasswordMail): NewMessage {
-  const kind = purpose === 'invitation' ? 'account' : 'reset';
+  const kind = purpose === 'invitation' ? 'account' : purpose;
   return { channel: 'mail', receiver: email, kind, content: { user_id: userId, origin } };
 }
 
@@ -63,13 +71,19 @@ export async function handOverPasswordLink(
  * more.
  */
 export async function textOf(database: Database, message: LeasedMessage, base?: URL): Promise<MailText | undefined> {
-  return KINDS.includes(message.kind) ? textWithLink(database, message) : alertText(message, base);
+  const purpose = PURPOSES[message.kind];
+  if (purpose === undefined) return alertText(message, base);
+  const isLate = purpose === 'forgotten' && Date.now() - message.createdAtMs > FORGOTTEN_FOR_MS;
+  return isLate ? undefined : textWithLink(database, message, purpose);
 }
 
-async function textWithLink(database: Database, { kind, content }: LeasedMessage): Promise<MailText | undefined> {
+async function textWithLink(
+  database: Database,
+  { kind, content }: LeasedMessage,
+  purpose: LinkPurpose,
+): Promise<MailText | undefined> {
   const { token, tokenHash } = newToken();
   const [organizationId, id] = [String(content.organization_id), String(content.user_id)];
-  const purpose = kind === 'account' ? 'invitation' : 'reset';
   const made =
     kind === 'invitation'
       ? await relinkInvitation(database, { organizationId, id, tokenHash })

@@ -6,12 +6,27 @@ const OF_ACME = { ...LOW, organizationId: 'org-1', organizationName: 'Acme\r\nBc
 
 it('names the organization on the line of the subject, and leads to the page for the alert', () => {
   const text = alertText(OF_ACME, new URL('https://dashboard.example'));
-  expect(text?.subject).toBe('Balance below 5 USD (Acme Bcc: x@example.com)');
-  expect(text?.text).toMatch(/^The balance is 0\.098 USD\..*\n\nhttps:\/\/dashboard\.example\/o\/org-1\/credits\n$/);
+  expect(text?.subject).toBe('Balance below $5.00 (Acme Bcc: x@example.com)');
+  expect(text?.text).toMatch(/^The balance is \$0\.09\..*\n\nhttps:\/\/dashboard\.example\/o\/org-1\/credits\n$/);
 });
 
 it('has no link without the address of the dashboard, and no organization for operators', () => {
   expect(alertText(OF_ACME, undefined)?.text).not.toContain('http');
   const losses = { kind: 'ledger.losses', content: { count: 1, nano_usd: '1000000000' } };
   expect(alertText(losses, new URL('https://dashboard.example'))?.subject).toBe('There are losses');
+});
+
+it('has dollars to cents towards zero, and moments that read the same everywhere', () => {
+  const textOf = (balance: string) =>
+    alertText({ ...LOW, content: { ...LOW.content, balance_nano_usd: balance } }, undefined)?.text;
+  expect(textOf('57466973900')).toMatch(/^The balance is \$57\.46\. /);
+  expect(textOf('1234567000000000')).toMatch(/^The balance is \$1,234,567\.00\. /);
+  expect(textOf('-5019000000')).toMatch(/^The balance is -\$5\.01\. /);
+  expect(textOf('4000000')).toMatch(/^The balance is less than \$0\.01\. /);
+  expect(textOf('-4000000')).toMatch(/^The balance is less than \$0\. /);
+  const expires = {
+    kind: 'key.expires',
+    content: { key_name: 'a', key_id: 'key-1', expires_at: '2026-11-24T13:05:59Z' },
+  };
+  expect(alertText(expires, undefined)?.text).toContain('expires on 24 November 2026, 13:05 UTC.');
 });

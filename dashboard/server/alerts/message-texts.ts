@@ -1,5 +1,5 @@
 import { countOf } from '#core/count-of.ts';
-import { formatUsd, usdNumber } from '#core/money.ts';
+import { NANO_PER_USD, usdNumber } from '#core/money.ts';
 import type { LeasedMessage, MessageContent } from '#database/alerts/outbox.ts';
 
 /** Texts of mails, by kind of message. Names of customers are data: they stay on one line. */
@@ -14,6 +14,7 @@ type Texts = (content: Values) => MailText;
 type Values = (name: string) => string;
 
 const NANO_USD = '_nano_usd';
+const NANO_PER_CENT = NANO_PER_USD / 100n;
 const MAX_VALUE = 200;
 const MAX_URL = 2048;
 
@@ -30,7 +31,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   }),
   'key.expires': (value) => ({
     subject: 'A key expires within 7 days',
-    text: `The key “${value('key_name')}” (${value('key_id')}) expires at ${value('expires_at')}. Requests then get 401 key_expired, unless it is extended or replaced on the page “API keys” before.${noteOf(value)}`,
+    text: `The key “${value('key_name')}” (${value('key_id')}) expires on ${moment(value('expires_at'))}. Requests then get 401 key_expired, unless it is extended or replaced on the page “API keys” before.${noteOf(value)}`,
   }),
   'top_up.failed': (value) => ({
     subject: 'A top-up failed',
@@ -41,15 +42,19 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   }),
   invitation: (value) => ({
     subject: `Invitation to ${value('organization')}`,
-    text: `You are invited to “${value('organization')}”. This link lets you in until ${value('until')}, once:\n\n${value('url')}`,
+    text: `You are invited to “${value('organization')}”. This link lets you in until ${moment(value('until'))}, once:\n\n${value('url')}`,
   }),
   account: (value) => ({
     subject: 'Your account',
-    text: `An account was made for you. This link sets its password until ${value('until')}, once:\n\n${value('url')}`,
+    text: `An account was made for you. This link sets its password until ${moment(value('until'))}, once:\n\n${value('url')}`,
+  }),
+  forgotten: (value) => ({
+    subject: 'Your new password',
+    text: `Somebody asked for a new password for your account. This link sets it until ${moment(value('until'))}, once, and signs you out everywhere else:\n\n${value('url')}\n\nIf it was not you, do nothing: your password stays as it is.`,
   }),
   reset: (value) => ({
     subject: 'A new password',
-    text: `An operator made this link for you. It sets a new password until ${value('until')}, once:\n\n${value('url')}\n\nThe former link is not valid any more.`,
+    text: `An operator made this link for you. It sets a new password until ${moment(value('until'))}, once:\n\n${value('url')}\n\nThe former link is not valid any more.`,
   }),
   'provider.out_of_funds': (value) => ({
     subject: `A provider says that your account has no funds: ${value('provider')}`,
@@ -133,6 +138,20 @@ function isUrl(value: unknown): boolean {
   return typeof value === 'string' && /^https?:\/\//.test(value);
 }
 
-function usd(nanoUsd: string): string {
-  return `${formatUsd(/^-?\d+$/.test(nanoUsd) ? BigInt(nanoUsd) : 0n)} USD`;
+/** `$57.46`: dollars to cents, towards zero, so that no balance is said to be more than it is. */
+function usd(text: string): string {
+  const nanoUsd = /^-?\d+$/.test(text) ? BigInt(text) : 0n;
+  const magnitude = nanoUsd < 0n ? -nanoUsd : nanoUsd;
+  const cents = magnitude / NANO_PER_CENT;
+  if (cents === 0n && nanoUsd !== 0n) return nanoUsd < 0n ? 'less than $0' : 'less than $0.01';
+  const dollars = (cents / 100n).toLocaleString('en-US');
+  return `${nanoUsd < 0n ? '-' : ''}$${dollars}.${(cents % 100n).toString().padStart(2, '0')}`;
+}
+
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });
+
+/** `24 November 2026, 13:05 UTC`, which is read the same everywhere. */
+function moment(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? iso : `${day.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { present } from '#core/present.ts';
 import { deleteSession, sessionsOf } from '#database/sign-in/sessions.ts';
+import { askForReset } from '../alerts/forgotten-password.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
@@ -49,6 +50,11 @@ export const SESSION_ROUTES: readonly Route[] = [
       return present({ signOutUrl: ended && (await signOutUrl(call, ended)) });
     },
   }),
+  route('POST /api/password-resets', {
+    access: 'anyone',
+    input: z.strictObject({ email: typed }),
+    handle: ifPasswords((call) => askForReset(call, call.input.email)),
+  }),
   route('POST /api/password-links/inspection', {
     access: 'anyone',
     input: z.strictObject({ token }),
@@ -56,7 +62,8 @@ export const SESSION_ROUTES: readonly Route[] = [
       const link = await findLink(deps, input.token);
       if (!link) return linkGone();
       const { email, expiresAtMs } = link;
-      if (link.kind === 'password') return { email, expiresAtMs, purpose: link.purpose };
+      if (link.kind === 'password')
+        return { email, expiresAtMs, purpose: link.purpose === 'forgotten' ? 'reset' : link.purpose };
       return { email, expiresAtMs, purpose: 'invitation', organization: link.organizationName, role: link.role };
     },
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { redeemSignInLink } from '#database/sign-in/password-links.ts';
+import { resetsByMail } from '../alerts/forgotten-password.ts';
 import { type Route, route } from '../http/route.ts';
 import { beginAtIssuer, finishAtIssuer } from '../sign-in/issuer-sign-in.ts';
 import { linkGone } from '../sign-in/links.ts';
@@ -13,8 +14,13 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
     access: 'anyone',
     input: nothing,
     async handle({ deps }) {
-      const { password, oidc } = deps.settings().signIn;
-      return { password, ...(oidc === undefined ? {} : { issuer: new URL(oidc.issuer).host }) };
+      const settings = deps.settings();
+      const { password, oidc } = settings.signIn;
+      return {
+        password,
+        ...(oidc === undefined ? {} : { issuer: new URL(oidc.issuer).host }),
+        ...(resetsByMail(settings) ? { resetsByMail: true } : {}),
+      };
     },
   }),
   route('POST /api/oidc/authorization', {

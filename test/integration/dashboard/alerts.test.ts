@@ -80,7 +80,7 @@ describe('alerts', () => {
     await expect.poll(() => hook.requests.length, SOON).toBe(1);
     expect(mailsTo('low@customer.example')[0]).toMatchObject({
       from: 'noreply@gateway.example',
-      text: 'The balance is 8 USD. Requests that cost more are refused. Owners add credit on the credits page.\n',
+      text: 'The balance is $8.00. Requests that cost more are refused. Owners add credit on the credits page.\n',
     });
     const [request] = hook.requests;
     const signed = new Webhook(body.secret).verify(request?.body ?? '', request?.headers as Record<string, string>);
@@ -112,17 +112,17 @@ describe('alerts', () => {
     await save(owner, path, { keyBudgets: true, keyExpiry: true, topUps: true, emails: ['keys@customer.example'] });
     const texts = () => mailsTo('keys@customer.example').map(({ text }) => text);
     await expect.poll(() => texts().length, SOON).toBe(1);
-    expect(texts()[0]).toContain('expires at');
+    expect(texts()[0]).toMatch(/expires on \d+ \w+ \d{4}, \d\d:\d\d UTC\./);
     await spend(8);
     await expect.poll(() => texts().length, SOON).toBe(2);
-    expect(texts()[1]).toContain('has spent 8 USD of 10 USD');
+    expect(texts()[1]).toContain('has spent $8.00 of $10.00');
     await spend(10);
     await expect.poll(() => texts().length, SOON).toBe(3);
     await inTransaction(dashboard.database, 'begin', (client) =>
       reportFailedTopUp(client, id, { amountNanoUsd: 5n * NANO_PER_USD, automatic: true }),
     );
     await expect.poll(() => texts().length, SOON).toBe(4);
-    expect(texts()[3]).toContain('An automatic top-up of 5 USD failed');
+    expect(texts()[3]).toContain('An automatic top-up of $5.00 failed');
   });
 
   it('are tried again after a failure, in order, and each attempt is shown', async () => {
@@ -203,7 +203,7 @@ describe('alerts', () => {
       .poll(texts, SOON)
       .toEqual(
         expect.arrayContaining([
-          '1 loss of 2 USD in the last hour. `ledger losses` lists them.\n',
+          '1 loss of $2.00 in the last hour. `ledger losses` lists them.\n',
           '3 charges not in PostgreSQL yet, for more than 5 s. `doctor` says where.\n',
           '1 difference, in cheap-model. `models check` and the page "Model mapping" show them.\n',
           expect.stringMatching(/^acme refused a request because of your account's money or quota/),

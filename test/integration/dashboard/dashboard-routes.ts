@@ -26,6 +26,7 @@ const PAGE_ROUTES = {
     answer: 'wrong_password',
   },
   'DELETE /api/session': { access: 'anyone' },
+  'POST /api/password-resets': { access: 'anyone', input: { email: 'nobody@example.com' }, answer: 'conflict' },
   'POST /api/password-links/inspection': {
     access: 'anyone',
     input: { token: 'x' },

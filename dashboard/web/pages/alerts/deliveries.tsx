@@ -110,6 +110,7 @@ const TITLES: Readonly<Record<string, string>> = {
   invitation: 'Invitation',
   account: 'Link to a new account',
   reset: 'Link to a new password',
+  forgotten: 'Forgotten password',
   'provider.out_of_funds': 'Provider out of funds',
   'ledger.losses': 'Losses',
   'ledger.dead_letters': 'Dead letters',

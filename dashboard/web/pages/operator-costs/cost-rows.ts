@@ -16,7 +16,7 @@ export function amountOf(row: CostRowView, measure: CostMeasure): string | undef
   return row[`${measure}NanoUsd`];
 }
 
-/** The part of a row whose cost is known, where it is not all of it. `undefined`: nothing is known. */
+/** The part of a row whose cost is known, unless it is all of it. `undefined`: nothing is known. */
 export function knownPart({ revenueNanoUsd, known }: CostRowView) {
   if (known === undefined) return undefined;
   const [revenue, cost] = [BigInt(known.revenueNanoUsd), BigInt(known.costNanoUsd)];

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import type { SessionView } from '#contract/session.ts';
 import type { ApiProblem } from '../../api/api.ts';
@@ -29,7 +29,7 @@ export function SignInPage(): ReactNode {
   const signIn = useSend('POST /api/session', { changes: [], onDone: enter });
   const field = fieldsOf(draft, setDraft, signIn.error?.fields);
   useSignedInElsewhere(enter);
-  const { password: hasPasswords, issuer } = useSignInMethods();
+  const { password: hasPasswords, issuer, resetsByMail } = useSignInMethods();
   return (
     <FrontDoor title="Sign in">
       {issuer !== undefined && (
@@ -47,7 +47,13 @@ export function SignInPage(): ReactNode {
             autoFocus
           />
           <CurrentPasswordField
-            hint="Forgotten? The operator of this gateway can give you a link to set a new one."
+            hint={
+              resetsByMail ? (
+                <Link to="/forgotten-password">Forgot password?</Link>
+              ) : (
+                'Forgotten? The operator of this gateway can give you a link to set a new one.'
+              )
+            }
             {...field('password')}
           />
           <Button type="submit" tone="primary" busy={signIn.isPending}>
@@ -55,6 +61,40 @@ export function SignInPage(): ReactNode {
           </Button>
         </Form>
       )}
+    </FrontDoor>
+  );
+}
+
+/** Asks for a mail with a link. It says the same whether or not there is such an account. */
+export function ForgottenPasswordPage(): ReactNode {
+  const [email, setEmail] = useState('');
+  const ask = useSend('POST /api/password-resets', { changes: [] });
+  return (
+    <FrontDoor title="Forgot password">
+      {ask.isSuccess ? (
+        <p role="status">
+          If <strong>{email.trim()}</strong> has an account with a password here, a link to set a new one is on its way.
+          It works for 30 minutes.
+        </p>
+      ) : (
+        <Form onSubmit={() => ask.mutate({ body: { email: email.trim() } })} problem={ask.error}>
+          <TextField
+            label="Email"
+            required
+            type="email"
+            name="email"
+            value={email}
+            onChange={setEmail}
+            error={ask.error?.fields.email}
+            autoComplete="username"
+            autoFocus
+          />
+          <Button type="submit" tone="primary" busy={ask.isPending}>
+            Send link
+          </Button>
+        </Form>
+      )}
+      <LinkButton to="/sign-in">Back to sign-in</LinkButton>
     </FrontDoor>
   );
 }
