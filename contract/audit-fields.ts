@@ -1,6 +1,6 @@
 import { ALERT_SETTINGS } from './alerts.ts';
 import { KEY_SETTINGS } from './keys.ts';
-import { ORGANIZATION_SETTINGS } from './organization.ts';
+import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from './organization.ts';
 import type { Setting } from './setting.ts';
 
 /**
@@ -14,6 +14,7 @@ export const AUDIT_FIELDS = {
   balanceNanoUsd: { label: 'Balance', none: '$0' },
   ...KEY_SETTINGS,
   ...ORGANIZATION_SETTINGS,
+  ...OWN_SETTINGS,
   suspendedAtMs: { label: 'Suspended', none: 'no' },
   disabledAtMs: { label: 'Disabled', none: 'no' },
   revokedAtMs: { label: 'Revoked', none: 'no' },

@@ -15,8 +15,16 @@ export interface OrganizationView {
   readonly totalUsageNanoUsd: string;
   readonly spentTodayNanoUsd: string;
   readonly limits: OrganizationLimits;
+  /** Absent where it would mean nothing. */
+  readonly forecast?: BalanceForecast;
   /** Absent: the models' own prices. */
   readonly priceList?: string;
+}
+
+/** The end of the balance at the mean rate of the last 7 days. */
+export interface BalanceForecast {
+  readonly averageDayNanoUsd: string;
+  readonly endsAtMs: number;
 }
 
 /** Absent limits do not apply. */
@@ -93,6 +101,23 @@ export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
   },
 };
 
+/** What owners set of their organization. */
+export interface OwnSettings {
+  readonly name: string;
+  readonly legalName?: string;
+  readonly billingAddress?: string;
+  readonly taxId?: string;
+  readonly billingEmail?: string;
+}
+
+export const OWN_SETTINGS: Settings<OwnSettings> = {
+  name: ORGANIZATION_SETTINGS.name,
+  legalName: { kind: 'text', label: 'Legal name', none: 'none', max: 140, hint: 'As it has to be on an invoice.' },
+  billingAddress: { kind: 'text', label: 'Billing address', none: 'none', max: 300 },
+  taxId: { kind: 'text', label: 'VAT or tax ID', none: 'none', max: 50, placeholder: 'DE123456789' },
+  billingEmail: { kind: 'text', label: 'Billing email', none: 'none', max: 320, hint: 'Gets invoices and receipts.' },
+};
+
 export type OverviewRange = '24h' | '7d' | '30d';
 export type OverviewGroup = 'model' | 'key';
 
@@ -135,6 +160,8 @@ export interface OverviewTotals {
 }
 
 export interface OrganizationApi {
+  'GET /api/organizations/:organization/settings': { query: Empty; response: OwnSettings };
+  'PATCH /api/organizations/:organization/settings': { body: Change<OwnSettings>; response: OwnSettings };
   'GET /api/organizations/:organization': { query: Empty; response: OrganizationView };
   'GET /api/organizations/:organization/overview': {
     query: { range: OverviewRange; by: OverviewGroup };

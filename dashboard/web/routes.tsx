@@ -124,6 +124,7 @@ const organizationPages = [
   inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
   inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
   inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
+  inOrganization('settings', () => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
   inOrganization('audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', auditSearch),
 ] as const;
 

@@ -10,19 +10,31 @@ export interface OrganizationMoney {
   readonly totalCreditsNanoUsd: NanoUsd;
   readonly totalUsageNanoUsd: NanoUsd;
   readonly spentTodayNanoUsd: NanoUsd;
+  /** Of this and the six days before. */
+  readonly spentWeekNanoUsd: NanoUsd;
+  /** A saved card is charged before the balance ends. */
+  readonly topsUpItself: boolean;
   /** Holds of the gateway processes for requests in flight, up to two seconds old. */
   readonly heldNanoUsd: NanoUsd;
 }
 
 const MONEY: Statement = {
   name: 'organization_money',
-  text: `select a.balance_nano_usd, a.total_credits_nano_usd, a.total_usage_nano_usd, coalesce(s.spent_nano_usd, 0) as spent
+  text: `select a.balance_nano_usd, a.total_credits_nano_usd, a.total_usage_nano_usd, coalesce(s.spent_nano_usd, 0) as spent,
+      (select coalesce(sum(w.spent_nano_usd), 0) from organization_daily_spend w where w.organization_id = a.organization_id
+        and w.day between date '1970-01-01' + $2::integer - 6 and date '1970-01-01' + $2::integer) as week,
+      exists (select from payment_accounts p where p.organization_id = a.organization_id and p.automatic and p.stopped_at is null) as tops_up
     from accounts a
     left join organization_daily_spend s on s.organization_id = a.organization_id and s.day = date '1970-01-01' + $2::integer
     where a.organization_id = $1`,
 };
 
-type MoneyRow = Record<'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd' | 'spent', string>;
+type MoneyRow = Record<
+  'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd' | 'spent' | 'week',
+  string
+> & {
+  readonly tops_up: boolean;
+};
 
 /** `undefined`: there is no such organization. */
 export async function organizationMoney(
@@ -40,6 +52,8 @@ export async function organizationMoney(
       totalCreditsNanoUsd: BigInt(row.total_credits_nano_usd),
       totalUsageNanoUsd: BigInt(row.total_usage_nano_usd),
       spentTodayNanoUsd: BigInt(row.spent),
+      spentWeekNanoUsd: BigInt(row.week),
+      topsUpItself: row.tops_up,
       heldNanoUsd: held.heldNanoUsd,
     }
   );

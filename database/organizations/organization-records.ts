@@ -1,7 +1,15 @@
 import type { NanoUsd } from '#core/money.ts';
 import type { RateLimits } from '#core/principal.ts';
 
-export interface OrganizationSettings {
+/** For invoices. Owners set it. */
+export interface BillingData {
+  readonly legalName?: string;
+  readonly billingAddress?: string;
+  readonly taxId?: string;
+  readonly billingEmail?: string;
+}
+
+export interface OrganizationSettings extends BillingData {
   readonly name: string;
   readonly allowMultipleCompletions: boolean;
   readonly concurrency: number;
@@ -16,8 +24,11 @@ export interface NewOrganization extends OrganizationSettings {
   readonly id: string;
 }
 
+/** `null`: none. */
+type BillingChange = { readonly [Name in keyof BillingData]: string | null };
+
 /** Changed settings. Absent: unchanged. `null`: no longer limited. */
-export interface OrganizationChange {
+export interface OrganizationChange extends BillingChange {
   readonly name?: string;
   readonly allowMultipleCompletions?: boolean;
   readonly concurrency?: number;

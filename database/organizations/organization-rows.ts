@@ -7,6 +7,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import { isOutOfRange } from '../connection/unavailable.ts';
 import { addCredit, refusalOfReference } from './add-credit.ts';
 import type {
+  BillingData,
   CreateOrganizationResult,
   CreditEntry,
   CreditResult,
@@ -19,7 +20,7 @@ import type {
 import { afterChange, changedLimits, limitsOf } from './rate-limits.ts';
 
 const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigint as suspended_ms, o.allow_n, o.concurrency, o.rpm, o.tpm,
-  o.daily_budget_nano_usd, o.max_tokens, o.price_list, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
+  o.daily_budget_nano_usd, o.max_tokens, o.price_list, o.legal_name, o.billing_address, o.tax_id, o.billing_email, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
 const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join accounts a on a.organization_id = o.id`;
 
 const LIST: Statement = { name: 'list_organizations', text: `${SELECT} order by o.created_at, o.id` };
@@ -37,13 +38,15 @@ const SEARCH: Statement = {
 const BY_ID: Statement = { name: 'organizations_by_id', text: `${SELECT} where o.id = any ($1) order by o.id desc` };
 const INSERT: Statement = {
   name: 'insert_organization',
-  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list,
+      legal_name, billing_address, tax_id, billing_email)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 };
 const UPDATE: Statement = {
   name: 'update_organization',
   text: `update organizations
-    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8, price_list = $9
+    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8, price_list = $9,
+      legal_name = $10, billing_address = $11, tax_id = $12, billing_email = $13
     where id = $1`,
 };
 const OPEN_ACCOUNT: Statement = { name: 'open_account', text: 'insert into accounts (organization_id) values ($1)' };
@@ -63,9 +66,21 @@ interface OrganizationRow {
   readonly daily_budget_nano_usd: string | null;
   readonly max_tokens: string | null;
   readonly price_list: string | null;
+  readonly legal_name: string | null;
+  readonly billing_address: string | null;
+  readonly tax_id: string | null;
+  readonly billing_email: string | null;
   readonly created_ms: string;
   readonly balance_nano_usd: string;
 }
+
+/** In the order of their columns. */
+const BILLING = [
+  'legalName',
+  'billingAddress',
+  'taxId',
+  'billingEmail',
+] as const satisfies readonly (keyof BillingData)[];
 
 type Connection = pg.Pool | pg.PoolClient;
 
@@ -179,13 +194,14 @@ function changed(before: OrganizationRecord, change: OrganizationChange): Organi
     allowMultipleCompletions: change.allowMultipleCompletions ?? before.allowMultipleCompletions,
     concurrency: change.concurrency ?? before.concurrency,
     ...present({ maxTokens, priceList }),
+    ...present(Object.fromEntries(BILLING.map((name) => [name, afterChange(before[name], change[name])]))),
     limits: changedLimits(before.limits, change),
   };
 }
 
 function valuesOf(
   id: string,
-  { name, allowMultipleCompletions, concurrency, limits, maxTokens, priceList }: OrganizationSettings,
+  { name, allowMultipleCompletions, concurrency, limits, maxTokens, priceList, ...billing }: OrganizationSettings,
 ) {
   return [
     id,
@@ -197,12 +213,23 @@ function valuesOf(
     limits.dailyBudgetNanoUsd ?? null,
     maxTokens ?? null,
     priceList ?? null,
+    ...BILLING.map((field) => billing[field] ?? null),
   ];
 }
 
 function fieldsOf({ limits, ...settings }: OrganizationSettings) {
   const { name, allowMultipleCompletions, concurrency, maxTokens, priceList } = settings;
-  return { name, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits } satisfies AuditFields;
+  const { legalName, billingAddress, taxId, billingEmail } = settings;
+  const billing = { legalName, billingAddress, taxId, billingEmail };
+  return {
+    name,
+    allowMultipleCompletions,
+    concurrency,
+    maxTokens,
+    priceList,
+    ...limits,
+    ...billing,
+  } satisfies AuditFields;
 }
 
 function subjectOf(id: string, name: string) {
@@ -218,6 +245,12 @@ function recordOf(row: OrganizationRow): OrganizationRecord {
     concurrency: row.concurrency,
     ...(row.max_tokens === null ? {} : { maxTokens: Number(row.max_tokens) }),
     ...(row.price_list === null ? {} : { priceList: row.price_list }),
+    ...present({
+      legalName: row.legal_name ?? undefined,
+      billingAddress: row.billing_address ?? undefined,
+      taxId: row.tax_id ?? undefined,
+      billingEmail: row.billing_email ?? undefined,
+    }),
     limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
     balanceNanoUsd: BigInt(row.balance_nano_usd),
     createdAtMs: Number(row.created_ms),

@@ -13,8 +13,10 @@ grant execute on function note_timeline to gateway_process, gateway_dashboard, g
 grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes
--- no key, and gives no credit.
-grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
+-- no key, and gives no credit. The billing data of an organization is none of its business.
+grant select (id, name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list, created_at)
+  on organizations to gateway_process;
+grant select on schema_migrations, ledger_state, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
@@ -58,7 +60,8 @@ grant select on untrusted_proxies to gateway_dashboard, gateway_operator, gatewa
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;
-grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list) on organizations to gateway_dashboard, gateway_operator;
+grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list,
+  legal_name, billing_address, tax_id, billing_email) on organizations to gateway_dashboard, gateway_operator;
 grant update (name, note, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
 grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at, reserved) on users to gateway_dashboard, gateway_operator;

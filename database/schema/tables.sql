@@ -46,6 +46,11 @@ create table organizations (
   max_tokens bigint check (max_tokens between 1 and 1000000000),
   -- Name of a price list of the configuration. Null: the prices of the models.
   price_list text check (price_list ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$'),
+  -- Billing data, which owners set. They are on invoices, and decide nothing.
+  legal_name text check (length(legal_name) between 1 and 140),
+  billing_address text check (length(billing_address) between 1 and 300),
+  tax_id text check (length(tax_id) between 1 and 50),
+  billing_email text check (length(billing_email) between 1 and 320),
   created_at timestamptz not null default now()
 );
 create index organizations_by_creation on organizations (created_at, id);

@@ -127,12 +127,15 @@ describe('the ledger by pages', () => {
   it('stands beside what the organization has, spent today and in all', async () => {
     const customer = await addCustomer(store, 1_000n);
     await store.ledger.charge(settlementOf(customer, { costNanoUsd: 100n }));
-    await store.ledger.charge(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 1 }));
+    await store.ledger.charge(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 6 }));
+    await store.ledger.charge(settlementOf(customer, { costNanoUsd: 3n, day: DAY - 7 }));
     expect(await organizationMoney(database, customer.organizationId, DAY)).toEqual({
-      balanceNanoUsd: 893n,
+      balanceNanoUsd: 890n,
       totalCreditsNanoUsd: 1_000n,
-      totalUsageNanoUsd: 107n,
+      totalUsageNanoUsd: 110n,
       spentTodayNanoUsd: 100n,
+      spentWeekNanoUsd: 107n,
+      topsUpItself: false,
       heldNanoUsd: 0n,
     });
     expect(await organizationMoney(database, 'org-none', DAY)).toBeUndefined();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { NewOrganizationInput } from '#contract/operator.ts';
-import type { OrganizationChangeInput } from '#contract/organization.ts';
+import { type OrganizationChangeInput, OWN_SETTINGS, type OwnSettings } from '#contract/organization.ts';
+import type { Change } from '#contract/setting.ts';
 import { MAX_CONCURRENCY } from '#core/field-bounds.ts';
 import { present } from '#core/present.ts';
 import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
@@ -8,6 +9,7 @@ import type { NewOrganization, OrganizationChange } from '#database/organization
 import {
   budgetNanoUsd,
   creditNanoUsd,
+  email,
   name,
   note,
   priceListName,
@@ -46,6 +48,17 @@ export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictOb
   concurrency: concurrency.exactOptional(),
   allowMultipleCompletions: yesOrNo.exactOptional(),
   priceList: priceListName.nullable().exactOptional(),
+});
+
+const billingText = (field: Exclude<keyof OwnSettings, 'name'>) => text(Number(OWN_SETTINGS[field].max));
+
+/** Owners send it: no limit, price or balance may ever be in it. */
+export const ownChange: z.ZodType<Change<OwnSettings>> = z.strictObject({
+  name: name.exactOptional(),
+  legalName: billingText('legalName').nullable().exactOptional(),
+  billingAddress: billingText('billingAddress').nullable().exactOptional(),
+  taxId: billingText('taxId').nullable().exactOptional(),
+  billingEmail: email.nullable().exactOptional(),
 });
 
 export const organizationCredit = z.strictObject({

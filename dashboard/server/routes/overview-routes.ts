@@ -4,9 +4,10 @@ import type { PriceList } from '#core/price-list.ts';
 import { readOverview } from '#database/process-reports/overview-reads.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
-import { type Route, route } from '../http/route.ts';
+import { actorOf, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { organizationView } from './organization-view.ts';
+import { ownChange } from './organization-input.ts';
+import { organizationView, ownSettings } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
@@ -20,6 +21,19 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
       if (role === 'operator' || !('priceList' in view)) return view;
       const { priceList: _hidden, ...shown } = view;
       return shown;
+    },
+  }),
+  route('GET /api/organizations/:organization/settings', {
+    access: 'owner',
+    input: nothing,
+    handle: async ({ deps, organizationId }) => ownSettings(await deps.administration.organization(organizationId)),
+  }),
+  route('PATCH /api/organizations/:organization/settings', {
+    access: 'owner',
+    input: ownChange,
+    async handle(call) {
+      const { deps, organizationId, input } = call;
+      return ownSettings(await deps.administration.updateOrganization(organizationId, input, actorOf(call)));
     },
   }),
   route('GET /api/organizations/:organization/overview', {

@@ -10,16 +10,14 @@ import { balanceWarning } from './balance-warning.ts';
 
 export interface BalanceBannerProps {
   readonly organization: OrganizationView;
-  /** Spend of the last seven days. Absent while unknown. */
-  readonly spentNanoUsd: string | undefined;
 }
 
 /** Warns that requests are refused, or will be soon. Usually shows nothing. */
-export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps): ReactNode {
+export function BalanceBanner({ organization }: BalanceBannerProps): ReactNode {
   const { topUpUrl } = useSession();
   const isOperator = useOrganization().role === 'operator';
   const mayPay = useMayPay();
-  const warning = balanceWarning(organization, spentNanoUsd);
+  const warning = balanceWarning(organization);
   if (warning === undefined) return null;
   if (warning.kind === 'suspended') {
     return (

@@ -8,14 +8,11 @@ export type BalanceWarning =
   /** `hours` until the balance is used up at the pace of the last seven days. */
   | { readonly kind: 'low'; readonly averageDayNanoUsd: string; readonly hours: number };
 
-const DAYS = 7n;
-
-/** `spentNanoUsd` is the spend of the last seven days, absent while unknown. */
-export function balanceWarning(organization: OrganizationView, spentNanoUsd?: string): BalanceWarning | undefined {
+export function balanceWarning(organization: OrganizationView): BalanceWarning | undefined {
   if (organization.suspendedAtMs !== undefined) return { kind: 'suspended', sinceMs: organization.suspendedAtMs };
   const available = availableNanoUsd(organization);
   if (available <= 0n) return { kind: 'empty' };
-  const averageDay = spentNanoUsd === undefined ? 0n : BigInt(spentNanoUsd) / DAYS;
+  const averageDay = BigInt(organization.forecast?.averageDayNanoUsd ?? 0);
   if (available >= averageDay) return undefined;
   return {
     kind: 'low',

@@ -29,6 +29,7 @@ const PLAYGROUND: Entry = { label: 'Playground', icon: 'play', to: '/o/$organiza
 const OWNER_PAGES: readonly Entry[] = [
   { label: 'Members', icon: 'members', to: '/o/$organization/members' },
   { label: 'Alerts', icon: 'alerts', to: '/o/$organization/alerts' },
+  { label: 'Settings', icon: 'edit', to: '/o/$organization/settings' },
   { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
 ];
 const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to: '/errors' }];

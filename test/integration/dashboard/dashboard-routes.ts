@@ -52,6 +52,8 @@ const PAGE_ROUTES = {
   'DELETE /api/devices/:device': { access: 'user' },
 
   'GET /api/organizations/:organization': { access: 'member' },
+  'GET /api/organizations/:organization/settings': { access: 'owner' },
+  'PATCH /api/organizations/:organization/settings': { access: 'owner', input: { legalName: 'Acme Ltd' } },
   'GET /api/organizations/:organization/overview': { access: 'member', input: { range: '24h', by: 'model' } },
 
   'GET /api/organizations/:organization/keys': { access: 'member' },

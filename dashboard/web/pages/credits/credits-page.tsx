@@ -10,10 +10,11 @@ import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
+import { BalanceEnd } from '../../organizations/balance-end.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { boundsOf } from '../../search/days.ts';
 import { TimeFilter } from '../../search/filters.tsx';
-import { useUrl } from '../../search/use-url.ts';
+import { type Url, useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { CsvLink, List, LoadMore } from '../../table/list-page.tsx';
 import { type Column, Table } from '../../table/table.tsx';
@@ -44,29 +45,17 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
   const { role } = useOrganization();
   const url = useUrl(creditsSearch);
   const { search, change } = url;
-  const { kind } = search;
   const params = { organization: id };
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
   const balance = organization.data && BigInt(organization.data.balanceNanoUsd);
   const models = useAsk('GET /api/organizations/:organization/models', { params });
-  const query = useLedgerQuery(search);
-  // A refetch loads all pages, so only a single page is refreshed.
-  const [isLong, setLong] = useState(false);
-  const pages = useAskPages(
-    'GET /api/organizations/:organization/ledger',
-    { params, query },
-    'before',
-    isLong ? {} : { refreshMs: REFRESH_MS },
-  );
-  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
-  const columns = useMemo(() => ledgerColumns(id), [id]);
   const isOwner = role !== 'member';
   const payments = useAsk('GET /api/organizations/:organization/top-ups', { params }, { enabled: isOwner });
   // All of it arrives at once: what came later would push the ledger down.
   if (organization.isPending || models.isPending || (isOwner && payments.isPending)) return <CreditsSkeleton />;
   return (
     <UnlessFailed query={organization}>
-      {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
+      {organization.data && <BalanceBanner organization={organization.data} />}
       <CreditStats organization={organization.data} />
       {isOwner && (
         <PaymentsOf
@@ -79,6 +68,32 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
       {organization.data && models.data && models.data.models.length > 0 && (
         <AffordableCard organization={organization.data} models={models.data.models} />
       )}
+      <Ledger id={id} url={url} />
+    </UnlessFailed>
+  );
+}
+
+interface LedgerProps {
+  readonly id: string;
+  readonly url: Url<CreditsState>;
+}
+
+function Ledger({ id, url }: LedgerProps): ReactNode {
+  const { search, change } = url;
+  const { kind } = search;
+  const query = useLedgerQuery(search);
+  // A refetch loads all pages, so only a single page is refreshed.
+  const [isLong, setLong] = useState(false);
+  const pages = useAskPages(
+    'GET /api/organizations/:organization/ledger',
+    { params: { organization: id }, query },
+    'before',
+    isLong ? {} : { refreshMs: REFRESH_MS },
+  );
+  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
+  const columns = useMemo(() => ledgerColumns(id), [id]);
+  return (
+    <>
       <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
         <SegmentedControl
           label="Kind"
@@ -94,7 +109,7 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
         onMore={() => setLong(true)}
         caption="Ledger"
         columns={columns}
-        rows={organization.data && entries}
+        rows={entries}
         rowKey={({ sequence }) => String(sequence)}
         skeletonRows={12}
         empty={
@@ -109,7 +124,7 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
           )
         }
       />
-    </UnlessFailed>
+    </>
   );
 }
 
@@ -144,7 +159,7 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
       <Stat
         label="Available"
         value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
-        note="For new requests"
+        note={organization && <BalanceEnd organization={organization} otherwise="For new requests" />}
       />
       <Stat
         label="Balance"

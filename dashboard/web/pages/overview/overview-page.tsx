@@ -53,11 +53,11 @@ export function OverviewPage(): ReactNode {
 
 function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
   const { role } = useOrganization();
-  const { organization, overview, spentNanoUsd, firstSteps, failed } = useOverviewData({ id, range, by });
+  const { organization, overview, firstSteps, failed } = useOverviewData({ id, range, by });
   if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
   return (
     <>
-      {organization && <BalanceBanner organization={organization} spentNanoUsd={spentNanoUsd} />}
+      {organization && <BalanceBanner organization={organization} />}
       {role === 'operator' && (
         <Suspense fallback={<Skeleton height={PANEL_HEIGHT} />}>
           {organization ? <OperatorPanel organization={organization} /> : <Skeleton height={PANEL_HEIGHT} />}
@@ -89,8 +89,6 @@ interface OverviewData {
    */
   readonly organization: OrganizationView | undefined;
   readonly overview: Overview | undefined;
-  /** Spend of the last seven days. Absent if it cannot be loaded. */
-  readonly spentNanoUsd: string | undefined;
   /** Present before the first request. */
   readonly firstSteps: { readonly hasKey: boolean } | undefined;
   /** The failed query without which the page cannot be shown. */
@@ -98,15 +96,12 @@ interface OverviewData {
 }
 
 const REFRESH_MS = 15_000;
-/** Daily averages change slowly. */
-const AVERAGE_REFRESH_MS = 5 * 60_000;
 
 function useOverviewData({ id, range, by }: OverviewQuestion): OverviewData {
   const params = { organization: id };
   const endpoint = 'GET /api/organizations/:organization/overview';
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
   const overview = useAsk(endpoint, { params, query: { range, by } }, { refreshMs: REFRESH_MS, keepPrevious: true });
-  const week = useAsk(endpoint, { params, query: { range: '7d', by: 'model' } }, { refreshMs: AVERAGE_REFRESH_MS });
   const isNew = organization.data?.totalUsageNanoUsd === '0' && overview.data !== undefined && isSilent(overview.data);
   const keys = useAsk(
     'GET /api/organizations/:organization/keys',
@@ -114,12 +109,11 @@ function useOverviewData({ id, range, by }: OverviewQuestion): OverviewData {
     { enabled: isNew, refreshMs: REFRESH_MS },
   );
   const known = organization.data !== undefined && overview.data !== undefined;
-  const isSettled = known && !week.isPending && !(isNew && keys.isPending);
+  const isSettled = known && !(isNew && keys.isPending);
   const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);
   return {
     organization: isSettled ? organization.data : undefined,
     overview: isSettled ? overview.data : undefined,
-    spentNanoUsd: week.data?.totals.costNanoUsd,
     firstSteps: unused ? { hasKey: keys.data?.keys.some(({ state }) => state === 'usable') ?? false } : undefined,
     failed: [organization, overview].find(({ data, error }) => data === undefined && error !== null),
   };

@@ -3,6 +3,7 @@ import type { OrganizationView, Overview } from '#contract/organization.ts';
 import { Stat, StatRow } from '../../components/panels.tsx';
 import { Count, Duration, Money, ProgressBar } from '../../components/values.tsx';
 import { formatCount, formatDuration, formatMoney, formatPercent } from '../../format/format.ts';
+import { BalanceEnd } from '../../organizations/balance-end.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { type Change, errorRate, pointChange, RANGE_LABELS, relativeChange } from './change.ts';
 import { dayBudget, nextResetMs } from './day-budget.ts';
@@ -22,9 +23,14 @@ export function OverviewStats({ organization, overview }: OverviewStatsProps): R
         value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
         note={
           organization && (
-            <>
-              <Money nanoUsd={organization.heldNanoUsd} /> held
-            </>
+            <BalanceEnd
+              organization={organization}
+              otherwise={
+                <>
+                  <Money nanoUsd={organization.heldNanoUsd} /> held
+                </>
+              }
+            />
           )
         }
       />

@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+import type { OrganizationView } from '#contract/organization.ts';
+import { Money } from '../components/values.tsx';
+import { formatDate } from '../format/format.ts';
+
+interface BalanceEndProps {
+  readonly organization: OrganizationView;
+  /** Shown where no end can be foretold. */
+  readonly otherwise: ReactNode;
+}
+
+const LOW_MS = 7 * 86_400_000;
+
+/** The day on which the balance ends at the present rate. */
+export function BalanceEnd({ organization: { forecast }, otherwise }: BalanceEndProps): ReactNode {
+  if (forecast === undefined) return otherwise;
+  const { endsAtMs, averageDayNanoUsd } = forecast;
+  const isLow = endsAtMs - Date.now() < LOW_MS;
+  return (
+    <span className={isLow ? 'bad' : undefined} data-hint="At the mean rate of the last 7 days">
+      {isLow && 'Low: '}lasts until {formatDate(endsAtMs)} at <Money nanoUsd={averageDayNanoUsd} /> a day
+    </span>
+  );
+}

@@ -1,0 +1,114 @@
+import { type ReactNode, useState } from 'react';
+import {
+  ORGANIZATION_SETTINGS,
+  type OrganizationLimits,
+  OWN_SETTINGS,
+  type OwnSettings,
+} from '#contract/organization.ts';
+import type { Setting } from '#contract/setting.ts';
+import { useAsk, useSend } from '../../api/queries.ts';
+import { Button } from '../../components/button.tsx';
+import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { Fact, Facts, Muted } from '../../components/values.tsx';
+import { formatCount, formatMoneyInFull } from '../../format/format.ts';
+import { changeOf, draftOf } from '../../forms/draft.ts';
+import { fieldsOf } from '../../forms/field.tsx';
+import { Form, FormButtons } from '../../forms/form.tsx';
+import { SettingField } from '../../forms/setting-field.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
+
+/** What owners set of their organization, and the limits that the operator has set. */
+export function SettingsPage(): ReactNode {
+  const { id } = useOrganization();
+  return (
+    <>
+      <PageHeader title="Settings" description="Name and billing data of the organization, and its limits." />
+      {/* The key remounts for another organization, whose values its form starts with. */}
+      <SettingsOf key={id} organization={id} />
+    </>
+  );
+}
+
+function SettingsOf({ organization }: { readonly organization: string }): ReactNode {
+  const params = { organization };
+  const own = useAsk('GET /api/organizations/:organization/settings', { params });
+  const view = useAsk('GET /api/organizations/:organization', { params });
+  return (
+    <>
+      <Loaded query={own} skeleton={<Skeleton height="520px" />}>
+        {(settings) => <OwnForm organization={organization} initial={settings} />}
+      </Loaded>
+      <Loaded query={view} skeleton={<Skeleton height="260px" />}>
+        {({ limits }) => <LimitsCard limits={limits} />}
+      </Loaded>
+    </>
+  );
+}
+
+interface OwnFormProps {
+  readonly organization: string;
+  /** Settings when the form began. */
+  readonly initial: OwnSettings;
+}
+
+const NAMES = Object.keys(OWN_SETTINGS) as (keyof OwnSettings)[];
+
+function OwnForm({ organization, initial }: OwnFormProps): ReactNode {
+  const [before, setBefore] = useState(initial);
+  const [draft, setDraft] = useState(() => draftOf(OWN_SETTINGS, initial));
+  const toast = useToast();
+  const save = useSend('PATCH /api/organizations/:organization/settings', {
+    onDone: (saved) => {
+      setBefore(saved);
+      toast({ tone: 'good', text: 'Saved' });
+    },
+  });
+  const field = fieldsOf(draft, setDraft, save.error?.fields);
+  const submit = () => save.mutate({ params: { organization }, body: changeOf(OWN_SETTINGS, before, draft) });
+  return (
+    <Card title="Organization">
+      <Form onSubmit={submit} problem={save.error}>
+        {NAMES.map((name) => (
+          <SettingField key={name} of={OWN_SETTINGS[name]} {...field(name)} />
+        ))}
+        <FormButtons>
+          <Button type="submit" tone="primary" busy={save.isPending}>
+            Save
+          </Button>
+        </FormButtons>
+      </Form>
+    </Card>
+  );
+}
+
+type LimitName = keyof OrganizationLimits;
+const LIMITS: readonly LimitName[] = [
+  'requestsPerMinute',
+  'tokensPerMinute',
+  'dailyBudgetNanoUsd',
+  'maxTokens',
+  'concurrency',
+  'allowMultipleCompletions',
+];
+
+function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactNode {
+  return (
+    <Card title="Limits in force">
+      <Facts>
+        {LIMITS.map((name) => (
+          <Fact key={name} label={ORGANIZATION_SETTINGS[name].label}>
+            {limitText(ORGANIZATION_SETTINGS[name], limits[name])}
+          </Fact>
+        ))}
+      </Facts>
+      <p className="muted small">They hold for all keys together. Your operator sets them.</p>
+    </Card>
+  );
+}
+
+function limitText({ kind, none }: Setting, value: OrganizationLimits[LimitName]): ReactNode {
+  if (value === undefined) return <Muted>{none}</Muted>;
+  if (kind === 'yes-no') return value ? 'yes' : 'no';
+  return kind === 'money' ? formatMoneyInFull(String(value)) : formatCount(Number(value));
+}

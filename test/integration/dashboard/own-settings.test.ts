@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OrganizationView, OwnSettings } from '#contract/organization.ts';
+import { NANO_PER_USD } from '#core/money.ts';
+import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
+import { BY, sql } from '../../harness/database.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+const BILLING = {
+  legalName: 'Acme Handels GmbH',
+  billingAddress: 'Hauptstraße 1, 10115 Berlin, Germany',
+  taxId: 'DE123456789',
+  billingEmail: 'invoices@acme.example',
+};
+
+describe('an organization of its owners', () => {
+  let dashboard: TestDashboard;
+  let owner: Browser;
+  let email: string;
+  let id: string;
+  let path: string;
+
+  beforeAll(async () => {
+    dashboard = await startDashboard({}, 'gateway_dashboard');
+    id = await dashboard.addOrganization('Acme', { requestsPerMinute: 60 });
+    path = `/api/organizations/${id}`;
+    const user = await dashboard.addUser({ in: [id, 'owner'] });
+    ({ email } = user);
+    owner = await dashboard.signedIn(user);
+  });
+  afterAll(() => dashboard.close());
+
+  const change = (body: object) => owner.send<OwnSettings>('PATCH', `${path}/settings`, body);
+  const view = async (by = owner) => (await by.get<OrganizationView>(path)).body;
+
+  it('has a name and billing data that they change, which the audit log tells', async () => {
+    expect((await owner.get(`${path}/settings`)).body).toEqual({ name: 'Acme' });
+    expect(await change({ name: 'Acme Europe', ...BILLING })).toMatchObject({
+      status: 200,
+      body: { name: 'Acme Europe', ...BILLING },
+    });
+    expect((await change({ taxId: null })).body).toEqual({ ...present(BILLING), name: 'Acme Europe' });
+    const events = await sql(
+      dashboard.databaseUrl,
+      `select actor, changes from audit_log where organization_id = '${id}' and action = 'organization.updated' order by id`,
+    );
+    expect(events).toMatchObject([
+      { actor: email, changes: { name: ['Acme', 'Acme Europe'], legalName: [null, BILLING.legalName] } },
+      { actor: email, changes: { taxId: [BILLING.taxId, null] } },
+    ]);
+    expect((await view()).limits.requestsPerMinute).toBe(60);
+  });
+
+  it('has limits, prices and money that they read and never change', async () => {
+    const before = await view();
+    for (const field of [
+      ...['requestsPerMinute', 'tokensPerMinute', 'concurrency', 'maxTokens'].map((name) => ({ [name]: 1_000_000 })),
+      ...['dailyBudgetNanoUsd', 'balanceNanoUsd', 'creditNanoUsd'].map((name) => ({ [name]: '1000' })),
+      ...[{ priceList: 'partner' }, { allowMultipleCompletions: true }, { suspendedAtMs: null }, { id: 'org-1' }],
+    ])
+      expect((await change({ name: 'Renamed', ...field })).status, JSON.stringify(field)).toBe(400);
+    expect(await view()).toEqual(before);
+  });
+
+  it('refuses billing data that is no text for people, and an address that is none', async () => {
+    for (const [field, value] of [
+      ['legalName', 'x'.repeat(141)],
+      ['taxId', '\u202edrow'],
+      ['billingAddress', ''],
+      ['billingEmail', 'nobody'],
+    ] as const)
+      expect((await change({ [field]: value })).body.fields, field).toHaveProperty(field);
+  });
+
+  it('shows members and operators what is theirs', async () => {
+    const member = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'member'] }));
+    expect((await member.get(`${path}/settings`)).status).toBe(403);
+    expect(JSON.stringify(await view(member))).not.toContain(BILLING.legalName);
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    expect((await operator.get<OwnSettings>(`${path}/settings`)).body.legalName).toBe(BILLING.legalName);
+    const renamed = { name: 'Acme', requestsPerMinute: 61 };
+    expect((await operator.send('PATCH', path, renamed)).status).toBe(200);
+    expect((await owner.get<OwnSettings>(`${path}/settings`)).body).toMatchObject({ legalName: BILLING.legalName });
+  });
+
+  it('foretells the end of its balance, unless a card is charged in time', async () => {
+    const poor = await dashboard.addOrganization('Poor');
+    const spender = await dashboard.signedIn(await dashboard.addUser({ in: [poor, 'owner'] }));
+    const forecast = async () => (await spender.get<OrganizationView>(`/api/organizations/${poor}`)).body.forecast;
+    await dashboard.administration.credit(poor, { amountNanoUsd: 20n * NANO_PER_USD }, BY);
+    expect(await forecast()).toBeUndefined();
+    await sql(
+      dashboard.databaseUrl,
+      `insert into organization_daily_spend (organization_id, day, spent_nano_usd)
+       values ('${poor}', (now() at time zone 'UTC')::date, ${5n * NANO_PER_USD})`,
+    );
+    const found = await forecast();
+    expect(found?.averageDayNanoUsd).toBe(String(5n * NANO_PER_USD));
+    expect(Math.abs((found?.endsAtMs ?? 0) - Date.now() - 4 * 86_400_000)).toBeLessThan(60_000);
+    await openPaymentAccount(dashboard.database, poor, 'cus_1');
+    const card = { customerId: 'cus_1', paymentMethodId: 'pm_1', card: 'visa 4242', savedAtMs: Date.now() };
+    await saveCard(dashboard.database, card);
+    const settings = { belowNanoUsd: NANO_PER_USD, amountCents: 1_000n, dailyCents: 1_000n };
+    expect(await setAutomaticTopUp(dashboard.database, poor, settings, BY)).toBe(true);
+    expect(await forecast()).toBeUndefined();
+  });
+});
+
+function present({ taxId: _, ...others }: typeof BILLING) {
+  return others;
+}
