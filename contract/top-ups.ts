@@ -18,6 +18,8 @@ export interface TopUpView {
   /** Given back by refunds and disputes. */
   readonly returnedNanoUsd: string;
   readonly receiptUrl?: string;
+  /** Stripe makes one of such a payment. */
+  readonly hasInvoice?: true;
   /** Absent for an automatic one. */
   readonly createdBy?: string;
   readonly createdAtMs: number;
@@ -54,6 +56,8 @@ export interface TopUpsApi {
   };
   /** Reads an open payment from Stripe now, for somebody who is back from paying. */
   'POST /api/organizations/:organization/top-ups/:topUp/check': { body: Empty; response: Empty };
+  /** The page of its invoice at Stripe, whose address is not kept. */
+  'POST /api/organizations/:organization/top-ups/:topUp/invoice': { body: Empty; response: { url: string } };
   'POST /api/organizations/:organization/card': { body: Empty; response: { url: string } };
   /** Ends automatic top-up, too. */
   'DELETE /api/organizations/:organization/card': { body: Empty; response: Empty };

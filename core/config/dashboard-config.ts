@@ -35,6 +35,8 @@ export interface StripeConfig {
   readonly presetsUsd: readonly number[];
   readonly leastUsd: number;
   readonly mostUsd: number;
+  /** Stripe asks for the tax id, and makes an invoice of each payment in Checkout. */
+  readonly invoices: boolean;
   readonly apiBase: URL;
 }
 

@@ -169,7 +169,14 @@ describe('a section that only the dashboard reads', () => {
     await write({ 'gateway.yaml': text, two: 'file-sentinel' });
     const loaded = await loadConfig(path(), { KEY: 'key-sentinel' }, { secrets: 'dashboard' });
     expect(loaded.ok && loaded.config.stripe).toEqual({
-      ...{ secretKey: 'key-sentinel', webhookSecret: 'file-sentinel', currency: 'usd', leastUsd: 20, mostUsd: 5000 },
+      ...{
+        secretKey: 'key-sentinel',
+        webhookSecret: 'file-sentinel',
+        currency: 'usd',
+        leastUsd: 20,
+        mostUsd: 5000,
+        invoices: true,
+      },
       ...{ presetsUsd: [50, 100], apiBase: new URL('https://api.stripe.com') },
     });
     for (const secrets of ['checked', 'none'] as const) {

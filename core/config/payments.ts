@@ -2,7 +2,7 @@ import { MAX_TOP_UP_USD } from '../field-bounds.ts';
 import type { StripeConfig } from './dashboard-config.ts';
 import { parseBaseUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
-import { list, matching, oneOf, readText, section, whole } from './schema-fields.ts';
+import { flag, list, matching, oneOf, readText, section, whole } from './schema-fields.ts';
 
 const SECRET_KEY = 'a secret key of Stripe: 1 to 500 visible ASCII characters';
 const WEBHOOK_SECRET = 'the signing secret of a webhook endpoint of Stripe: 1 to 500 visible ASCII characters';
@@ -18,6 +18,7 @@ export const payments = section({
     presets: list(whole(1, MAX_TOP_UP_USD), 1, 6, 'whole numbers of USD').optional(),
     minimum: whole(1, MAX_TOP_UP_USD).prefault(5),
     maximum: whole(1, MAX_TOP_UP_USD).prefault(5000),
+    invoices: flag.prefault(true),
     api_base: readText('an http or https URL such as https://api.stripe.com, without path', parseApiBase).prefault(
       'https://api.stripe.com',
     ),
@@ -31,6 +32,7 @@ interface StripeEntry {
   readonly presets?: readonly number[] | undefined;
   readonly minimum: number;
   readonly maximum: number;
+  readonly invoices: boolean;
   readonly api_base: URL;
 }
 
@@ -65,10 +67,10 @@ export function stripeOf({
   if (entry?.stripe === undefined) return undefined;
   const { secret_key: secretKey, webhook_secret: webhookSecret, currency, ...bounds } = entry.stripe;
   if (secretKey === undefined || webhookSecret === undefined) return undefined;
-  const { minimum: leastUsd, maximum: mostUsd, api_base: apiBase } = bounds;
+  const { minimum: leastUsd, maximum: mostUsd, invoices, api_base: apiBase } = bounds;
   const usual = USUAL_PRESETS_USD.filter((preset) => preset >= leastUsd && preset <= mostUsd);
   const presetsUsd = bounds.presets ?? (usual.length > 0 ? usual : [leastUsd]);
-  return { secretKey, webhookSecret, currency, presetsUsd, leastUsd, mostUsd, apiBase };
+  return { secretKey, webhookSecret, currency, presetsUsd, leastUsd, mostUsd, invoices, apiBase };
 }
 
 function parseApiBase(text: string): URL | undefined {

@@ -67,6 +67,10 @@ const STATE: Statement = {
   name: 'state_of_top_up',
   text: 'select state from top_ups where organization_id = $1 and id = $2',
 };
+const SESSION: Statement = {
+  name: 'session_of_top_up',
+  text: `select session_id from top_ups where organization_id = $1 and id = $2 and state = 'paid'`,
+};
 const LIST: Statement = {
   name: 'list_top_ups',
   text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
@@ -123,6 +127,12 @@ export async function stateOfTopUp(
   topUpId: string,
 ): Promise<TopUpState | undefined> {
   return (await run<{ state: TopUpState }>(pool, STATE, [organizationId, topUpId]))[0]?.state;
+}
+
+/** Checkout session of a paid top-up. `undefined`: there is none, as for an automatic one. */
+export async function paidSession(pool: pg.Pool, organizationId: string, topUpId: string): Promise<string | undefined> {
+  const [row] = await run<{ session_id: string | null }>(pool, SESSION, [organizationId, topUpId]);
+  return row?.session_id ?? undefined;
 }
 
 /** Newest first. */

@@ -129,7 +129,7 @@ requirement(NO_CHROMIUM, () => {
     await Promise.all([expectFollowing(page), expectFollowing(beside)]);
     expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
     await Promise.all([expectSoon(page, '$10.00'), expectSoon(beside, '$10.00')]);
-    await page.getByText('were added to the balance').waitFor();
+    await page.getByText('was added to the balance').waitFor();
     stripe.late = false;
     await expectGoodLooks(page, '10-paid');
     await beside.close();

@@ -48,7 +48,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await barriersWhenStill(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Continue to payment' }).click();
     await page.getByRole('button', { name: 'Pay' }).click();
-    await page.getByText('were added to the balance').waitFor();
+    await page.getByText('was added to the balance').waitFor();
     await page.locator('dd', { hasText: '$10.00' }).first().waitFor();
     await page.getByRole('link', { name: /^Receipt/ }).waitFor();
     expect(complaints()).toEqual([]);

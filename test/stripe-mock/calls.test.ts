@@ -46,7 +46,7 @@ requirement(MISSING, () => {
     const apiBase = new URL(`http://127.0.0.1:${port}`);
     config = {
       ...{ secretKey: 'sk_test_1', webhookSecret: 'whsec_1', currency: 'usd' as const, apiBase },
-      ...{ presetsUsd: [10], leastUsd: 5, mostUsd: 100 },
+      ...{ presetsUsd: [10], leastUsd: 5, mostUsd: 100, invoices: true },
     };
     await untilAnswering(apiBase);
     database = openDatabase(db.url, { info() {}, warn() {}, error() {} });
@@ -65,6 +65,7 @@ requirement(MISSING, () => {
   const work = () => ({
     ...{ database, organizationId, organizationName: 'Acme', userId: newId('usr', 1), email: 'owner@acme.example' },
     ...{ origin: 'http://127.0.0.1:8081', nowMs: Date.now() },
+    billing: { legalName: 'Acme Ltd', billingAddress: '1 Road', taxId: 'X1', billingEmail: 'a@acme.example' },
   });
 
   test('refuses what Stripe does not know', async () => {

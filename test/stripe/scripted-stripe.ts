@@ -91,7 +91,7 @@ export async function startScriptedStripe(): Promise<ScriptedStripe> {
     calls,
     config: {
       ...{ secretKey: 'sk_test_1', webhookSecret: SECRET, currency: 'usd' as const, apiBase },
-      ...{ presetsUsd: [10, 50, 100], leastUsd: 5, mostUsd: 5000 },
+      ...{ presetsUsd: [10, 50, 100], leastUsd: 5, mostUsd: 5000, invoices: true },
     },
     away: false,
     instead: undefined,

@@ -80,6 +80,7 @@ function newSession(world: StripeWorld, form: URLSearchParams): ApiAnswer {
       amount: Number(form.get(`${price}[unit_amount]`)),
       currency: isLocalized ? 'eur' : (form.get(`${price}[currency]`) ?? form.get('currency') ?? ''),
       metadata: metadataOf(form, 'payment_intent_data[metadata]'),
+      invoice: form.get('invoice_creation[enabled]') === 'true',
     },
   });
   return found(session);

@@ -30,11 +30,13 @@ interface Session {
   url: string;
   payment_intent: string | null;
   setup_intent: object | null;
+  /** Expanded, as the dashboard asks for it. */
+  invoice: { id: string; hosted_invoice_url: string | null } | null;
   customer: string | null;
   client_reference_id: string | null;
   success_url: string;
   cancel_url: string;
-  asked: { amount: number; currency: string; metadata: Record<string, string> };
+  asked: { amount: number; currency: string; metadata: Record<string, string>; invoice?: boolean };
 }
 
 type Reversed = { id: string; payment_intent: string; amount: number; currency: string; status: string };
@@ -65,13 +67,13 @@ export class StripeWorld {
   }
 
   addSession(
-    given: Omit<Session, 'id' | 'url' | 'status' | 'payment_status' | 'payment_intent' | 'setup_intent'>,
+    given: Omit<Session, 'id' | 'url' | 'status' | 'payment_status' | 'payment_intent' | 'setup_intent' | 'invoice'>,
   ): Session {
     const id = this.id('cs_test');
     const session: Session = {
       ...given,
       ...{ id, url: `${this.pages}/pay/${id}`, status: 'open', payment_status: 'unpaid' },
-      ...{ payment_intent: null, setup_intent: null },
+      ...{ payment_intent: null, setup_intent: null, invoice: null },
     };
     this.sessions.set(id, session);
     return session;
@@ -93,6 +95,10 @@ export class StripeWorld {
     const payment = this.addPayment({ amount, currency, metadata, customer: session.customer });
     session.payment_intent = payment.id;
     session.payment_status = 'paid';
+    if (session.asked.invoice) {
+      const invoice = this.id('in');
+      session.invoice = { id: invoice, hosted_invoice_url: `https://invoice.stripe.com/i/${invoice}` };
+    }
     this.succeed(payment);
     this.#tell('checkout.session.completed', session);
     return payment.id;

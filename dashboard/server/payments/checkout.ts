@@ -1,10 +1,13 @@
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
 import { newId } from '#core/ids.ts';
+import type { Log } from '#core/log/log.ts';
+import { present } from '#core/present.ts';
+import type { BillingData } from '#database/organizations/organization-records.ts';
 import { closePaymentAccount, findPaymentAccount, openPaymentAccount } from '#database/payments/payment-accounts.ts';
 import { bindSession, createTopUp, failTopUp } from '#database/payments/top-ups.ts';
 import type { Database } from '../fairness/stores.ts';
 import type { TopUpMetadata } from './read-payment.ts';
-import { isMissingAtStripe, isStripeAway, type StripeClient, stripeClient } from './stripe-client.ts';
+import { isMissingAtStripe, isStripeAway, isStripeError, type StripeClient, stripeClient } from './stripe-client.ts';
 
 /** The payer, and the address to come back to. */
 export interface CheckoutFor {
@@ -14,6 +17,7 @@ export interface CheckoutFor {
   readonly userId: string;
   /** Absent: an operator, whose address is not for the customer. */
   readonly email?: string;
+  readonly billing: BillingData;
   /** Origin of the dashboard, as the browser knows it. */
   readonly origin: string;
   readonly nowMs: number;
@@ -40,7 +44,8 @@ export async function beginTopUp(config: StripeConfig, work: CheckoutFor, amount
           // Otherwise Stripe may charge in the payer's currency, and the payment does not match.
           adaptive_pricing: { enabled: false },
           client_reference_id: id,
-          ...(work.email === undefined ? {} : { customer_email: work.email }),
+          ...present({ customer_email: work.billing.billingEmail ?? work.email }),
+          ...(config.invoices ? invoiceWith(work.billing) : {}),
           line_items: [
             {
               quantity: 1,
@@ -90,6 +95,39 @@ export async function beginSavingCard(config: StripeConfig, work: CheckoutFor): 
       return begin(await customerOf(stripe, work));
     }
   });
+}
+
+/** Stripe asks for the address and the tax id, and makes the invoice when the payment is made. */
+function invoiceWith({ legalName, billingAddress, taxId }: BillingData) {
+  const fields = Object.entries({ 'Billed to': legalName, 'Tax ID': taxId });
+  const custom_fields = fields.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
+  const invoice_data = {
+    ...(custom_fields.length > 0 ? { custom_fields } : {}),
+    ...present({ footer: billingAddress && `Billing address: ${billingAddress}` }),
+  };
+  return {
+    billing_address_collection: 'required',
+    tax_id_collection: { enabled: true },
+    invoice_creation: { enabled: true, invoice_data },
+  } as const;
+}
+
+/**
+ * The page of the invoice of a paid session, whose address Stripe changes from time to time.
+ * `undefined`: there is none.
+ */
+export async function invoiceUrlOf(config: StripeConfig, sessionId: string, log: Log): Promise<string | undefined> {
+  const stripe = await stripeClient(config);
+  try {
+    const { invoice } = await stripe.checkout.sessions.retrieve(sessionId, { expand: ['invoice'] });
+    const url = invoice !== null && typeof invoice === 'object' ? invoice.hosted_invoice_url : undefined;
+    return url?.startsWith('https://') ? url : undefined;
+  } catch (error) {
+    if (isStripeAway(error) || !isStripeError(error)) throw error;
+    // The key may not read invoices, or is of another account by now.
+    log.warn({ err: error, sessionId }, 'an invoice could not be read from Stripe');
+    return undefined;
+  }
 }
 
 export function metadataOf(topUpId: string, organizationId: string, automatic: 'true' | 'false'): TopUpMetadata {

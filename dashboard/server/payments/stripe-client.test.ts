@@ -35,7 +35,7 @@ async function saying(answer: string, more = '', protocol = 'http'): Promise<Str
   const port = typeof address === 'object' ? address?.port : undefined;
   return {
     ...{ secretKey: 'sk_test_secret', webhookSecret: 'whsec_1', currency: 'usd', presetsUsd: [10] },
-    ...{ leastUsd: 5, mostUsd: 5000, apiBase: new URL(`${protocol}://127.0.0.1:${port}`) },
+    ...{ leastUsd: 5, mostUsd: 5000, invoices: false, apiBase: new URL(`${protocol}://127.0.0.1:${port}`) },
   };
 }
 

@@ -5,11 +5,12 @@ import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
 import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
 import { findMember } from '#database/members/member-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
-import { listTopUps, stateOfTopUp, type TopUpRecord } from '#database/payments/top-ups.ts';
+import { listTopUps, paidSession, stateOfTopUp, type TopUpRecord } from '#database/payments/top-ups.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, unavailable } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { beginSavingCard, beginTopUp, type CheckoutFor } from '../payments/checkout.ts';
+import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
+import { isStripeAway } from '../payments/stripe-client.ts';
 import { idOf, nothing, wholeNumber } from './input-fields.ts';
 
 const PAGE_ROWS = 20;
@@ -51,6 +52,22 @@ export const TOP_UP_ROUTES: readonly Route[] = [
       if (stripe === undefined) return notConfigured();
       await checkTopUp(stripe, deps, organizationId, topUp);
       return {};
+    },
+  }),
+  route('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
+    access: 'owner',
+    input: nothing,
+    async handle({ deps, organizationId, params: { topUp = '' } }) {
+      const { stripe } = deps.settings();
+      if (stripe === undefined) return notConfigured();
+      const session = await paidSession(deps.database, organizationId, topUp);
+      try {
+        const url = session && (await invoiceUrlOf(stripe, session, deps.log));
+        return url ? { url } : problem('conflict', 'Stripe has no invoice of this payment.');
+      } catch (error) {
+        if (!isStripeAway(error)) throw error;
+        return unavailable('Stripe does not respond at the moment. Try again in a minute.');
+      }
     },
   }),
   route('POST /api/organizations/:organization/card', {
@@ -124,6 +141,7 @@ async function checkoutFor(call: OrganizationCall): Promise<CheckoutFor | Proble
     database: deps.database,
     organizationId,
     organizationName: organization.name,
+    billing: organization,
     userId,
     ...(isMember ? { email } : {}),
     origin: caller.origin,
@@ -164,14 +182,16 @@ async function topUpsView(
       },
     }),
     ...(stopped && { stopped }),
-    topUps: shown.map(viewOf),
+    topUps: shown.map((topUp) => viewOf(topUp, stripe?.invoices === true)),
     ...(rows.length > PAGE_ROWS && last ? { next: last.id } : {}),
   };
 }
 
-function viewOf({ amountCents, returnedCents, ...others }: TopUpRecord): TopUpView {
+function viewOf({ amountCents, returnedCents, ...others }: TopUpRecord, hasInvoices: boolean): TopUpView {
+  const { state, automatic } = others;
   return {
     ...others,
+    ...(hasInvoices && state === 'paid' && !automatic ? { hasInvoice: true } : {}),
     amountNanoUsd: nanoUsdOfCents(amountCents).toString(),
     returnedNanoUsd: nanoUsdOfCents(returnedCents).toString(),
   };

@@ -88,6 +88,7 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization/top-ups': { access: 'owner' },
   'POST /api/organizations/:organization/top-ups': { access: 'owner', input: { amountUsd: 10 } },
   'POST /api/organizations/:organization/top-ups/:topUp/check': { access: 'owner' },
+  'POST /api/organizations/:organization/top-ups/:topUp/invoice': { access: 'owner', answer: 'conflict' },
   'POST /api/organizations/:organization/card': { access: 'owner' },
   'DELETE /api/organizations/:organization/card': { access: 'owner' },
   'PUT /api/organizations/:organization/automatic-top-up': { access: 'owner' },

@@ -4,11 +4,13 @@ import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { Banner, Card, EmptyState } from '../../components/panels.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { Instant, Money, StatusPill } from '../../components/values.tsx';
 import { formatCount, formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
+import { useOrganization } from '../../shell/use-organization.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import type { CreditsState } from '../searches.ts';
 import { AutomaticTopUp } from './automatic-top-up.tsx';
@@ -53,7 +55,7 @@ export function Payments({ organization, url, balanceNanoUsd, onDialog, onNews }
         >
           {followed.state === 'paid' ? (
             <>
-              <Money nanoUsd={followed.amountNanoUsd} /> were added to the balance.
+              <Money nanoUsd={followed.amountNanoUsd} /> was added to the balance.
             </>
           ) : (
             news.text
@@ -148,7 +150,15 @@ const COLUMNS: readonly Column<TopUpView>[] = [
     cell: ({ automatic, createdBy }) => (automatic ? 'Automatic top-up' : createdBy),
     hideBelow: 'medium',
   },
-  { header: 'Receipt', cell: (topUp) => <Receipt topUp={topUp} /> },
+  {
+    header: 'Receipt',
+    cell: (topUp) => (
+      <div className="row">
+        <Receipt topUp={topUp} />
+        {topUp.hasInvoice && <InvoiceButton topUp={topUp.id} />}
+      </div>
+    ),
+  },
   { header: 'Amount', numeric: true, cell: ({ amountNanoUsd }) => formatMoneyInFull(amountNanoUsd) },
 ];
 
@@ -171,6 +181,30 @@ function Receipt({ topUp: { receiptUrl } }: { readonly topUp: TopUpView }): Reac
       Receipt <Icon name="external" />
       <span className="visually-hidden">(opens in a new tab)</span>
     </a>
+  );
+}
+
+/** Stripe changes the address of an invoice from time to time, so it is asked for. */
+function InvoiceButton({ topUp }: { readonly topUp: string }): ReactNode {
+  const { id: organization } = useOrganization();
+  const toast = useToast();
+  const open = useSend('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
+    changes: [],
+    onDone: ({ url }) => window.location.assign(url),
+  });
+  return (
+    <Button
+      size="small"
+      busy={open.isPending}
+      onClick={() =>
+        open.mutate(
+          { params: { organization, topUp } },
+          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
+        )
+      }
+    >
+      Invoice
+    </Button>
   );
 }
 
