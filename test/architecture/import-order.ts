@@ -125,6 +125,7 @@ export const AREAS: readonly Area[] = [
       'pages/alerts',
       'pages/audit',
       'pages/credits',
+      'pages/settings',
       'pages/errors',
       'pages/keys',
       'pages/link',

@@ -15,20 +15,12 @@ const loadPalette = () => import('./palette.tsx');
 const Palette = lazy(() => loadPalette().then((module) => ({ default: module.Palette })));
 const Shortcuts = lazy(() => loadPalette().then((module) => ({ default: module.Shortcuts })));
 
-/** Kept until the browser is closed. */
-const PUT_OFF = 'gateway-password-later';
-
 /** Frame of every page after the sign-in. */
 export function Shell(): ReactNode {
   const [open, setOpen] = useState<'navigation' | 'palette' | 'shortcuts'>();
   const place = useTitlePlace();
   const lost = useConnectionLost();
   const { untrustedProxy, choosePassword } = useSession();
-  const [isPutOff, setPutOff] = useState(() => sessionStorage.getItem(PUT_OFF) !== null);
-  const putOff = () => {
-    sessionStorage.setItem(PUT_OFF, 'yes');
-    setPutOff(true);
-  };
   const path = useLocation({ select: (location) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
   useEffect(() => setOpen(undefined), [path]);
@@ -73,27 +65,40 @@ export function Shell(): ReactNode {
             <code>trusted_proxies</code> of the configuration: until then everybody behind it has the same address here.
           </Banner>
         )}
-        {choosePassword && !isPutOff && (
-          <Banner
-            tone="warn"
-            title="Choose a password of your own"
-            action={
-              <div className="row">
-                <Button tone="quiet" onClick={putOff}>
-                  Later
-                </Button>
-                <LinkButton to="/account">Choose</LinkButton>
-              </div>
-            }
-          >
-            The person who made yours on the command line knows it.
-          </Banner>
-        )}
+        {choosePassword && <ChoosePassword />}
         <TitlePlace value={place}>
           <Outlet />
         </TitlePlace>
       </main>
     </div>
+  );
+}
+
+/** Kept until the browser is closed. */
+const PUT_OFF = 'gateway-password-later';
+
+function ChoosePassword(): ReactNode {
+  const [isPutOff, setPutOff] = useState(() => sessionStorage.getItem(PUT_OFF) !== null);
+  const putOff = () => {
+    sessionStorage.setItem(PUT_OFF, 'yes');
+    setPutOff(true);
+  };
+  if (isPutOff) return null;
+  return (
+    <Banner
+      tone="warn"
+      title="Choose a password of your own"
+      action={
+        <div className="row">
+          <Button tone="quiet" onClick={putOff}>
+            Later
+          </Button>
+          <LinkButton to="/account">Choose</LinkButton>
+        </div>
+      }
+    >
+      The person who made yours on the command line knows it.
+    </Banner>
   );
 }
 
