@@ -1,26 +1,21 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { LedgerEntryView, ModelView } from '#contract/money.ts';
+import type { ModelView } from '#contract/money.ts';
 import type { OrganizationView } from '#contract/organization.ts';
-import { useAsk, useAskPages } from '../../api/queries.ts';
-import { Card, EmptyState, PageHeader, Skeleton, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
-import { Count, Instant, Money, StatusPill } from '../../components/values.tsx';
-import { formatCount, formatMoneyInFull } from '../../format/format.ts';
-import { SegmentedControl } from '../../forms/choices.tsx';
-import { FilterBar } from '../../forms/filter-bar.tsx';
+import { useAsk } from '../../api/queries.ts';
+import { Card, PageHeader, Skeleton, Stat, StatRow, UnlessFailed } from '../../components/panels.tsx';
+import { Count, Money } from '../../components/values.tsx';
+import { formatCount } from '../../format/format.ts';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
 import { BalanceEnd } from '../../organizations/balance-end.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
-import { boundsOf } from '../../search/days.ts';
-import { TimeFilter } from '../../search/filters.tsx';
-import { type Url, useUrl } from '../../search/use-url.ts';
+import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
-import { CsvLink, List, LoadMore } from '../../table/list-page.tsx';
+import { LoadMore } from '../../table/list-page.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import { type CreditsState, creditsSearch } from '../searches.ts';
+import { creditsSearch } from '../searches.ts';
 import { type AffordableOutput, SMALL_INPUT_TOKENS, shortenedOutputs } from './affordable-outputs.ts';
-import { entryTitle, signedAmount } from './ledger-entry.ts';
+import { Ledger } from './ledger.tsx';
 import { Payments, type PaymentsProps } from './payments.tsx';
 
 const REFRESH_MS = 15_000;
@@ -73,61 +68,6 @@ function CreditsOf({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-interface LedgerProps {
-  readonly id: string;
-  readonly url: Url<CreditsState>;
-}
-
-function Ledger({ id, url }: LedgerProps): ReactNode {
-  const { search, change } = url;
-  const { kind } = search;
-  const query = useLedgerQuery(search);
-  // A refetch loads all pages, so only a single page is refreshed.
-  const [isLong, setLong] = useState(false);
-  const pages = useAskPages(
-    'GET /api/organizations/:organization/ledger',
-    { params: { organization: id }, query },
-    'before',
-    isLong ? {} : { refreshMs: REFRESH_MS },
-  );
-  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
-  const columns = useMemo(() => ledgerColumns(id), [id]);
-  return (
-    <>
-      <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
-        <SegmentedControl
-          label="Kind"
-          value={kind ?? 'all'}
-          onChange={(next) => change({ kind: next === 'all' ? undefined : next })}
-          choices={{ all: 'All', credit: 'Credits', charge: 'Charges' }}
-        />
-        <TimeFilter value={search} onChange={change} />
-      </FilterBar>
-      <List
-        query={pages}
-        nouns={['entry', 'entries']}
-        onMore={() => setLong(true)}
-        caption="Ledger"
-        columns={columns}
-        rows={entries}
-        rowKey={({ sequence }) => String(sequence)}
-        skeletonRows={12}
-        empty={
-          url.isFiltered ? (
-            <EmptyState icon="credits" title="No matching entries">
-              Choose another time or kind.
-            </EmptyState>
-          ) : (
-            <EmptyState icon="credits" title="No entries yet">
-              Credits appear here when they are paid in, charges a moment after each request.
-            </EmptyState>
-          )
-        }
-      />
-    </>
-  );
-}
-
 function CreditsSkeleton(): ReactNode {
   return (
     <>
@@ -145,12 +85,6 @@ function PaymentsOf(props: Omit<PaymentsProps, 'onNews'>): ReactNode {
       void client.invalidateQueries({ queryKey: [endpoint] });
   };
   return <Payments {...props} onNews={onNews} />;
-}
-
-/** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
-function useLedgerQuery({ kind, range, from, to }: CreditsState) {
-  const [nowMs] = useState(() => Date.now());
-  return useMemo(() => ({ kind, ...boundsOf({ range, from, to }, nowMs) }), [kind, range, from, to, nowMs]);
 }
 
 function CreditStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
@@ -178,61 +112,6 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
       />
       <Stat label="Used" value={organization && <Money nanoUsd={organization.totalUsageNanoUsd} />} note="In total" />
     </StatRow>
-  );
-}
-
-const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
-
-function ledgerColumns(organization: string): readonly Column<LedgerEntryView>[] {
-  return [
-    { header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
-    {
-      header: 'Kind',
-      cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
-      width: '120px',
-    },
-    { header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },
-    { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
-    {
-      header: 'Balance after',
-      numeric: true,
-      cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd),
-    },
-  ];
-}
-
-function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
-  return (
-    <span className={BigInt(entry.amountNanoUsd) > 0n ? 'good' : undefined}>{signedAmount(entry.amountNanoUsd)}</span>
-  );
-}
-
-/** For a charge the request, for a credit its note and actor. */
-function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
-  const { generationId, model, keyName, note, reference, actor } = entry;
-  if (generationId !== undefined) {
-    return (
-      <span className="stack">
-        <span className="clip">{[model, keyName].filter((part) => part !== undefined).join(' · ')}</span>
-        <Link
-          to="/o/$organization/requests"
-          params={{ organization }}
-          search={{ search: generationId }}
-          className="muted small"
-        >
-          <code>{generationId}</code>
-        </Link>
-      </span>
-    );
-  }
-  return (
-    <span className="stack">
-      <span>{note ?? 'No note'}</span>
-      <span className="muted small">
-        {reference !== undefined && <>Reference {reference} · </>}
-        by {actor}
-      </span>
-    </span>
   );
 }
 

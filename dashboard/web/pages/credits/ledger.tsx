@@ -1,0 +1,134 @@
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo, useState } from 'react';
+import type { LedgerEntryView } from '#contract/money.ts';
+import { useAskPages } from '../../api/queries.ts';
+import { EmptyState } from '../../components/panels.tsx';
+import { Instant, StatusPill } from '../../components/values.tsx';
+import { formatMoneyInFull } from '../../format/format.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { FilterBar } from '../../forms/filter-bar.tsx';
+import { boundsOf } from '../../search/days.ts';
+import { TimeFilter } from '../../search/filters.tsx';
+import type { Url } from '../../search/use-url.ts';
+import { CsvLink, List } from '../../table/list-page.tsx';
+import type { Column } from '../../table/table.tsx';
+import type { CreditsState } from '../searches.ts';
+import { entryTitle, signedAmount } from './ledger-entry.ts';
+
+const REFRESH_MS = 15_000;
+
+interface LedgerProps {
+  readonly id: string;
+  readonly url: Url<CreditsState>;
+}
+
+export function Ledger({ id, url }: LedgerProps): ReactNode {
+  const { search, change } = url;
+  const { kind } = search;
+  const query = useLedgerQuery(search);
+  // A refetch loads all pages, so only a single page is refreshed.
+  const [isLong, setLong] = useState(false);
+  const pages = useAskPages(
+    'GET /api/organizations/:organization/ledger',
+    { params: { organization: id }, query },
+    'before',
+    isLong ? {} : { refreshMs: REFRESH_MS },
+  );
+  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
+  const columns = useMemo(() => ledgerColumns(id), [id]);
+  return (
+    <>
+      <FilterBar url={url} actions={<CsvLink organization={id} table="ledger" query={query} />}>
+        <SegmentedControl
+          label="Kind"
+          value={kind ?? 'all'}
+          onChange={(next) => change({ kind: next === 'all' ? undefined : next })}
+          choices={{ all: 'All', credit: 'Credits', charge: 'Charges' }}
+        />
+        <TimeFilter value={search} onChange={change} />
+      </FilterBar>
+      <List
+        query={pages}
+        nouns={['entry', 'entries']}
+        onMore={() => setLong(true)}
+        caption="Ledger"
+        columns={columns}
+        rows={entries}
+        rowKey={({ sequence }) => String(sequence)}
+        skeletonRows={12}
+        empty={
+          url.isFiltered ? (
+            <EmptyState icon="credits" title="No matching entries">
+              Choose another time or kind.
+            </EmptyState>
+          ) : (
+            <EmptyState icon="credits" title="No entries yet">
+              Credits appear here when they are paid in, charges a moment after each request.
+            </EmptyState>
+          )
+        }
+      />
+    </>
+  );
+}
+
+/** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
+function useLedgerQuery({ kind, range, from, to }: CreditsState) {
+  const [nowMs] = useState(() => Date.now());
+  return useMemo(() => ({ kind, ...boundsOf({ range, from, to }, nowMs) }), [kind, range, from, to, nowMs]);
+}
+
+const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
+
+function ledgerColumns(organization: string): readonly Column<LedgerEntryView>[] {
+  return [
+    { header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
+    {
+      header: 'Kind',
+      cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
+      width: '120px',
+    },
+    { header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },
+    { header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
+    {
+      header: 'Balance after',
+      numeric: true,
+      cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd),
+    },
+  ];
+}
+
+function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
+  return (
+    <span className={BigInt(entry.amountNanoUsd) > 0n ? 'good' : undefined}>{signedAmount(entry.amountNanoUsd)}</span>
+  );
+}
+
+/** For a charge the request, for a credit its note and actor. */
+function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
+  const { generationId, model, keyName, note, reference, actor } = entry;
+  if (generationId !== undefined) {
+    return (
+      <span className="stack">
+        <span className="clip">{[model, keyName].filter((part) => part !== undefined).join(' · ')}</span>
+        <Link
+          to="/o/$organization/requests"
+          params={{ organization }}
+          search={{ search: generationId }}
+          className="muted small"
+        >
+          <code>{generationId}</code>
+        </Link>
+      </span>
+    );
+  }
+  return (
+    <span className="stack">
+      <span>{note ?? 'No note'}</span>
+      <span className="muted small">
+        {reference !== undefined && <>Reference {reference} · </>}
+        by {actor}
+      </span>
+    </span>
+  );
+}

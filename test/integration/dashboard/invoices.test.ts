@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { TopUpsView } from '#contract/top-ups.ts';
+import { sql } from '../../harness/database.ts';
+import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+let stripe: ScriptedStripe;
+let dashboard: TestDashboard;
+let organizationId: string;
+let owner: Browser;
+
+beforeAll(async () => {
+  stripe = await startScriptedStripe();
+  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
+  stripe.deliverTo = dashboard.origin;
+});
+
+beforeEach(async () => {
+  organizationId = await dashboard.addOrganization();
+  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+});
+
+afterAll(async () => {
+  await dashboard?.close();
+  await stripe?.close();
+});
+
+const page = () => `/api/organizations/${organizationId}/top-ups`;
+const view = async () => (await owner.get<TopUpsView>(page())).body;
+const states = async () => (await view()).topUps.map(({ state }) => state);
+
+async function entries(): Promise<readonly (readonly [number, string | null])[]> {
+  const rows = await sql<{ usd: string; reference: string | null }>(
+    dashboard.databaseUrl,
+    `select amount_nano_usd / 1e9 as usd, reference from ledger_entries where organization_id = '${organizationId}' order by sequence`,
+  );
+  return rows.map(({ usd, reference }) => [Number(usd), reference]);
+}
+
+/** Begins a payment and returns its Checkout session. */
+async function begin(amountUsd = 10): Promise<string> {
+  const begun = await owner.send<{ url: string }>('POST', page(), { amountUsd });
+  expect(begun.status).toBe(200);
+  return begun.body.url.split('/').at(-1) ?? '';
+}
+
+async function paid(amountUsd = 10): Promise<string> {
+  const payment = stripe.world.complete(await begin(amountUsd));
+  expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
+  return payment;
+}
+
+describe('an invoice', () => {
+  const invoiceOf = (topUp: string | undefined, by = owner) =>
+    by.send<{ url: string }>('POST', `${page()}/${topUp}/invoice`, {});
+  const askedFor = () =>
+    new URLSearchParams(stripe.calls.findLast(({ path }) => path === '/v1/checkout/sessions')?.body);
+
+  test('is asked for with tax id and address, has the billing data, and is found at Stripe', async () => {
+    const billing = { legalName: 'Acme GmbH', taxId: 'DE123', billingEmail: 'invoices@acme.example' };
+    const settings = `/api/organizations/${organizationId}/settings`;
+    expect((await owner.send('PATCH', settings, { ...billing, billingAddress: 'Road 1' })).status).toBe(200);
+    const payment = await paid(30);
+    const asked = askedFor();
+    expect(Object.fromEntries(asked)).toMatchObject({
+      billing_address_collection: 'required',
+      customer_email: 'invoices@acme.example',
+      'tax_id_collection[enabled]': 'true',
+      'invoice_creation[enabled]': 'true',
+      'invoice_creation[invoice_data][custom_fields][0][value]': 'Acme GmbH',
+      'invoice_creation[invoice_data][custom_fields][1][name]': 'Tax ID',
+      'invoice_creation[invoice_data][custom_fields][1][value]': 'DE123',
+      'invoice_creation[invoice_data][footer]': 'Billing address: Road 1',
+    });
+    const [topUp] = (await view()).topUps;
+    expect(topUp?.hasInvoice).toBe(true);
+    expect(await invoiceOf(topUp?.id)).toMatchObject({
+      status: 200,
+      body: { url: expect.stringMatching(/^https:\/\/invoice\.stripe\.com\/i\/in_/) },
+    });
+    expect(await entries()).toEqual([[30, payment]]);
+  });
+
+  test('that fails or is absent changes nothing of the credit', async () => {
+    const payment = await paid(10);
+    const [topUp] = (await view()).topUps;
+    const refused = { status: 403, body: { error: { type: 'invalid_request_error', message: 'No permission' } } };
+    const elsewhere = { status: 200, body: { id: 'cs_1', invoice: { hosted_invoice_url: 'javascript:alert(1)' } } };
+    const none = { status: 200, body: { id: 'cs_1', invoice: null } };
+    for (const answer of [refused, elsewhere, none]) {
+      stripe.instead = ({ path }) => (path.startsWith('/v1/checkout/sessions/') ? answer : undefined);
+      expect(await invoiceOf(topUp?.id)).toMatchObject({ status: 409, body: { problem: 'conflict' } });
+    }
+    stripe.instead = undefined;
+    stripe.away = true;
+    expect((await invoiceOf(topUp?.id)).status).toBe(503);
+    stripe.away = false;
+    expect([await entries(), await states()]).toEqual([[[10, payment]], ['paid']]);
+  });
+
+  test('is of its own organization, and not asked for where the operator wants none', async () => {
+    await paid(10);
+    const [topUp] = (await view()).topUps;
+    const other = await dashboard.addOrganization('Other');
+    const stranger = await dashboard.signedIn(await dashboard.addUser({ in: [other, 'owner'] }));
+    expect((await invoiceOf(topUp?.id, stranger)).status).toBe(404);
+    const theirs = await stranger.send('POST', `/api/organizations/${other}/top-ups/${topUp?.id}/invoice`, {});
+    expect(theirs.status).toBe(409);
+    dashboard.configure({ stripe: { ...stripe.config, invoices: false } });
+    await begin();
+    expect([...askedFor().keys()].filter((name) => /invoice|tax|billing/.test(name))).toEqual([]);
+    expect((await view()).topUps.filter(({ hasInvoice }) => hasInvoice)).toEqual([]);
+    dashboard.configure({ stripe: stripe.config });
+  });
+});
