@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '#test/provider/certificate.ts';
@@ -20,6 +20,7 @@ describe('the shipped file', () => {
     google: 'GEMINI_API_KEY',
     ollama: 'OLLAMA_API_KEY',
   };
+  const VARIABLES_SET = Object.fromEntries(Object.values(VARIABLES).map((variable) => [variable, 'sk-test']));
 
   test('validates, and says which secrets are missing', async () => {
     const result = await loadConfig(PATH, {});
@@ -43,9 +44,17 @@ describe('the shipped file', () => {
     expect(new Set(providers)).toEqual(new Set([name, 'demo']));
   });
 
+  test('has an example of a model for embeddings, which loads as it is written', async () => {
+    const text = await readFile(PATH, 'utf8');
+    const [example = ''] = text.match(/^ {4}# text-embedding-3-small:\n(?: {4}# {3}.*\n)+/m) ?? [];
+    const model = example.replaceAll(/^ {4}# /gm, '  ');
+    const { config } = await folder.loaded(text.replace('\n  gpt-6.1-sol:', `\n${model}$&`), VARIABLES_SET);
+    expect(config.models.get('text-embedding-3-small')?.problem).toBeUndefined();
+    expect(config.models.get('text-embedding-3-small')?.targets).toHaveLength(1);
+  });
+
   test('serves every model once the secrets are there, and repeats the defaults', async () => {
-    const env = Object.fromEntries(Object.values(VARIABLES).map((variable) => [variable, 'sk-test']));
-    const result = await loadConfig(PATH, env);
+    const result = await loadConfig(PATH, VARIABLES_SET);
     if (!result.ok) throw new Error('refused');
     expect(result.warnings).toEqual([]);
     expect([...result.config.models.values()].filter(({ problem }) => problem !== undefined)).toEqual([]);

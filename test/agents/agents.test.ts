@@ -7,17 +7,24 @@ import type { Customer } from '../harness/operator.ts';
 import { requirement } from '../harness/requirement.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { PRICES } from '../provider/agent-provider.ts';
+import { embeddingsAnswer } from '../provider/embeddings.ts';
 import { AGENTS, type Agent, NEW_TEXT, OLD_TEXT } from './agents.ts';
-import { chatInOpenWebUi } from './open-webui.ts';
+import { chatInOpenWebUi, EMBEDDING_MODEL, MEMORY } from './open-webui.ts';
 import { agentsMissing, runScript } from './run-agent.ts';
 import { costOfRequests, scriptedModel } from './scripted-model.ts';
 
 /** By its model the provider knows whose request it has. */
 const refusedModelOf = ({ file }: Agent) => `${file}-refused`;
 const MODEL = { capabilities: ['tools'], usd_per_million_tokens: PRICES };
+const EMBEDDINGS = { capabilities: ['embeddings'], usd_per_million_tokens: { input: 1 } };
+/** A token of each of its texts. */
+const EMBEDDING_NANO_USD = 1_000n;
 const models = AGENTS.flatMap((agent) => [agent.file, refusedModelOf(agent)]).map((model) => [model, MODEL] as const);
 const gateway = withGateway({
-  config: { models: Object.fromEntries(models), apis: { messages: true, responses: true } },
+  config: {
+    models: Object.fromEntries([...models, [EMBEDDING_MODEL, EMBEDDINGS]]),
+    apis: { messages: true, responses: true, embeddings: true },
+  },
 });
 const folder = mkdtempSync(join(tmpdir(), 'gw-agents-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,6 +36,7 @@ async function run(agent: Agent, { key }: Customer, model: string) {
   const file = join(work, 'greeting.txt');
   mkdirSync(work);
   writeFileSync(file, OLD_TEXT);
+  gateway.provider.script(EMBEDDING_MODEL, embeddingsAnswer());
   gateway.provider.script(model, scriptedModel(agent.turns(file)));
   const surroundings = { url: `${gateway.stack.origin}/v1`, key, model, home, folder: work };
   const { exit, output } = await (agent.isServer ? chatInOpenWebUi : runScript)(agent, surroundings);
@@ -64,7 +72,10 @@ requirement(agentsMissing(), () => {
       const requests = gateway.provider.requests(agent.file).length;
       expect(requests).toBeGreaterThanOrEqual(agent.turns('').length);
       // An agent may end before the answer with its title has.
-      await expect.poll(() => charged(customer)).toBe(costOfRequests(requests));
+      const embedding = agent.isServer ? EMBEDDING_NANO_USD : 0n;
+      await expect.poll(() => charged(customer)).toBe(costOfRequests(requests) + embedding);
+      const embedded = gateway.provider.requests(EMBEDDING_MODEL).map(({ json }) => json?.input);
+      if (agent.isServer) expect(embedded).toEqual([[MEMORY]]);
     });
   });
 });

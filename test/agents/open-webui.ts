@@ -9,6 +9,9 @@ import { type AgentRun, type AgentSurroundings, endScript, startScript } from '.
 const TOOL = readFileSync(join(import.meta.dirname, 'python/change_file.py'), 'utf8');
 /** The title of a chat before its model or its first message gave it one. */
 const NEW_CHAT = 'New Chat';
+export const EMBEDDING_MODEL = 'embeds';
+/** What it has to remember, and embeds. */
+export const MEMORY = 'The user likes old words.';
 /** Longest time for its start, and for its answer. */
 const LONGEST_MS = 140_000;
 
@@ -35,7 +38,10 @@ export async function chatInOpenWebUi(agent: Agent, surroundings: AgentSurroundi
     agent,
     { ...surroundings, port },
     // Without accounts, and with the packages that its slim image has (python/open-webui.in).
-    { WEBUI_AUTH: 'False', USE_SLIM_DOCKER: 'true', DATA_DIR: surroundings.home },
+    {
+      ...{ WEBUI_AUTH: 'False', USE_SLIM_DOCKER: 'true', DATA_DIR: surroundings.home },
+      GATEWAY_EMBEDDING_MODEL: EMBEDDING_MODEL,
+    },
   );
   try {
     await until('started', async () => {
@@ -55,6 +61,8 @@ async function answerTo(content: string, origin: string, model: string): Promise
   });
   const tool = { id: 'files', name: 'Files', content: TOOL, meta: { description: 'Changes files.' } };
   await ask(`${origin}/api/v1/tools/create`, { token, body: tool });
+  // It fails once it has the vector: the slim image lacks a database for it.
+  await ask(`${origin}/api/v1/memories/add`, { token, body: { content: MEMORY } }).catch(() => {});
   // Its page asks for the models before people choose one.
   await ask(`${origin}/api/models`, { token });
   const answerId = randomUUID();
