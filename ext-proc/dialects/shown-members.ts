@@ -119,14 +119,6 @@ export function hidingWithin(event: JsonObject, deep: readonly string[]): Member
   return edits;
 }
 
-/** True if the text of events may have something to hide. */
-export function mayHide(text: string): boolean {
-  return HIDDEN_IN_TEXT.test(text);
-}
-
-const HIDDEN_IN_TEXT =
-  /"(?:usage|model|provider(?:_?metadata)?|is_?byok|[^"]*(?:cost|price|pricing|billing)[^"]*)"\s*:/i;
-
 function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }

@@ -58,9 +58,17 @@ test.each<[string, Door, JsonObject[]]>([
   }
 });
 
-test('events with nothing to hide pass as they came', () => {
-  const delta = eventText({ type: 'response.output_text.delta', delta: '"cost": 1', sequence_number: 5 });
-  expect(RESPONSES_DOOR.passedStream(NAMES).several(delta)).toBe(delta);
-  const block = eventText({ type: 'content_block_delta', delta: { type: 'text_delta', text: '"cost": 1' } });
-  expect(MESSAGES_DOOR.passedStream(NAMES).several(block)).toBe(block);
+test.each<[string, Door, JsonObject]>([
+  ['Responses', RESPONSES_DOOR, { type: 'response.output_text.delta', delta: '"cost": 1', sequence_number: 5 }],
+  ['Messages', MESSAGES_DOOR, { type: 'content_block_delta', delta: { type: 'text_delta', text: '"cost": 1' } }],
+])('events of %s that continue one with nothing to hide pass as they came, others do not', (_, door, delta) => {
+  const type = String(delta.type);
+  const stream = door.passedStream(NAMES);
+  stream.event(type, JSON.stringify(delta));
+  expect(stream.several(eventText(delta).repeat(2))).toBe(eventText(delta).repeat(2));
+  stream.event(type, JSON.stringify({ ...delta, ...SECRET }));
+  const secret = eventText({ ...delta, ...SECRET });
+  expect(stream.several(secret + secret)).toBe(eventText(delta).repeat(2));
+  stream.event('', JSON.stringify(delta));
+  expect(stream.several(`data: ${JSON.stringify(delta)}\n\n`)).toBe(eventText(delta));
 });

@@ -64,6 +64,7 @@ export class ResponsesStream implements StreamTranslator {
   #isOver = false;
 
   take(type: string, data: string): readonly string[] {
+    this.#isKnown = false;
     if (this.#isOver || REPEATED.has(type)) return NO_EVENTS;
     this.#isKnown = this.#template.match(data);
     if (this.#learnt !== undefined && this.#isKnown) return this.#again(this.#learnt);

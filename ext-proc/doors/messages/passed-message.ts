@@ -1,7 +1,7 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
+import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { failureEvents } from './failure-events.ts';
@@ -28,6 +28,8 @@ export class PassedMessageStream implements PassedStream {
   #last: string | undefined;
   #hasBegun = false;
   #hasCalls = false;
+  /** The last event went as it came, and so can those that continue it. */
+  #isAsItCame = false;
 
   constructor(names: ResponseNames) {
     this.#names = names;
@@ -39,6 +41,7 @@ export class PassedMessageStream implements PassedStream {
 
   event(type: string, data: string): string {
     const event = parseObject(data);
+    this.#isAsItCame = false;
     if (event === undefined) return '';
     const named = typeof event.type === 'string' ? event.type : type;
     switch (named) {
@@ -50,18 +53,18 @@ export class PassedMessageStream implements PassedStream {
         return '';
       case 'content_block_start':
         this.#hasCalls ||= isObject(event.content_block) && event.content_block.type === 'tool_use';
-        return shownEvent(named, event, data);
+        return this.#shown(named, { type, event, data });
       case 'content_block_delta':
       case 'content_block_stop':
       case 'ping':
-        return shownEvent(named, event, data);
+        return this.#shown(named, { type, event, data });
       default:
         return '';
     }
   }
 
   several(text: string): string {
-    return mayHide(text) ? eachEvent(text, (type, data) => this.event(type, data)) : text;
+    return this.#isAsItCame ? text : eachEvent(text, (type, data) => this.event(type, data));
   }
 
   ended(charged: ChargedUsage): string {
@@ -89,10 +92,11 @@ export class PassedMessageStream implements PassedStream {
     const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
     return passedEvent('message_start', editObject(data, { message: edited }, members));
   }
-}
 
-/** An event without what is not the client's. */
-function shownEvent(type: string, event: JsonObject, data: string): string {
-  const edits = hidingWithin(event, ['content_block', 'delta']);
-  return passedEvent(type, edits ? editObject(data, edits) : data);
+  /** The event without what is not the client's. */
+  #shown(named: string, { type, event, data }: { type: string; event: JsonObject; data: string }): string {
+    const edits = hidingWithin(event, ['content_block', 'delta']);
+    this.#isAsItCame = edits === undefined && named === type;
+    return passedEvent(named, edits ? editObject(data, edits) : data);
+  }
 }

@@ -1,7 +1,7 @@
 import type { Envelope } from '#core/errors/refusal.ts';
 import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { editObject, type MemberEdits, membersOf } from '../../dialects/json-members.ts';
-import { hidingWithin, isHidden, mayHide, shownWithin } from '../../dialects/shown-members.ts';
+import { hidingWithin, isHidden, shownWithin } from '../../dialects/shown-members.ts';
 import type { ChargedUsage, PassedStream, ResponseNames } from '../door.ts';
 import { eachEvent, passedEvent, sentEvent } from '../events.ts';
 import { readAsked } from './asked.ts';
@@ -45,6 +45,8 @@ export class PassedResponseStream implements PassedStream {
   readonly #names: ResponseNames;
   #last: { readonly type: string; readonly data: string } | undefined;
   #sequence = 0;
+  /** The last event went as it came, and so can those that continue it. */
+  #isAsItCame = false;
 
   constructor(names: ResponseNames) {
     this.#names = names;
@@ -56,6 +58,7 @@ export class PassedResponseStream implements PassedStream {
 
   event(type: string, data: string): string {
     const event = parseObject(data);
+    this.#isAsItCame = false;
     const named = typeof event?.type === 'string' ? event.type : type;
     if (event === undefined || !KNOWN.test(named)) return '';
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number + 1;
@@ -64,13 +67,14 @@ export class PassedResponseStream implements PassedStream {
     if (FAILURE.has(named) || LAST.has(named)) return '';
     if (!isObject(event.response)) {
       const edits = hidingWithin(event, PARTS);
+      this.#isAsItCame = edits === undefined && named === type;
       return passedEvent(named, edits ? editObject(data, edits) : data);
     }
     return passedEvent(named, this.#edited(data, event.response, undefined));
   }
 
   several(text: string): string {
-    if (mayHide(text)) return eachEvent(text, (type, data) => this.event(type, data));
+    if (!this.#isAsItCame) return eachEvent(text, (type, data) => this.event(type, data));
     const at = text.lastIndexOf(NUMBER);
     if (at !== -1) this.#sequence = Number.parseInt(text.slice(at + NUMBER.length), 10) + 1;
     return text;
