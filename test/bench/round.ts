@@ -37,7 +37,7 @@ async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): 
   const before = cpuMicros({ ...side.processes, ...load });
   const result = await generator.run({
     origin: side.origin,
-    path: '/v1/chat/completions',
+    path: scenario.door?.path ?? '/v1/chat/completions',
     headers: { 'content-type': 'application/json' },
     ...(side.keys.length === 0 ? {} : { keys: side.keys.slice(0, scenario.organizations ?? 1) }),
     body: bodyOf(scenario),

@@ -1,12 +1,40 @@
 import { ALL, FAR, GATEWAY, LIMITED_PEER, ORGANIZATIONS, PEER, PLAIN, type SideName, WITH_REDIS } from './sides.ts';
 
+type JsonModel = 'json' | 'responses-json' | 'messages-json';
+type StreamModel = 'fast-stream' | 'openai-stream' | 'responses-stream' | 'messages-stream' | 'paced-stream';
+
+/** How clients ask in another API. */
+interface DoorOfClients {
+  readonly path: string;
+  body(said: string): object;
+  /** Text that only a whole response has. */
+  readonly jsonEnd: string;
+  readonly lastEvent: string;
+}
+
+const RESPONSES: DoorOfClients = {
+  path: '/v1/responses',
+  body: (input) => ({ input }),
+  jsonEnd: '"status":"completed"',
+  lastEvent: 'response.completed',
+};
+
+const MESSAGES: DoorOfClients = {
+  path: '/v1/messages',
+  body: (content) => ({ max_tokens: 1000, messages: [{ role: 'user', content }] }),
+  jsonEnd: '"stop_reason":"end_turn"',
+  lastEvent: 'message_stop',
+};
+
 /**
  * One load of the bench: small requests and long prompts, one by one and many at once, streams of
  * many events, and many streams at once.
  */
 export interface Scenario {
   readonly name: string;
-  readonly model: 'json' | 'fast-stream' | 'openai-stream' | 'responses-stream' | 'messages-stream' | 'paced-stream';
+  readonly model: JsonModel | StreamModel;
+  /** Absent: clients speak chat completions. */
+  readonly door?: DoorOfClients;
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
@@ -93,6 +121,11 @@ function pacedStreams(concurrency: number, rampMs: number): Scenario {
   };
 }
 
+/** Compared with the same load of chat. */
+function atDoor(like: Scenario, name: string, door: DoorOfClients, model: Scenario['model']): Scenario {
+  return { ...like, name, door, model, warmUps: 2, sides: [GATEWAY] };
+}
+
 export const SCENARIOS: readonly Scenario[] = [
   SMALL,
   { ...SMALL, name: '1 KB, c=8', concurrency: 8, requests: 2000, warmUps: 1, sides: WITHOUT_REDIS },
@@ -123,25 +156,37 @@ export const SCENARIOS: readonly Scenario[] = [
     lastEvent: 'message_stop',
     sides: [PLAIN, GATEWAY],
   },
+  atDoor(SMALL, '1 KB at the door of Responses, passed', RESPONSES, 'responses-json'),
+  atDoor(SMALL, '1 KB at the door of Responses, translated', RESPONSES, 'json'),
+  atDoor(SMALL, '1 KB at the door of Messages, passed', MESSAGES, 'messages-json'),
+  atDoor(SMALL, '1 KB at the door of Messages, translated', MESSAGES, 'json'),
+  atDoor(OPENAI_STREAMS, '200 events at the door of Responses, passed', RESPONSES, 'responses-stream'),
+  atDoor(OPENAI_STREAMS, '200 events at the door of Responses, translated', RESPONSES, 'openai-stream'),
+  atDoor(OPENAI_STREAMS, '200 events at the door of Messages, passed', MESSAGES, 'messages-stream'),
+  atDoor(OPENAI_STREAMS, '200 events at the door of Messages, translated', MESSAGES, 'openai-stream'),
   pacedStreams(200, 2),
   pacedStreams(2000, 0.5),
 ];
 
+const JSON_MODELS: ReadonlySet<string> = new Set<JsonModel>(['json', 'responses-json', 'messages-json']);
+
 export function isStream({ model }: Scenario): boolean {
-  return model !== 'json';
+  return !JSON_MODELS.has(model);
 }
 
 /** Text that an answer has only if it is whole. */
 export function endOf(scenario: Scenario, isFromProvider: boolean): string {
-  if (!isStream(scenario)) return '"finish_reason":"stop"';
-  return isFromProvider && scenario.lastEvent !== undefined ? `event: ${scenario.lastEvent}` : 'data: [DONE]';
+  const { door, lastEvent } = scenario;
+  if (!isStream(scenario)) return door?.jsonEnd ?? '"finish_reason":"stop"';
+  const event = isFromProvider ? lastEvent : door?.lastEvent;
+  return event === undefined ? 'data: [DONE]' : `event: ${event}`;
 }
 
 export function bodyOf(scenario: Scenario): string {
-  const { model, bodyBytes } = scenario;
+  const { model, bodyBytes, door } = scenario;
   const stream = isStream(scenario);
-  const shell = JSON.stringify({ model, stream, messages: [{ role: 'user', content: '' }] });
+  const asked = (said: string) =>
+    JSON.stringify({ model, stream, ...(door?.body(said) ?? { messages: [{ role: 'user', content: said }] }) });
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(Math.ceil(bodyBytes / 44));
-  const content = words.slice(0, Math.max(0, bodyBytes - shell.length));
-  return JSON.stringify({ model, stream, messages: [{ role: 'user', content }] });
+  return asked(words.slice(0, Math.max(0, bodyBytes - asked('').length)));
 }

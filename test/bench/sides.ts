@@ -175,7 +175,10 @@ function configOf(provider: MockProvider): TestConfig {
       ...{ json: {}, 'fast-stream': {}, 'openai-stream': {}, 'paced-stream': {} },
       'responses-stream': { targets: [{ provider: 'mock', model: 'responses-stream', api: 'responses' }] },
       'messages-stream': { targets: [{ provider: 'mock', model: 'messages-stream', api: 'anthropic' }] },
+      'responses-json': { targets: [{ provider: 'mock', model: 'responses-json', api: 'responses' }] },
+      'messages-json': { targets: [{ provider: 'mock', model: 'messages-json', api: 'anthropic' }] },
     },
+    apis: { responses: true, messages: true },
     timeouts: { first_byte: '60s', stream_idle: '60s', total: '120s' },
   };
 }

@@ -3,8 +3,17 @@ import { scripted as messageEvents } from '#ext-proc/dialects/anthropic/scripted
 import { message, responseWith } from '#ext-proc/dialects/responses/scenarios.fixture.ts';
 import { scripted as responseEvents } from '#ext-proc/dialects/responses/scripted-stream.fixture.ts';
 
-/** Streams of the other APIs as their providers send them, with a delta for each piece. */
+/** Responses and streams of the other APIs as their providers send them. */
 
+export function responsesJson(said: string): Buffer {
+  return Buffer.from(JSON.stringify(responseWith([message(said)])));
+}
+
+export function messagesJson(said: string): Buffer {
+  return Buffer.from(JSON.stringify(messageWith([text(said)])));
+}
+
+/** With a delta for each piece. */
 export function responsesStream(pieces: readonly string[]): Buffer[] {
   const response = responseWith([message(pieces.join(''))]);
   return responseEvents(response, () => pieces).map((event, index) => {

@@ -1,15 +1,15 @@
 /**
  * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no
- * parsing. In its own process for load and bench. Models: `json` (1 KB), `fast-stream` (200 events
- * at once), `openai-stream` (the same with the members that OpenAI sends), `responses-stream` and
- * `messages-stream` (the same of the other APIs), `paced-stream` (10 events, 300 ms apart),
- * `big-stream` and `big-json` (50 MB), `held-stream` (one event, then nothing for 20 s),
- * `silent-stream` (nothing for 20 s).
+ * parsing. In its own process for load and bench. Models: `json` (1 KB), `responses-json` and
+ * `messages-json` (the same of the other APIs), `fast-stream` (200 events at once), `openai-stream`
+ * (the same with the members that OpenAI sends), `responses-stream` and `messages-stream` (the same
+ * of the other APIs), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json` (50 MB),
+ * `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chunkBody, completionBody, DONE, sse, streamEvents } from '../provider/chat-format.ts';
-import { messagesStream, paddingOf, responsesStream } from './api-streams.ts';
+import { messagesJson, messagesStream, paddingOf, responsesJson, responsesStream } from './api-streams.ts';
 
 const FAST_EVENTS = 200;
 const PACED_EVENTS = 10;
@@ -18,7 +18,12 @@ const HELD_MS = 20_000;
 
 const usage = { prompt_tokens: 200, completion_tokens: 200, total_tokens: 400 };
 const BIG_BYTES = 50_000_000;
-const json = Buffer.from(completionBody({ model: 'json', text: 'x'.repeat(700), usage }));
+const SAID = 'x'.repeat(700);
+const json = Buffer.from(completionBody({ model: 'json', text: SAID, usage }));
+const JSON_OF: Readonly<Record<string, Buffer>> = {
+  'responses-json': responsesJson(SAID),
+  'messages-json': messagesJson(SAID),
+};
 const fast = eventsOf('fast-stream', FAST_EVENTS);
 const openai = fast.map(asOpenAi);
 const responses = responsesStream(piecesOf(FAST_EVENTS));
@@ -60,8 +65,9 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
     if (model === 'big-json') return playBigJson(response);
     if (model === 'held-stream') return playHeld(response, 1);
     if (model === 'silent-stream') return playHeld(response, 0);
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': json.length });
-    response.end(json);
+    const body = JSON_OF[model] ?? json;
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+    response.end(body);
   });
 });
 
