@@ -3,8 +3,8 @@
  * parsing. In its own process for load and bench. Models: `json` (1 KB), `responses-json` and
  * `messages-json` (the same of the other APIs), `fast-stream` (200 events at once), `openai-stream`
  * (the same with the members that OpenAI sends), `responses-stream` and `messages-stream` (the same
- * of the other APIs), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json` (50 MB),
- * `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
+ * of the other APIs), `paced-stream` (10 events, 300 ms apart), `big-stream` and `big-json`
+ * (50 MB), `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
