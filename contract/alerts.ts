@@ -10,7 +10,12 @@ export interface AlertSettingsInput {
   readonly topUps: boolean;
   readonly emails: readonly string[];
   readonly webhookUrl?: string;
+  /** What the messages to it look like. Absent: signed JSON. */
+  readonly webhookKind?: WebhookKind;
 }
+
+/** `slack`: an incoming webhook of Slack, or of another program that takes the same. */
+export type WebhookKind = 'webhook' | 'slack';
 
 export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
   balanceBelowNanoUsd: {
@@ -24,16 +29,19 @@ export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
   topUps: { kind: 'yes-no', label: 'A failed top-up' },
   emails: { kind: 'list', label: 'E-mail addresses' },
   webhookUrl: { kind: 'text', label: 'Webhook URL', none: 'none' },
+  webhookKind: { kind: 'choice', label: 'Messages to it', none: 'none' },
 };
 
 export interface DeliveryView {
   readonly messageId: string;
-  readonly channel: 'mail' | 'webhook';
+  readonly channel: 'mail' | WebhookKind;
   /** Address of mail, or the organization of the webhook. */
   readonly receiver: string;
   readonly kind: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;
+  /** What is sent. Absent: a mail with a link, which is made when it is sent. */
+  readonly body?: string;
   /** Present while it waits. */
   readonly nextAttemptAtMs?: number;
   readonly attempts: readonly DeliveryAttemptView[];
@@ -78,6 +86,8 @@ export interface AlertsApi {
    * the last minute, or too many messages wait already.
    */
   'POST /api/organizations/:organization/alerts/test': { body: Empty; response: { readonly messages: number } };
+  /** Sends a finished message of alerts again, to the same receiver, if that is one still. */
+  'POST /api/organizations/:organization/alerts/again': { body: { messageId: string }; response: Empty };
   'GET /api/alerts': { query: Empty; response: OperatorAlertsView };
   /** As that of an organization. */
   'POST /api/alerts/test': { body: Empty; response: { readonly messages: number } };

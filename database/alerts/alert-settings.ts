@@ -4,6 +4,7 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import type { WebhookKind } from './outbox.ts';
 
 /** Alerts that an organization wants, and its receivers. */
 export interface AlertSettings {
@@ -18,6 +19,8 @@ export interface AlertSettings {
 
 export interface Webhook {
   readonly url: string;
+  /** `slack`: an incoming webhook of Slack, which gets its messages as text. */
+  readonly kind: WebhookKind;
   /** `whsec_` and base64, as receivers give it to their library. */
   readonly secret: string;
 }
@@ -27,7 +30,7 @@ export const NEW_ALERTS: AlertSettings = { keyBudgets: true, keyExpiry: true, to
 
 const FIND: Statement = {
   name: 'find_alert_settings',
-  text: `select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret
+  text: `select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret, s.webhook_kind
     from alert_settings s where s.organization_id = $1`,
 };
 const LOCK: Statement = {
@@ -36,11 +39,11 @@ const LOCK: Statement = {
 };
 const SAVE: Statement = {
   name: 'save_alert_settings',
-  text: `insert into alert_settings (organization_id, balance_below_nano_usd, key_budgets, key_expiry, top_ups, emails, webhook_url, webhook_secret)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
+  text: `insert into alert_settings (organization_id, balance_below_nano_usd, key_budgets, key_expiry, top_ups, emails, webhook_url, webhook_secret, webhook_kind)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (organization_id) do update set balance_below_nano_usd = excluded.balance_below_nano_usd, key_budgets = excluded.key_budgets,
       key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
-      webhook_secret = excluded.webhook_secret`,
+      webhook_secret = excluded.webhook_secret, webhook_kind = excluded.webhook_kind`,
 };
 /**
  * Alerts that wait for an address which is no receiver any more. An invitation needs no receiver of
@@ -65,19 +68,20 @@ interface Row {
   readonly emails: readonly string[];
   readonly webhook_url: string | null;
   readonly webhook_secret: string | null;
+  readonly webhook_kind: WebhookKind | null;
 }
 
 export async function findAlertSettings(on: pg.Pool | pg.PoolClient, organizationId: string): Promise<AlertSettings> {
   const [row] = await run<Row>(on, FIND, [organizationId]);
   if (row === undefined) return NEW_ALERTS;
-  const { balance, webhook_url: url, webhook_secret: secret } = row;
+  const { balance, webhook_url: url, webhook_secret: secret, webhook_kind: kind } = row;
   return {
     ...(balance === null ? {} : { balanceBelowNanoUsd: BigInt(balance) }),
     keyBudgets: row.key_budgets,
     keyExpiry: row.key_expiry,
     topUps: row.top_ups,
     emails: row.emails,
-    ...(url === null || secret === null ? {} : { webhook: { url, secret } }),
+    ...(url === null || secret === null || kind === null ? {} : { webhook: { url, secret, kind } }),
   };
 }
 
@@ -123,6 +127,7 @@ async function changeHere(
     after.emails,
     after.webhook?.url ?? null,
     after.webhook?.secret ?? null,
+    after.webhook?.kind ?? null,
   ]);
   await run(client, DROP_WAITING, [organizationId, after.emails]);
   if (before.balanceBelowNanoUsd !== after.balanceBelowNanoUsd) await run(client, FORGET_BALANCE, [organizationId]);
@@ -137,5 +142,5 @@ async function changeHere(
 
 /** An URL may have a token in its path: the audit log has its origin. */
 function auditFields({ webhook, ...settings }: AlertSettings) {
-  return { ...settings, webhook: webhook && new URL(webhook.url).origin };
+  return { ...settings, webhook: webhook && new URL(webhook.url).origin, webhookKind: webhook?.kind };
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { ALERTS_LOCK } from '../connection/advisory-locks.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { addMessages, type MessageContent, type NewMessage } from './outbox.ts';
+import { addMessages, type MessageContent, type NewMessage, type WebhookKind } from './outbox.ts';
 
 /** A condition that holds now and was not reported. */
 interface Crossing {
@@ -10,7 +10,7 @@ interface Crossing {
   readonly subject: string;
   readonly content: MessageContent;
   readonly emails: readonly string[];
-  readonly has_webhook: boolean;
+  readonly webhook: WebhookKind | null;
 }
 
 const TRY_LOCK: Statement = { name: 'try_alerts_lock', text: 'select pg_try_advisory_xact_lock($1) as locked' };
@@ -88,7 +88,7 @@ const CROSS: Statement = {
       select organization_id, kind, subject from current c where is_on and ${HAS_RECEIVER}
       on conflict do nothing returning organization_id, kind, subject
     )
-    select b.organization_id as "organizationId", b.kind, b.subject, c.content, s.emails, s.webhook_url is not null as has_webhook
+    select b.organization_id as "organizationId", b.kind, b.subject, c.content, s.emails, s.webhook_kind as webhook
     from begun b join current c using (organization_id, kind, subject) join alert_settings s using (organization_id)
     order by 1, 2, 3`,
 };
@@ -113,19 +113,19 @@ export async function isAlone(client: pg.PoolClient): Promise<boolean> {
   return lock?.locked === true;
 }
 
-function messagesOf({ organizationId, kind, content, emails, has_webhook }: Crossing): NewMessage[] {
-  return messagesTo({ emails, hasWebhook: has_webhook }, { organizationId, kind, content });
+function messagesOf({ organizationId, kind, content, emails, webhook }: Crossing): NewMessage[] {
+  return messagesTo({ emails, webhook: webhook ?? undefined }, { organizationId, kind, content });
 }
 
 export interface Receivers {
   readonly emails: readonly string[];
-  readonly hasWebhook: boolean;
+  readonly webhook: WebhookKind | undefined;
 }
 
 export function messagesTo(
-  { emails, hasWebhook }: Receivers,
+  { emails, webhook }: Receivers,
   message: Pick<NewMessage, 'kind' | 'content'> & { readonly organizationId: string },
 ): NewMessage[] {
   const mails = emails.map((receiver): NewMessage => ({ ...message, channel: 'mail', receiver }));
-  return hasWebhook ? [...mails, { ...message, channel: 'webhook', receiver: message.organizationId }] : mails;
+  return webhook ? [...mails, { ...message, channel: webhook, receiver: message.organizationId }] : mails;
 }

@@ -43,5 +43,5 @@ export async function sendTest(pool: pg.Pool, organizationId: string): Promise<n
 }
 
 function receiversOf({ emails, webhook }: AlertSettings) {
-  return { emails, hasWebhook: webhook !== undefined };
+  return { emails, webhook: webhook?.kind };
 }

@@ -1,7 +1,8 @@
 import type pg from 'pg';
+import { present } from '#core/present.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
-import type { Channel } from './outbox.ts';
+import type { Channel, MessageContent } from './outbox.ts';
 
 export interface DeliveryRecord {
   readonly messageId: string;
@@ -9,6 +10,10 @@ export interface DeliveryRecord {
   /** Address of mail, or the organization of the webhook. */
   readonly receiver: string;
   readonly kind: string;
+  readonly content: MessageContent;
+  /** Absent: not about one organization. */
+  readonly organizationId?: string;
+  readonly organizationName?: string;
   readonly state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   readonly createdAtMs: number;
   /** Present while it waits. */
@@ -24,12 +29,16 @@ export interface AttemptRecord {
   readonly result: string | null;
 }
 
+type Nullable = 'nextAttemptAtMs' | 'organizationId' | 'organizationName';
+type DeliveryRow = Omit<DeliveryRecord, Nullable> & { readonly [Name in Nullable]: DeliveryRecord[Name] | null };
+
 const SHOWN = 100;
 const SHOWN_ATTEMPTS = 30;
 
 const LIST: Statement = {
   name: 'list_outbox',
-  text: `select o.message_id as "messageId", o.channel, o.receiver, o.kind, coalesce(o.outcome, 'waiting') as state,
+  text: `select o.message_id as "messageId", o.channel, o.receiver, o.kind, o.content, o.organization_id as "organizationId",
+      (select name from organizations n where n.id = o.organization_id) as "organizationName", coalesce(o.outcome, 'waiting') as state,
       ${milliseconds('o.created_at')} as "createdAtMs",
       case when o.finished_at is null then ${milliseconds('o.next_attempt_at')} end as "nextAttemptAtMs",
       coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt, 'beganAtMs', ${milliseconds('a.began_at')}, 'tookMs', a.took_ms,
@@ -40,13 +49,10 @@ const LIST: Statement = {
 
 /** The newest messages of the organization, newest first; without one, those of the operators. */
 export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {
-  const rows = await run<Omit<DeliveryRecord, 'nextAttemptAtMs'> & { readonly nextAttemptAtMs: number | null }>(
-    pool,
-    LIST,
-    [organizationId ?? null],
-  );
-  return rows.map(({ nextAttemptAtMs, ...row }) => ({
+  const rows = await run<DeliveryRow>(pool, LIST, [organizationId ?? null]);
+  return rows.map(({ nextAttemptAtMs, organizationId: of, organizationName: name, ...row }) => ({
     ...row,
-    ...(nextAttemptAtMs === null ? {} : { nextAttemptAtMs }),
+    ...present({ nextAttemptAtMs: nextAttemptAtMs ?? undefined, organizationId: of ?? undefined }),
+    ...present({ organizationName: name ?? undefined }),
   }));
 }

@@ -11,7 +11,8 @@ import { milliseconds } from '../connection/milliseconds.ts';
  * message is leased to one dashboard at a time, so that several send nothing twice unless one ends
  * in the middle.
  */
-export type Channel = 'mail' | 'webhook';
+export type WebhookKind = 'webhook' | 'slack';
+export type Channel = 'mail' | WebhookKind;
 
 export interface NewMessage {
   /** Absent: not about one organization. */
@@ -64,6 +65,8 @@ export const MAX_MAILS_A_DAY = 300;
 /** Mails that a person asks for one by one. */
 export const MAX_ASKED_A_DAY = 20;
 const ASKED_FOR: readonly string[] = ['invitation', 'test'];
+/** Also of those that people send again. */
+const MAX_ATTEMPTS = 50;
 const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 
@@ -121,6 +124,20 @@ const END_ATTEMPT: Statement = {
     returning a.attempt`,
 };
 
+/** An invitation is sent again by a new one. */
+const FIND_FINISHED: Statement = {
+  name: 'find_finished_message',
+  text: `select o.organization_id as "organizationId", o.channel, o.receiver, o.kind, o.content
+    from outbox o join alert_settings s on s.organization_id = o.organization_id
+    where o.organization_id = $1 and o.message_id = $2 and o.finished_at is not null and o.attempts < ${MAX_ATTEMPTS} and o.kind <> 'invitation'
+      and (o.channel = s.webhook_kind or o.channel = 'mail' and o.receiver = any(s.emails))
+      and (select count(*) from outbox w where w.organization_id = $1 and w.finished_at is null) < ${MAX_WAITING}`,
+};
+const REOPEN: Statement = {
+  name: 'reopen_message',
+  text: `update outbox set finished_at = null, outcome = null, next_attempt_at = now() where organization_id = $1 and message_id = $2`,
+};
+
 /** Until the end of the transaction nobody else adds messages of the owner; `''`: of operators. */
 export async function lockOutbox(client: pg.PoolClient, owner: string): Promise<void> {
   await run(client, LOCK, [OUTBOX_LOCK, owner]);
@@ -156,6 +173,21 @@ async function mayBeSent(client: pg.PoolClient, { organizationId, channel, recei
 /** False: it was dropped, because too many wait, or its address has got enough. */
 export async function addMessage(pool: pg.Pool, message: NewMessage): Promise<boolean> {
   return inTransaction(pool, 'begin', async (client) => (await addMessages(client, [message])) === 1);
+}
+
+/**
+ * Sends a finished message again, to the same receiver, if that is one still. The message keeps
+ * its id, by which a receiver knows it. False: it is none of the organization's, waits already,
+ * went out too often, or too many wait.
+ */
+export async function sendAgain(pool: pg.Pool, organizationId: string, messageId: string): Promise<boolean> {
+  return inTransaction(pool, 'begin', async (client) => {
+    await lockOutbox(client, organizationId);
+    const [message] = await run<NewMessage>(client, FIND_FINISHED, [organizationId, messageId]);
+    if (!message || !(await mayBeSent(client, { ...message, kind: 'test' }))) return false;
+    await run(client, REOPEN, [organizationId, messageId]);
+    return true;
+  });
 }
 
 /** Leases the next message of receivers whose time has come. */

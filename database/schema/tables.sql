@@ -838,7 +838,9 @@ create table alert_settings (
   webhook_url text check (length(webhook_url) between 1 and 2000),
   -- Signs what is sent to webhook_url (Standard Webhooks).
   webhook_secret text check (length(webhook_secret) between 1 and 200),
-  check ((webhook_url is null) = (webhook_secret is null))
+  -- What its messages look like; a channel of the outbox.
+  webhook_kind text check (webhook_kind in ('webhook', 'slack')),
+  check ((webhook_url is null) = (webhook_secret is null) and (webhook_url is null) = (webhook_kind is null))
 );
 
 -- Conditions that hold and were reported. Each is reported again only after it has ended.
@@ -859,7 +861,7 @@ create table outbox (
   message_id text not null unique default 'msg_' || replace(gen_random_uuid()::text, '-', ''),
   -- Null: not about one organization.
   organization_id text collate "C" references organizations,
-  channel text not null check (channel in ('mail', 'webhook')),
+  channel text not null check (channel in ('mail', 'webhook', 'slack')),
   -- Mail address, or the organization of the webhook. Messages of an organization to one receiver
   -- are sent one after another.
   receiver text not null check (length(receiver) between 1 and 320),

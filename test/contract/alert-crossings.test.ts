@@ -62,12 +62,15 @@ test('a condition that only mail could tell of is reported once there is a mail 
 });
 
 test('a condition that a webhook was told of is not reported again with a mail server', async () => {
-  await organizationWith({ balanceBelowNanoUsd: usd(1), webhook: { url: 'https://example.com', secret: 'whsec_1' } });
+  await organizationWith({
+    balanceBelowNanoUsd: usd(1),
+    webhook: { url: 'https://example.com', secret: 'whsec_1', kind: 'webhook' },
+  });
   expect([await reportCrossings(database.pool, false), await reportCrossings(database.pool, true)]).toEqual([1, 0]);
 });
 
 test('each change of the settings is in the audit log, without the path of an URL and without its secret', async () => {
-  const webhook = { url: 'https://example.com/path-sentinel', secret: 'whsec_sentinel' };
+  const webhook = { url: 'https://example.com/path-sentinel', secret: 'whsec_sentinel', kind: 'webhook' } as const;
   const id = await organizationWith({ webhook });
   await changeAlertSettings(
     database.pool,
@@ -78,7 +81,10 @@ test('each change of the settings is in the audit log, without the path of an UR
   await changeAlertSettings(database.pool, id, (now) => now, BY);
   const events = (await database.events(id)).filter(({ action }) => action.startsWith('alerts.'));
   expect(events.map(({ action, changes }) => [action, changes])).toEqual([
-    ['alerts.updated', { emails: expect.anything(), webhook: [null, 'https://example.com'] }],
+    [
+      'alerts.updated',
+      { emails: expect.anything(), webhook: [null, 'https://example.com'], webhookKind: [null, 'webhook'] },
+    ],
     ['alerts.secret_replaced', {}],
   ]);
 });

@@ -50,7 +50,7 @@ test('a key that expires within 7 days is reported once, and again only after it
   }
   expect(reported).toEqual([0, 1, 0, 0, 1]);
   expect((await textsOf(id))[0]).toMatch(
-    /^The key “Backend” \(key-\w+\) expires at .+Z\. Requests then get 401 key_expired, .+ Its note: “Ask Bo”\.$/,
+    /^The key “Backend” \(key-\w+\) expires on \d+ \w+ \d{4}, \d\d:\d\d UTC\. Requests then get 401 key_expired, .+ Its note: “Ask Bo”\.$/,
   );
   await administration.revokeKey(id, BY);
   expect(await report()).toBe(0);
@@ -104,10 +104,10 @@ test('budgets of a month and of a lifetime are reported at 80 and 100 %, and a l
   await look();
   expect(reported).toEqual([0, 0, 2, 2, 0, 0, 1]);
   expect((await textsOf(id)).map((text) => text?.replace(/^.*has/, 'has'))).toEqual([
-    'has spent 8 USD of 10 USD.',
-    'has spent 80 USD of 100 USD.',
-    'has spent 28 USD of 10 USD.',
-    'has spent 100 USD of 100 USD.',
-    'has spent 32 USD of 40 USD.',
+    'has spent $8.00 of $10.00.',
+    'has spent $80.00 of $100.00.',
+    'has spent $28.00 of $10.00.',
+    'has spent $100.00 of $100.00.',
+    'has spent $32.00 of $40.00.',
   ]);
 });

@@ -1,6 +1,7 @@
 import type { LinkView } from '#contract/people.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { addMessage, type LeasedMessage, type NewMessage } from '#database/alerts/outbox.ts';
+import type { DeliveryRecord } from '#database/alerts/outbox-rows.ts';
 import { relinkInvitation } from '#database/members/invitations.ts';
 import { createPasswordLink, type LinkPurpose } from '#database/sign-in/password-links.ts';
 import type { Database } from '../fairness/stores.ts';
@@ -8,7 +9,7 @@ import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../http/route.ts';
 import { linkWith, makePasswordLink } from '../sign-in/links.ts';
 import { newToken } from '../sign-in/session-token.ts';
-import { alertText, type MailText, mailText } from './message-texts.ts';
+import { alertText, type MailText, mailText, slackBody, webhookBody } from './message-texts.ts';
 
 /**
  * Mails that carry a link. The link is made when it is sent, so that no token is in the outbox; a
@@ -75,6 +76,13 @@ export async function textOf(database: Database, message: LeasedMessage, base?: 
   if (purpose === undefined) return alertText(message, base);
   const isLate = purpose === 'forgotten' && Date.now() - message.createdAtMs > FORGOTTEN_FOR_MS;
   return isLate ? undefined : textWithLink(database, message, purpose);
+}
+
+/** What was sent, for people. `undefined`: a link is made when it is sent, and none is shown. */
+export function bodyOf(message: DeliveryRecord, base?: URL): string | undefined {
+  if (message.channel === 'webhook') return webhookBody(message);
+  if (message.channel === 'slack') return slackBody(message, base);
+  return PURPOSES[message.kind] === undefined ? alertText(message, base)?.text : undefined;
 }
 
 async function textWithLink(

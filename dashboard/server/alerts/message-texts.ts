@@ -114,6 +114,20 @@ export function alertText(
   return { subject: `${text.subject} (${oneLine(organizationName)})`, text: `${text.text}${link}` };
 }
 
+/**
+ * What an incoming webhook of Slack takes: plain text, in which names of customers are no markup,
+ * link or mention. `undefined`: a kind without a text.
+ */
+export function slackBody(message: Parameters<typeof alertText>[0], base: URL | undefined): string | undefined {
+  const text = alertText(message, base);
+  return text && JSON.stringify({ text: escaped(`${text.subject}\n${text.text.trim()}`) });
+}
+
+/** Slack's own three escapes; more than these it would show. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
 /** Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are USD, as in the API. */
 export function webhookBody({
   kind,

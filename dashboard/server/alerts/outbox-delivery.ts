@@ -9,7 +9,7 @@ import type { Database } from '../fairness/stores.ts';
 import type { PrivateNetworks } from './checked-lookup.ts';
 import { textOf } from './link-mail.ts';
 import { sendMail } from './mail-transport.ts';
-import { webhookBody } from './message-texts.ts';
+import { slackBody, webhookBody } from './message-texts.ts';
 import { sendWebhook } from './webhook-request.ts';
 
 export interface DeliverySettings {
@@ -77,8 +77,11 @@ async function byMail(database: Database, message: LeasedMessage, { mail, url }:
 
 async function byWebhook(database: Database, message: LeasedMessage, settings: DeliverySettings): Promise<Result> {
   const { webhook } = await findAlertSettings(database, message.receiver);
-  if (webhook === undefined) return { kind: 'cancelled', text: 'there is no webhook any more' };
-  const body = webhookBody(message);
+  const { channel } = message;
+  // Of another kind it is another receiver.
+  if (webhook?.kind !== channel) return { kind: 'cancelled', text: 'there is no such webhook any more' };
+  const body = channel === 'slack' ? slackBody(message, settings.url) : webhookBody(message);
+  if (body === undefined) return { kind: 'cancelled', text: 'there is nothing to send any more' };
   const now = new Date();
   const headers = {
     'content-type': 'application/json',

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { AlertSettingsInput } from '#contract/alerts.ts';
+import type { AlertSettingsInput, DeliveryView } from '#contract/alerts.ts';
+import { present } from '#core/present.ts';
 import {
   type AlertSettings,
   changeAlertSettings,
@@ -9,10 +10,12 @@ import {
 } from '#database/alerts/alert-settings.ts';
 import { sendOperatorsTest } from '#database/alerts/operator-crossings.ts';
 import { sendTest } from '#database/alerts/organization-messages.ts';
+import { sendAgain } from '#database/alerts/outbox.ts';
 import { listDeliveries } from '#database/alerts/outbox-rows.ts';
+import { bodyOf } from '../alerts/link-mail.ts';
 import { webhookUrlProblem } from '../alerts/webhook-request.ts';
 import { notFound, problem, wrongField } from '../http/problem.ts';
-import { actorOf, type Route, route } from '../http/route.ts';
+import { actorOf, type Deps, type Route, route } from '../http/route.ts';
 import { budgetNanoUsd, email, nothing } from './input-fields.ts';
 
 const MAX_EMAILS = 5;
@@ -40,6 +43,7 @@ const settingsInput = z.strictObject({
       error: 'This is not an URL such as https://example.com/alerts.',
     })
     .exactOptional(),
+  webhookKind: z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' }).exactOptional(),
 });
 
 export const ALERT_ROUTES: readonly Route[] = [
@@ -48,7 +52,7 @@ export const ALERT_ROUTES: readonly Route[] = [
     input: nothing,
     async handle({ deps, organizationId }) {
       const settings = await findAlertSettings(deps.database, organizationId);
-      const deliveries = await listDeliveries(deps.database, organizationId);
+      const deliveries = await deliveriesOf(deps, organizationId);
       return { settings: viewOf(settings), sendsMail: deps.settings().mail !== undefined, deliveries };
     },
   }),
@@ -57,15 +61,15 @@ export const ALERT_ROUTES: readonly Route[] = [
     input: settingsInput,
     async handle(call) {
       const { deps, organizationId, input } = call;
-      const { webhookUrl: url } = input;
+      const { webhookUrl: url, webhookKind: kind = 'webhook' } = input;
       const wrong = url === undefined ? undefined : webhookUrlProblem(new URL(url), deps.settings().privateNetworks);
       if (wrong !== undefined) return wrongField('webhookUrl', `This URL is not accepted: ${wrong}.`);
       const secret = newSecret();
       const change = ({ webhook }: AlertSettings) =>
-        settingsOf(input, url === undefined ? undefined : { url, secret: webhook?.secret ?? secret });
+        settingsOf(input, url === undefined ? undefined : { url, kind, secret: keptSecret(webhook, kind) ?? secret });
       const saved = await changeAlertSettings(deps.database, organizationId, change, actorOf(call));
       if (saved === undefined) return notFound('organization');
-      return saved.webhook?.secret === secret ? { secret } : {};
+      return saved.webhook?.secret === secret && kind === 'webhook' ? { secret } : {};
     },
   }),
   route('POST /api/organizations/:organization/alerts/secret', {
@@ -75,7 +79,7 @@ export const ALERT_ROUTES: readonly Route[] = [
       const secret = newSecret();
       const change = ({ webhook, ...others }: AlertSettings) => ({
         ...others,
-        ...(webhook && { webhook: { url: webhook.url, secret } }),
+        ...(webhook && { webhook: { ...webhook, secret } }),
       });
       const saved = await changeAlertSettings(call.deps.database, call.organizationId, change, actorOf(call));
       return saved?.webhook === undefined ? problem('conflict', 'There is no webhook: set its URL first.') : { secret };
@@ -88,12 +92,23 @@ export const ALERT_ROUTES: readonly Route[] = [
       return { messages: await sendTest(deps.database, organizationId) };
     },
   }),
+  route('POST /api/organizations/:organization/alerts/again', {
+    access: 'owner',
+    input: z.strictObject({ messageId: z.string().regex(/^msg_[0-9a-f]{32}$/, { error: 'This is no id.' }) }),
+    async handle({ deps, organizationId, input: { messageId } }) {
+      if (await sendAgain(deps.database, organizationId, messageId)) return {};
+      return problem(
+        'conflict',
+        'It is not sent again: it waits, went out too often, or its receiver is none any more.',
+      );
+    },
+  }),
   route('GET /api/alerts', {
     access: 'operator',
     input: nothing,
     async handle({ deps }) {
       const receivers = deps.settings().mail?.operators ?? [];
-      return { receivers, deliveries: await listDeliveries(deps.database, undefined) };
+      return { receivers, deliveries: await deliveriesOf(deps, undefined) };
     },
   }),
   route('POST /api/alerts/test', {
@@ -105,6 +120,19 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
 ];
 
+async function deliveriesOf({ database, settings }: Deps, organizationId: string | undefined): Promise<DeliveryView[]> {
+  const records = await listDeliveries(database, organizationId);
+  return records.map((record) => {
+    const { content: _, organizationId: _of, organizationName: _name, ...shown } = record;
+    return { ...shown, ...present({ body: bodyOf(record, settings().url) }) };
+  });
+}
+
+/** One of another kind was never shown to whom it concerns. */
+function keptSecret(webhook: Webhook | undefined, kind: Webhook['kind']): string | undefined {
+  return webhook?.kind === kind ? webhook.secret : undefined;
+}
+
 function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
@@ -113,12 +141,12 @@ function viewOf({ balanceBelowNanoUsd: balance, webhook, ...settings }: AlertSet
   return {
     ...settings,
     ...(balance === undefined ? {} : { balanceBelowNanoUsd: balance.toString() }),
-    ...(webhook === undefined ? {} : { webhookUrl: webhook.url }),
+    ...(webhook === undefined ? {} : { webhookUrl: webhook.url, webhookKind: webhook.kind }),
   };
 }
 
 function settingsOf(
-  { balanceBelowNanoUsd: balance, webhookUrl: _, ...settings }: AlertSettingsInput,
+  { balanceBelowNanoUsd: balance, webhookUrl: _, webhookKind: _kind, ...settings }: AlertSettingsInput,
   webhook: Webhook | undefined,
 ): AlertSettings {
   return {

@@ -23,16 +23,19 @@ describe('alerts', () => {
   let dashboard: TestDashboard;
   let mail: MailServer;
   let hook: WebhookReceiver;
+  let configure: () => void;
   const backgrounds: Background[] = [];
   beforeAll(async () => {
     [mail, hook] = await Promise.all([startMailServer(), startWebhookReceiver()]);
     dashboard = await startDashboard({}, 'gateway_dashboard');
     const server = { host: '127.0.0.1', port: mail.port, tls: false };
     const from = 'Gateway <noreply@gateway.example>';
-    dashboard.configure({
-      mail: { server, from, operators: ['operator@gateway.example'] },
-      privateNetworks: ['127.0.0.0/8'],
-    });
+    configure = () =>
+      dashboard.configure({
+        mail: { server, from, operators: ['operator@gateway.example'] },
+        privateNetworks: ['127.0.0.0/8'],
+      });
+    configure();
     // Several dashboards of one deployment.
     const log = createLog('silent');
     for (let n = 0; n < 3; n++)
@@ -149,6 +152,77 @@ describe('alerts', () => {
       ['mail', 'the mail server refused the address (451)', 'accepted by the mail server'],
     ]);
     expect(new Set(hook.requests.slice(before).map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
+
+  it('go to Slack as text in which a name is no markup, and to nobody else', async () => {
+    const { id, owner, path, alerts } = await organization();
+    await dashboard.administration.updateOrganization(id, { name: '<!channel> & Söhne' }, BY);
+    const webhookUrl = `http://127.0.0.1:${hook.port}/services/T0/B0/path-sentinel`;
+    const before = hook.requests.length;
+    const saved = await save(owner, path, { webhookUrl, webhookKind: 'slack' });
+    expect([saved.status, saved.body]).toEqual([200, {}]);
+    await owner.send('POST', `${path}/alerts/test`, {});
+    await expect.poll(() => hook.requests.length, SOON).toBe(before + 1);
+    const request = hook.requests.at(-1);
+    expect(JSON.parse(request?.body ?? '')).toEqual({
+      text: 'Test of alerts (&lt;!channel&gt; &amp; Söhne)\nThis is a test. Alerts of your organization arrive here.',
+    });
+    expect(request?.headers['webhook-signature']).toMatch(/^v1,/);
+    await expect.poll(async () => (await alerts()).deliveries[0]?.state, SOON).toBe('delivered');
+    const [delivery] = (await alerts()).deliveries;
+    expect(delivery).toMatchObject({ channel: 'slack', body: request?.body });
+    expect(JSON.stringify(delivery)).not.toContain('path-sentinel');
+    const audit = await sql(dashboard.databaseUrl, `select changes from audit_log where organization_id = '${id}'`);
+    expect(JSON.stringify(audit)).not.toContain('path-sentinel');
+    // What waits for Slack is nothing for another program.
+    hook.answer(500);
+    await sql(
+      dashboard.databaseUrl,
+      `update outbox set created_at = created_at - interval '1 hour' where organization_id = '${id}'`,
+    );
+    await owner.send('POST', `${path}/alerts/test`, {});
+    await expect.poll(async () => (await alerts()).deliveries[0]?.attempts[0]?.result, SOON).toBe('status 500');
+    const other = await save(owner, path, { webhookUrl, webhookKind: 'webhook' });
+    expect(other.body.secret).toMatch(/^whsec_/);
+    await pass();
+    await expect.poll(async () => (await alerts()).deliveries[0]?.state, SOON).toBe('dropped');
+    expect(hook.requests).toHaveLength(before + 2);
+    for (const url of ['https://127.0.0.2/x', 'https://10.0.0.1/x', 'http://hooks.slack.com/x']) {
+      dashboard.configure({ privateNetworks: [] });
+      expect((await save(owner, path, { webhookUrl: url, webhookKind: 'slack' })).status, url).toBe(400);
+    }
+    configure();
+  });
+
+  it('are sent again with the same id, once at a time, to who is a receiver still', async () => {
+    const { owner, path, alerts } = await organization();
+    const webhookUrl = `http://127.0.0.1:${hook.port}/once-more`;
+    await save(owner, path, { webhookUrl, emails: ['twice@customer.example'] });
+    await owner.send('POST', `${path}/alerts/test`, {});
+    const states = async () => (await alerts()).deliveries.map(({ state }) => state);
+    await expect.poll(states, SOON).toEqual(['delivered', 'delivered']);
+    const [webhook, byMail] = (await alerts()).deliveries;
+    const sent = hook.requests.at(-1);
+    expect(webhook?.body).toBe(sent?.body);
+    expect(byMail?.body).toBe('This is a test. Alerts of your organization arrive here.\n');
+    const again = (messageId: string | undefined, by = owner, at = path) =>
+      by.send('POST', `${at}/alerts/again`, { messageId });
+    const before = hook.requests.length;
+    hook.answer(500);
+    expect((await again(webhook?.messageId)).status).toBe(200);
+    await expect.poll(() => hook.requests.length, SOON).toBe(before + 1);
+    expect((await again(webhook?.messageId)).status).toBe(409);
+    hook.answer(204);
+    await pass();
+    await expect.poll(states, SOON).toEqual(['delivered', 'delivered']);
+    expect(hook.requests.at(-1)?.headers['webhook-id']).toBe(sent?.headers['webhook-id']);
+    expect(hook.requests.at(-1)?.body).toBe(sent?.body);
+    const stranger = await organization();
+    expect((await again(webhook?.messageId, stranger.owner, stranger.path)).status).toBe(409);
+    await save(owner, path, { emails: [] });
+    expect((await again(webhook?.messageId)).status).toBe(409);
+    expect((await again(byMail?.messageId)).status).toBe(409);
+    expect(mailsTo('twice@customer.example')).toHaveLength(1);
   });
 
   it('carry links to invitations and new passwords, whose tokens are in no table', async () => {

@@ -112,6 +112,11 @@ const PAGE_ROUTES = {
   'POST /api/organizations/:organization/alerts/secret': { access: 'owner', answer: 'conflict' },
   'POST /api/organizations/:organization/alerts/test': { access: 'owner' },
 
+  'POST /api/organizations/:organization/alerts/again': {
+    access: 'owner',
+    input: { messageId: `msg_${'0'.repeat(32)}` },
+    answer: 'conflict',
+  },
   'GET /api/alerts': { access: 'operator' },
   'POST /api/alerts/test': { access: 'operator' },
   'GET /api/organizations': { access: 'operator' },

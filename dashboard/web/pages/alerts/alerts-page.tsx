@@ -7,6 +7,7 @@ import { CopyBox } from '../../components/copy.tsx';
 import { Banner, Card, Loaded, PageHeader, Skeleton, UnlessFailed } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { ChipsInput } from '../../forms/chips-input.tsx';
+import { SelectField } from '../../forms/choices.tsx';
 import { asField, fieldsOf } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
 import { SettingField } from '../../forms/setting-field.tsx';
@@ -42,7 +43,7 @@ function AlertsOf({ organization }: { readonly organization: string }): ReactNod
         title="Deliveries"
         actions={<TestAlertsButton organization={organization} hasReceiver={hasReceiver(alerts.data?.settings)} />}
       >
-        <DeliveriesTable deliveries={alerts.data?.deliveries} />
+        <DeliveriesTable deliveries={alerts.data?.deliveries} organization={organization} />
       </Card>
       {secret !== undefined && <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />}
     </>
@@ -66,8 +67,8 @@ const CONDITIONS = ['balanceBelowNanoUsd', 'keyBudgets', 'keyExpiry', 'topUps'] 
 const EmailsField = asField(ChipsInput);
 
 function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormProps): ReactNode {
-  const { balanceBelowNanoUsd, webhookUrl = '' } = initial;
-  const [draft, setDraft] = useState({ ...initial, balanceBelowNanoUsd, webhookUrl });
+  const { balanceBelowNanoUsd, webhookUrl = '', webhookKind = 'webhook' } = initial;
+  const [draft, setDraft] = useState({ ...initial, balanceBelowNanoUsd, webhookUrl, webhookKind });
   const toast = useToast();
   const save = useSend('PUT /api/organizations/:organization/alerts', {
     onDone: ({ secret }) => {
@@ -97,11 +98,21 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
         />
         <SettingField
           of={ALERT_SETTINGS.webhookUrl}
-          hint="Begins with https://. Messages are signed (Standard Webhooks)."
+          hint="Begins with https://. An incoming webhook of Slack, or a server of your own."
           {...field('webhookUrl')}
         />
+        <SelectField
+          label={ALERT_SETTINGS.webhookKind.label}
+          {...field('webhookKind')}
+          choices={[
+            { value: 'webhook', label: 'Signed JSON (Standard Webhooks)' },
+            { value: 'slack', label: 'Text for Slack' },
+          ]}
+        />
         <FormButtons>
-          {initial.webhookUrl !== undefined && <NewSecretButton organization={organization} onSecret={onSecret} />}
+          {initial.webhookUrl !== undefined && draft.webhookKind === 'webhook' && (
+            <NewSecretButton organization={organization} onSecret={onSecret} />
+          )}
           <Button type="submit" tone="primary" disabled={save.isPending}>
             Save
           </Button>

@@ -1,29 +1,89 @@
-import type { ReactNode } from 'react';
-import type { DeliveryView } from '#contract/alerts.ts';
+import { type ReactNode, useState } from 'react';
+import type { DeliveryView, WebhookKind } from '#contract/alerts.ts';
 import { countOf } from '#core/count-of.ts';
 import { useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
+import { CopyBox } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/panels.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 
-/** Messages with each attempt. Absent while loading. */
-export function DeliveriesTable(props: { readonly deliveries: readonly DeliveryView[] | undefined }): ReactNode {
+interface DeliveriesProps {
+  /** Absent while loading. */
+  readonly deliveries: readonly DeliveryView[] | undefined;
+  /** Absent: those of the operators. */
+  readonly organization?: string;
+}
+
+/** Messages with each attempt. */
+export function DeliveriesTable({ deliveries, organization }: DeliveriesProps): ReactNode {
+  const [openId, setOpenId] = useState<string>();
+  const open = deliveries?.find(({ messageId }) => messageId === openId);
   return (
-    <Table
-      caption="Deliveries"
-      columns={COLUMNS}
-      rows={props.deliveries}
-      rowKey={({ messageId }) => messageId}
-      skeletonRows={4}
-      empty={
-        <EmptyState icon="requests" title="Nothing was sent yet">
-          Messages and each attempt to deliver them appear here.
-        </EmptyState>
-      }
-    />
+    <>
+      {open && <DeliveryDrawer delivery={open} organization={organization} onClose={() => setOpenId(undefined)} />}
+      <Table
+        caption="Deliveries"
+        columns={COLUMNS}
+        rows={deliveries}
+        rowKey={({ messageId }) => messageId}
+        onOpen={({ messageId }) => setOpenId(messageId)}
+        skeletonRows={4}
+        empty={
+          <EmptyState icon="requests" title="Nothing was sent yet">
+            Messages and each attempt to deliver them appear here.
+          </EmptyState>
+        }
+      />
+    </>
   );
+}
+
+interface DeliveryDrawerProps {
+  readonly delivery: DeliveryView;
+  readonly organization: string | undefined;
+  readonly onClose: () => void;
+}
+
+/** What was sent, and each attempt. Alerts of an organization can be sent again. */
+function DeliveryDrawer({ delivery, organization, onClose }: DeliveryDrawerProps): ReactNode {
+  const { kind, body, state, messageId } = delivery;
+  const toast = useToast();
+  const again = useSend('POST /api/organizations/:organization/alerts/again', {
+    onDone: () => toast({ tone: 'good', text: 'It is sent again.' }),
+  });
+  const isOver = state !== 'waiting' && kind !== 'invitation';
+  const send = organization !== undefined && isOver && (
+    <Button
+      busy={again.isPending}
+      onClick={() =>
+        again.mutate(
+          { params: { organization }, body: { messageId } },
+          { onError: (problem) => toast({ tone: 'bad', text: problem.message }) },
+        )
+      }
+    >
+      Send again
+    </Button>
+  );
+  return (
+    <Dialog open asDrawer onClose={onClose} title={deliveryTitle(kind)} footer={send}>
+      <StatusPill tone={STATES[state].tone}>{STATES[state].word}</StatusPill>
+      {body === undefined ? (
+        <p className="muted">The link of this mail is made when it is sent, and shown nowhere else.</p>
+      ) : (
+        <CopyBox text={readable(body)} what="message" />
+      )}
+      <Attempts of={delivery} />
+    </Dialog>
+  );
+}
+
+/** JSON with its members on lines of their own. */
+function readable(body: string): string {
+  return body.startsWith('{') ? JSON.stringify(JSON.parse(body), null, 2) : body;
 }
 
 const COLUMNS: readonly Column<DeliveryView>[] = [
@@ -31,7 +91,7 @@ const COLUMNS: readonly Column<DeliveryView>[] = [
   { header: 'Message', cell: ({ kind }) => deliveryTitle(kind) },
   {
     header: 'To',
-    cell: ({ channel, receiver }) => (channel === 'mail' ? receiver : 'Webhook'),
+    cell: ({ channel, receiver }) => (channel === 'mail' ? receiver : WEBHOOK_KINDS[channel]),
   },
   {
     header: 'State',
@@ -93,6 +153,8 @@ export function TestAlertsButton({ organization, hasReceiver }: TestAlertsButton
     </Button>
   );
 }
+
+export const WEBHOOK_KINDS: Readonly<Record<WebhookKind, string>> = { webhook: 'Webhook', slack: 'Slack' };
 
 export const STATES = {
   waiting: { tone: 'warn', word: 'Waiting' },
