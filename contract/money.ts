@@ -73,6 +73,8 @@ export interface ModelView extends PricesInTimeView {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
+  /** False: every target drops it. */
+  readonly takesTemperature: boolean;
   readonly priceTable: PriceTableView;
   readonly state: 'available' | 'disabled' | 'misconfigured';
 }

@@ -1,16 +1,37 @@
 /** Body of `POST /api/organizations/:organization/playground`. */
 export interface PlayInput {
-  readonly model: string;
-  readonly messages: readonly PlayMessage[];
-  readonly maxTokens: number;
-  readonly temperature?: number;
+  readonly chat: PlayChat;
+  /** Another model that is asked at the same time: both requests have one key. */
+  readonly beside?: string;
   /** A key whose scopes, models, limits by the minute and daily budget hold too. */
   readonly likeKey?: string;
 }
 
+/** A request as the API takes it, without `stream`. The gateway judges every other member. */
+export interface PlayChat {
+  readonly model: string;
+  readonly messages: readonly PlayMessage[];
+  readonly max_tokens: number;
+  readonly temperature?: number;
+  readonly reasoning_effort?: string;
+  readonly tools?: readonly unknown[];
+}
+
 export interface PlayMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string | readonly PlayPart[] | null;
+  readonly tool_calls?: readonly PlayToolCall[];
+  readonly tool_call_id?: string;
+}
+
+export type PlayPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string } };
+
+export interface PlayToolCall {
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name: string; readonly arguments: string };
 }
 
 /**

@@ -20,6 +20,9 @@ export type App = Hono<{ Bindings: HttpBindings }>;
 /** Far above any form of the page. */
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_BODIES_BYTES = 32 * 1024 * 1024;
+/** Of a conversation with images. Its bytes are taken until the response has ended. */
+const MAX_PLAY_BYTES = 4 * 1024 * 1024;
+const MAX_PLAYS_BYTES = 64 * 1024 * 1024;
 /** Stripe sends again what was not answered with 2xx, for three days. */
 const MAX_EVENTS_AT_ONCE = 32;
 
@@ -36,8 +39,10 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
   app.post('/webhooks/stripe', (context) => serveStripeWebhook(context, ofEvents, deps, log));
+  const ofPlays = { mostBytes: MAX_PLAY_BYTES, memory: new Bound(MAX_PLAYS_BYTES) };
   for (const route of routes) {
-    app.on(route.method, route.path, (context) => serveRoute(context, route, ofPage, deps, log));
+    const bodies = route.kind === 'relay' ? ofPlays : ofPage;
+    app.on(route.method, route.path, (context) => serveRoute(context, route, bodies, deps, log));
   }
   app.all('/api/*', (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));

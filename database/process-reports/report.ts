@@ -177,6 +177,8 @@ export interface ReportedModel extends ReportedPrices {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
+  /** Absent in reports of an earlier gateway. */
+  readonly takesTemperature?: boolean;
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;

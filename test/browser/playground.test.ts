@@ -11,6 +11,11 @@ import { expectGoodLooks } from './looks.ts';
 
 const HOSTILE = `**bold** <img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [a](javascript:hacked=1)`;
 
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
 /** A member plays in a real browser, through the dashboard's server, Envoy and the gateway. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
@@ -22,7 +27,11 @@ requirement(NO_CHROMIUM, () => {
   beforeAll(async () => {
     stack = await startDashboardStack(inject('postgresSocketDir'), {
       small: { usd_per_million_tokens: { input: 100, output: 200 } },
-      large: {},
+      large: {
+        usd_per_million_tokens: { input: 2, output: 4 },
+        reasoning_efforts: ['low', 'high'],
+        capabilities: ['tools', 'vision'],
+      },
       slow: {},
     });
     ({ organizationId } = await stack.operator.customer({
@@ -55,7 +64,7 @@ requirement(NO_CHROMIUM, () => {
       'small',
       streamAnswer({ pieces, onEvent: (index) => (index === 3 ? gate.pass() : undefined) }),
     );
-    await page.getByLabel('Model').selectOption('small');
+    await page.getByLabel('Model', { exact: true }).selectOption('small');
     await page.getByLabel('System message').fill('You are a poet.');
     await say('Tell me a story.');
     await answers().last().getByText('Once', { exact: false }).waitFor();
@@ -78,15 +87,14 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('its balance is $10.00').waitFor();
   });
 
-  test('the next message is sent with the conversation, and nothing in an answer is executed', async () => {
+  test('the next message is sent with the conversation, Markdown is shown, and nothing in an answer is executed', async () => {
     stack.provider.script('small', streamAnswer({ pieces: [HOSTILE] }));
     await say('And now?');
-    await answers().last().getByText(HOSTILE).waitFor();
     await answers().last().getByText('10 in, 5 out').waitFor();
+    expect(await answers().last().locator('strong').textContent()).toBe('bold');
+    await answers().last().getByText(HOSTILE.replace('**bold** ', '')).waitFor();
     expect(await page.evaluate('window.hacked')).toBeUndefined();
-    expect(
-      await page.getByRole('list', { name: 'Conversation' }).locator('img, script, strong, a[href^=j]').count(),
-    ).toBe(0);
+    expect(await page.getByRole('list', { name: 'Conversation' }).locator('img, script, a[href^=j]').count()).toBe(0);
     expect(stack.provider.requests('small')[1]?.json?.messages).toHaveLength(4);
   });
 
@@ -107,7 +115,7 @@ requirement(NO_CHROMIUM, () => {
   test('a request that is stopped ends at the provider, and is charged as one that was left', async () => {
     stack.provider.script('slow', streamThen(3, stall));
     await page.getByRole('button', { name: 'New conversation' }).click();
-    await page.getByLabel('Model').selectOption('slow');
+    await page.getByLabel('Model', { exact: true }).selectOption('slow');
     // By the keyboard alone, from the message box on.
     const box = page.getByLabel('Message', { exact: true });
     await box.focus();
@@ -134,20 +142,101 @@ requirement(NO_CHROMIUM, () => {
     expect(await page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
   });
 
+  test('a long answer is followed as it grows, and not by a reader who scrolled up', async () => {
+    const gates = [createGate(), createGate()];
+    const line = 'Line after line of a long answer.\n\n';
+    const pieces = Array.from({ length: 12 }, () => line.repeat(10));
+    const passes = (index: number) => (index === 4 ? gates[0]?.pass() : index === 8 ? gates[1]?.pass() : undefined);
+    stack.provider.script('small', streamAnswer({ pieces, onEvent: passes }));
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.getByLabel('Model', { exact: true }).selectOption('small');
+    await say('At length, please.');
+    await gates[0]?.waitFor(1);
+    const seen = () => page.evaluate('Math.round(window.scrollY)').then(Number);
+    const isInView = (name: string) =>
+      page.getByRole('button', { name }).evaluate((button) => {
+        const { top, bottom } = button.getBoundingClientRect();
+        return top >= 0 && bottom <= window.innerHeight;
+      });
+    await expect.poll(seen).toBeGreaterThan(100);
+    expect(await isInView('Stop')).toBe(true);
+    const before = await seen();
+    gates[0]?.open();
+    await gates[1]?.waitFor(1);
+    await expect.poll(seen).toBeGreaterThan(before);
+    await page.mouse.move(400, 300);
+    await page.mouse.wheel(0, -600);
+    await expect.poll(seen).toBeLessThan(before + 600);
+    const up = await seen();
+    gates[1]?.open();
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    expect(Math.abs((await seen()) - up)).toBeLessThan(5);
+    expect(await isInView('Send')).toBe(true);
+  });
+
+  test('two models answer side by side, each with what it can be asked for, and a tool is called', async () => {
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    expect(await page.getByLabel('Reasoning effort').count()).toBe(0);
+    await page.getByLabel('Compare with').selectOption('large');
+    await page.getByLabel('Reasoning effort').selectOption('high');
+    await page.getByLabel('Tools').fill('{');
+    await page.getByText('Enter a JSON list of tools.').waitFor();
+    await page.getByLabel('Tools').fill('[{"type":"function","function":{"name":"look"}}]');
+    stack.provider.script(
+      'large',
+      streamAnswer({ toolCalls: [{ id: 'call_1', name: 'look', arguments: '{"at":"sky"}' }] }),
+    );
+    stack.provider.script('small', streamAnswer({ pieces: ['It is blue.'] }));
+    await say('How is the sky?');
+    await answers().filter({ hasText: 'small' }).getByText('It is blue.').waitFor();
+    await answers().filter({ hasText: 'large' }).getByText('{"at":"sky"}').waitFor();
+    await expect.poll(() => answers().getByRole('link', { name: 'Show in the log' }).count()).toBe(2);
+    const [small, large] = ['small', 'large'].map((model) => stack.provider.requests(model).at(-1)?.json);
+    expect(small).not.toHaveProperty('reasoning_effort');
+    expect(small).not.toHaveProperty('tools');
+    expect(large).toMatchObject({ reasoning_effort: 'high', tools: [{ type: 'function' }] });
+    await page.getByLabel('Result of look').fill('Blue');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await expect
+      .poll(() => stack.provider.requests('large').at(-1)?.json?.messages)
+      .toMatchObject([{}, {}, { role: 'assistant' }, { role: 'tool', tool_call_id: 'call_1', content: 'Blue' }]);
+    await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+    await page.getByLabel('Tools').fill('');
+    await page.getByLabel('Compare with').selectOption('');
+  });
+
+  test('an image is sent to a model that sees', async () => {
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    expect(await page.getByRole('button', { name: 'Add image' }).count()).toBe(0);
+    await page.getByLabel('Model', { exact: true }).selectOption('large');
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Add image' }).click();
+    await (await chooser).setFiles({ name: 'dot.png', mimeType: 'image/png', buffer: PIXEL });
+    await page.getByRole('img', { name: 'Attached 1' }).waitFor();
+    await say('What is it?');
+    await answers().last().getByText('Hello from the provider.').waitFor();
+    expect(stack.provider.requests('large').at(-1)?.json?.messages).toMatchObject([
+      {},
+      { content: [{ type: 'text' }, { image_url: { url: expect.stringMatching(/^data:image\/jpeg;base64,/) } }] },
+    ]);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.getByLabel('Model', { exact: true }).selectOption('small');
+  });
+
   test('a model that a key lacks is refused as with that key', async () => {
-    await page.getByLabel('Restrictions of a key').selectOption({ label: await labelOf(page, 'Only large') });
+    await page.getByLabel('Act as key').selectOption({ label: await labelOf(page, 'Only large') });
     await say('Hello');
     await answers().last().getByText('403 model_not_allowed').first().waitFor();
     await answers().last().getByText('What to do').waitFor();
-    await page.getByLabel('Model').selectOption('large');
+    await page.getByLabel('Model', { exact: true }).selectOption('large');
     await say('Hello');
     await answers().last().getByText('Hello from the provider.').waitFor();
-    await page.getByLabel('Restrictions of a key').selectOption('');
+    await page.getByLabel('Act as key').selectOption('');
   });
 
   test('a balance that is too low is told with what to do', async () => {
     await stack.operator.credit(organizationId, '-9.85');
-    await page.getByLabel('Model').selectOption('small');
+    await page.getByLabel('Model', { exact: true }).selectOption('small');
     await say('Hello');
     await answers().last().getByText('402 insufficient_credits').first().waitFor();
     await answers().last().getByText('No. Top up', { exact: false }).waitFor();
@@ -177,7 +266,7 @@ requirement(NO_CHROMIUM, () => {
 
   test('its key is in no list, and a request that is left with the page ends', async () => {
     stack.provider.script('slow', streamThen(3, stall));
-    await page.getByLabel('Model').selectOption('slow');
+    await page.getByLabel('Model', { exact: true }).selectOption('slow');
     await say('Leave');
     await answers().last().getByText('Hello', { exact: false }).waitFor();
     await page.getByRole('navigation').getByRole('link', { name: 'API keys' }).click();
@@ -191,6 +280,6 @@ requirement(NO_CHROMIUM, () => {
 });
 
 async function labelOf(page: Page, name: string): Promise<string> {
-  const options = await page.getByLabel('Restrictions of a key').locator('option').allTextContents();
+  const options = await page.getByLabel('Act as key').locator('option').allTextContents();
   return options.find((option) => option.includes(name)) ?? '';
 }

@@ -1,7 +1,7 @@
 import { PlaygroundKeys } from './playground-keys.ts';
 
-/** A second tab may play while the first one does. */
-const MAX_PLAYS_OF_USER = 2;
+/** Two models side by side, and a second tab that plays while the first one does. */
+const MAX_PLAYS_OF_USER = 4;
 /** Plays of a process, each with a connection of a browser and one to the gateway. */
 const MAX_PLAYS = 64;
 

@@ -66,6 +66,7 @@ export function modelView({ disabled, problem, ...model }: ReportedModel, list: 
     contextWindow,
     maxOutputTokens,
     defaultOutputTokens,
+    takesTemperature: model.takesTemperature ?? true,
     ...pricesView(model, list, nowMs),
     state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
   };

@@ -1,4 +1,4 @@
-import type { PlayInput } from '#contract/playground.ts';
+import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { RateLimits, Scope } from '#core/principal.ts';
@@ -18,25 +18,27 @@ export interface PlayRestrictions {
   readonly limits: RateLimits;
 }
 
-/** Restricts a play to the chosen model, and to what the chosen key of the organization may. */
+/** Restricts a play to the chosen models, and to what the chosen key of the organization may. */
 export async function restrictionsOf(
   { deps, organizationId }: OrganizationCall,
-  { model, likeKey }: PlayInput,
+  { chat, beside = chat.model, likeKey }: Pick<PlayInput, 'beside' | 'likeKey'> & { chat: Pick<PlayChat, 'model'> },
 ): Promise<PlayRestrictions | Problem> {
-  if (likeKey === undefined) return restrictionsFor(model, undefined);
+  // In the same order for both of them.
+  const models = [...new Set([chat.model, beside])].toSorted();
+  if (likeKey === undefined) return restrictionsFor(models, undefined);
   const key = await deps.administration.key(organizationId, likeKey);
   if (key === undefined) return notFound('key');
   const { revoked, expiresAtMs } = key;
   const hasEnded = revoked || (expiresAtMs !== undefined && expiresAtMs <= deps.nowMs());
-  return hasEnded ? wrongField('likeKey', 'This key has been revoked, or has expired.') : restrictionsFor(model, key);
+  return hasEnded ? wrongField('likeKey', 'This key has been revoked, or has expired.') : restrictionsFor(models, key);
 }
 
 /**
- * A key that lacks the model passes on its own models, so that the gateway refuses the request as
+ * A key that lacks one of them passes on its own models, so that the gateway refuses the request as
  * it would refuse one with that key.
  */
 export function restrictionsFor(
-  model: string,
+  wanted: readonly string[],
   like: Pick<KeyRecord, 'scopes' | 'models' | 'limits'> | undefined,
 ): PlayRestrictions {
   const { scopes = ['chat'] as const, models, limits = {} } = like ?? {};
@@ -44,7 +46,7 @@ export function restrictionsFor(
   const least = budget !== undefined && budget < KEY_BUDGET_NANO_USD ? budget : KEY_BUDGET_NANO_USD;
   return {
     scopes,
-    models: models === undefined || models.includes(model) ? [model] : models,
+    models: models === undefined || wanted.every((model) => models.includes(model)) ? wanted : models,
     limits: { ...present({ requestsPerMinute, tokensPerMinute }), dailyBudgetNanoUsd: least },
   };
 }

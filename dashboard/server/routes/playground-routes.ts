@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS, type PlayInput } from '#contract/playground.ts';
+import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS } from '#contract/playground.ts';
 import { isModelId } from '#core/field-bounds.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
 import { type OrganizationCall, type Relay, type Route, relayRoute } from '../http/route.ts';
@@ -10,25 +10,26 @@ import { playSecret, restrictionsOf } from './play-key.ts';
 /** A play is ended after it. */
 const PLAY_MS = 5 * 60_000;
 
-/** Bounded by the body of a request as a whole. The gateway judges everything else. */
-const content = z.string({ error: 'This must be text.' });
+const modelId = z.string().refine(isModelId, { error: 'This is no model id.' });
 
-const play: z.ZodType<PlayInput> = z.strictObject({
-  model: z.string().refine(isModelId, { error: 'This is no model id.' }),
+/** Bounded by the body of a request as a whole. The gateway judges everything else. */
+const chat = z.looseObject({
+  model: modelId,
   messages: z
-    .array(z.strictObject({ role: z.enum(['system', 'user', 'assistant']), content }))
+    .array(z.looseObject({}))
     .min(1, { error: 'Write a message.' })
     .max(MAX_PLAY_MESSAGES, { error: `At most ${MAX_PLAY_MESSAGES} messages.` }),
-  maxTokens: wholeNumber(1, MAX_PLAY_TOKENS),
-  temperature: z.number().min(0).max(2).exactOptional(),
-  likeKey: idOf('key').exactOptional(),
+  max_tokens: wholeNumber(1, MAX_PLAY_TOKENS),
 });
+
+const play = z.strictObject({ chat, beside: modelId.exactOptional(), likeKey: idOf('key').exactOptional() });
+type CheckedPlay = z.output<typeof play>;
 
 export const PLAYGROUND_ROUTES: readonly Route[] = [
   relayRoute('/api/organizations/:organization/playground', { access: 'member', input: play, relay: begin }),
 ];
 
-async function begin(call: OrganizationCall & { readonly input: PlayInput }): Promise<Relay | Problem> {
+async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): Promise<Relay | Problem> {
   const { deps, input, session } = call;
   const url = deps.settings().playgroundUrl;
   if (url === undefined) return problem('conflict', 'There is no playground: the operator has not set it up.');
@@ -40,14 +41,14 @@ async function begin(call: OrganizationCall & { readonly input: PlayInput }): Pr
     end();
     throw error;
   });
-  if (typeof secret === 'string') return relayTo(url, secret, bodyOf(input), end);
+  if (typeof secret === 'string') return relayTo(url, secret, bodyOf(input.chat), end);
   end();
   return secret;
 }
 
 function tooMany({ isOwn }: { readonly isOwn: boolean }): Problem {
   return isOwn
-    ? problem('too_many_requests', 'You have two requests in progress here. Stop one, or wait for its end.', {
+    ? problem('too_many_requests', 'You have four requests in progress here. Stop one, or wait for its end.', {
         retryAfterSeconds: 5,
       })
     : unavailable('Too many people use the playground. Try again in some seconds.');
@@ -61,11 +62,6 @@ function relayTo(url: string, secret: string, body: string, end: () => void): Re
 }
 
 /** The request as any client would send it. */
-function bodyOf({ model, messages, maxTokens, temperature }: PlayInput): string {
-  return JSON.stringify({
-    ...{ model, messages, max_tokens: maxTokens },
-    ...(temperature === undefined ? {} : { temperature }),
-    stream: true,
-    stream_options: { include_usage: true },
-  });
+function bodyOf(request: CheckedPlay['chat']): string {
+  return JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } });
 }

@@ -106,16 +106,17 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
   );
 
   it.skipIf(missing(language, true))(
-    'a conversation is sent as it is, with its limits',
+    'a conversation is sent as it is, with its limits and tools',
     { timeout: DEADLINE_MS },
     async () => {
       const messages = [
         { role: 'system', content: MODEL },
         { role: 'user', content: 'two\nlines, 😀 \u2028 </script>' },
-      ];
-      const chat = { messages, maxTokens: 100, temperature: 0.5 };
+      ] as const;
+      const tools = [{ type: 'function', function: { name: 'f', strict: true, parameters: {} } }];
+      const chat = { messages, max_tokens: 100, temperature: 0.5, tools };
       await printed(snippet(language, { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, chat }));
-      expect(seen.map(({ body }) => body)).toEqual([{ model: MODEL, messages, max_tokens: 100, temperature: 0.5 }]);
+      expect(seen.map(({ body }) => body)).toEqual([{ model: MODEL, ...chat }]);
     },
   );
 

@@ -1,5 +1,5 @@
 import type { ScopeName } from '#contract/keys.ts';
-import { present } from '#core/present.ts';
+import type { PlayChat } from '#contract/playground.ts';
 
 /** Values of the examples for a new key, which are shown once together with it. */
 export interface SnippetFacts {
@@ -14,11 +14,7 @@ export interface SnippetFacts {
 }
 
 /** A request as an example shows it. */
-export interface ChatExample {
-  readonly messages: readonly { readonly role: string; readonly content: string }[];
-  readonly maxTokens?: number;
-  readonly temperature?: number;
-}
+export type ChatExample = Omit<PlayChat, 'model' | 'max_tokens'> & { readonly max_tokens?: number };
 
 export interface Snippet {
   readonly label: 'curl' | 'Python' | 'TypeScript';
@@ -38,9 +34,8 @@ export function snippets(facts: SnippetFacts): readonly Snippet[] {
 }
 
 function chatSnippets({ apiUrl, secret, model = MODEL_TO_FILL_IN, chat = GREETING }: SnippetFacts): readonly Snippet[] {
-  const { messages, maxTokens, temperature } = chat;
-  const limits = Object.entries(present({ max_tokens: maxTokens, temperature }));
-  const body = JSON.stringify({ model, messages, ...Object.fromEntries(limits) });
+  const { messages, ...others } = chat;
+  const body = JSON.stringify({ model, messages, ...others });
   return [
     {
       label: 'curl',
@@ -60,8 +55,10 @@ client = OpenAI(
 )
 completion = client.chat.completions.create(
     model=${quoted(model)},
-    messages=${listOf(messages, '    ', ({ role, content }) => `{"role": ${quoted(role)}, "content": ${quoted(content)}}`)},
-${limits.map(([name, value]) => `    ${name}=${value},\n`).join('')})
+    messages=${listOf(messages, '    ', python)},
+${Object.entries(others)
+  .map(([name, value]) => `    ${name}=${python(value)},\n`)
+  .join('')})
 print(completion.choices[0].message.content)`,
     },
     {
@@ -75,8 +72,10 @@ const client = new OpenAI({
 });
 const completion = await client.chat.completions.create({
   model: ${quoted(model)},
-  messages: ${listOf(messages, '  ', ({ role, content }) => `{ role: '${role}', content: ${quoted(content)} }`)},
-${limits.map(([name, value]) => `  ${name}: ${value},\n`).join('')}});
+  messages: ${listOf(messages, '  ', JSON.stringify)},
+${Object.entries(others)
+  .map(([name, value]) => `  ${name}: ${JSON.stringify(value)},\n`)
+  .join('')}});
 console.log(completion.choices[0]?.message.content);`,
     },
   ];
@@ -120,6 +119,17 @@ function listOf<Item>(items: readonly Item[], indent: string, write: (item: Item
 /** Quotes any text for a POSIX shell. */
 function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** JSON with the three words that Python writes otherwise. */
+function python(value: unknown): string {
+  if (value === null || value === undefined) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;
+  return `{${Object.entries(value)
+    .map(([name, one]) => `${quoted(name)}: ${python(one)}`)
+    .join(', ')}}`;
 }
 
 /** JSON strings are valid in Python and TypeScript. */

@@ -9,6 +9,7 @@ const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   contextWindow: 1000,
   maxOutputTokens: 100,
   defaultOutputTokens: 100,
+  takesTemperature: true,
   priceTable: {
     prices: {
       inputPicoUsd: '250000',
@@ -59,6 +60,14 @@ describe('modelToTry', () => {
   it('is one that works and that the key may use', () => {
     expect(modelToTry(MODELS, {})).toBe('anthropic/claude');
     expect(modelToTry(MODELS, { models: ['a-disabled', 'gpt-5'] })).toBe('gpt-5');
+  });
+
+  it('is the cheapest', () => {
+    const { priceTable } = model('a');
+    const prices = { ...priceTable.prices, outputPicoUsd: '1999999' };
+    const cheap = model('z', { priceTable: { ...priceTable, prices } });
+    expect(modelToTry([...MODELS, cheap], {})).toBe('z');
+    expect(modelToTry([...MODELS, { ...cheap, capabilities: ['embeddings'] }], {})).toBe('anthropic/claude');
   });
 
   it('is what the key names where nothing is known to work', () => {

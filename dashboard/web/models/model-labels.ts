@@ -116,9 +116,20 @@ export function chats({ capabilities }: Pick<ModelView, 'capabilities'>): boolea
 
 /** A model for the first request with a key, or undefined. */
 export function modelToTry(models: readonly ModelView[], key: Pick<KeyView, 'models'>): string | undefined {
-  return (
-    filterModels(models, {}, key).find((model) => model.state === 'available' && chats(model))?.id ?? key.models?.[0]
-  );
+  return cheapest(filterModels(models, {}, key))?.id ?? key.models?.[0];
+}
+
+/** The cheapest model that chats now. */
+export function cheapest(models: readonly ModelView[]): ModelView | undefined {
+  const [first] = models
+    .filter((model) => model.state === 'available' && chats(model))
+    .toSorted((a, b) => Number(priceOf(a) - priceOf(b)));
+  return first;
+}
+
+/** A chat has about three tokens of input for one of output. */
+export function priceOf({ priceTable: { prices } }: Pick<ModelView, 'priceTable'>): bigint {
+  return 3n * BigInt(prices.inputPicoUsd) + BigInt(prices.outputPicoUsd);
 }
 
 function rank({ state }: ModelView): number {

@@ -21,7 +21,7 @@ export const keysSearch = defineSearch(
 );
 
 /** Messages stay in the page: addresses are kept in histories and logs. */
-export const playgroundSearch = defineSearch({}, { model: text, key: idOf('key') });
+export const playgroundSearch = defineSearch({}, { model: text, beside: text, key: idOf('key') });
 
 /**
  * `fromMs` and `toMs` override `range`; one of them may be open. `search` is a request or

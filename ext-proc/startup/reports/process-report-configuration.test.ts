@@ -38,6 +38,7 @@ it('shows models, prices and providers, and no secret', () => {
       contextWindow: 100_000,
       maxOutputTokens: 8000,
       defaultOutputTokens: 4000,
+      takesTemperature: true,
       prices: {
         inputPicoUsd: '1',
         cachedInputPicoUsd: '1',

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '#core/clock.ts';
-import type { GatewayConfig, Model, Provider } from '#core/config/gateway-config.ts';
+import type { GatewayConfig, Model, Provider, Target } from '#core/config/gateway-config.ts';
 import type { LoadedConfig } from '#core/config/load.ts';
 import type { ModelPrices, PriceList } from '#core/price-list.ts';
 import { scheduleJson, tableJson } from '#core/price-schedule-json.ts';
@@ -73,11 +73,16 @@ function describeModel(model: Model): ReportedModel {
     contextWindow: model.contextWindow,
     maxOutputTokens: model.maxOutputTokens,
     defaultOutputTokens: model.defaultOutputTokens,
+    takesTemperature: model.targets.some(takesTemperature),
     ...describePrices(model),
     disabled: model.disabled,
     problem: model.problem ?? null,
     targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),
   };
+}
+
+function takesTemperature({ shaping = [] }: Target): boolean {
+  return !shaping.some(({ drop }) => drop.has('temperature'));
 }
 
 function describePrices({ priceTable, schedule }: ModelPrices): ReportedPrices {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
+import { GATEWAY_STATUS, type PlayChat, type PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { MAX_RESPONSE_BYTES } from '#dashboard/server/playground/ask-gateway.ts';
 import { BY, sql } from '../../harness/database.ts';
@@ -34,10 +34,11 @@ afterEach(() => {
   dashboard.configure({ playgroundUrl: api.url });
 });
 
-const INPUT: PlayInput = { model: 'small', messages: [{ role: 'user', content: 'Hello' }], maxTokens: 100 };
+const CHAT: PlayChat = { model: 'small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 };
+const INPUT: PlayInput = { chat: CHAT };
 const path = () => `/api/organizations/${organizationId}/playground`;
-const play = (browser: Browser, change: Partial<PlayInput> = {}) =>
-  browser.send('POST', path(), { ...INPUT, ...change });
+const play = (browser: Browser, change: Partial<PlayChat> = {}, rest: Omit<PlayInput, 'chat'> = {}) =>
+  browser.send('POST', path(), { chat: { ...CHAT, ...change }, ...rest });
 const newMember = async () => {
   const user = await dashboard.addUser({ in: [organizationId, 'member'] });
   return { user, browser: await dashboard.signedIn(user) };
@@ -71,13 +72,13 @@ const keyOf = async (secret: string): Promise<KeyRow> => {
 describe('a play', () => {
   it('is sent on with a key for that model, for minutes, with a budget, and its secret stays here', async () => {
     const { browser } = await newMember();
-    const reply = await play(browser, { temperature: 0.5 });
+    const reply = await play(browser, { temperature: 0.5, tools: [{ type: 'function' }] });
     expect(reply.status).toBe(200);
     expect(reply.headers).toMatchObject({ [GATEWAY_STATUS]: '200', 'x-request-id': 'request-1' });
     expect(reply.headers['set-cookie']).toBeUndefined();
     const { secret, body } = newest();
     expect(body).toEqual({
-      ...{ model: 'small', messages: INPUT.messages, max_tokens: 100, temperature: 0.5 },
+      ...{ ...CHAT, temperature: 0.5, tools: [{ type: 'function' }] },
       ...{ stream: true, stream_options: { include_usage: true } },
     });
     expect(await keyOf(secret)).toMatchObject({
@@ -123,7 +124,7 @@ describe('a play', () => {
       const organization = await limited.addOrganization();
       const browser = await limited.signedIn(await limited.addUser({ in: [organization, 'member'] }));
       const send = (model: string) =>
-        browser.send('POST', `/api/organizations/${organization}/playground`, { ...INPUT, model });
+        browser.send('POST', `/api/organizations/${organization}/playground`, { chat: { ...CHAT, model } });
       expect([await send('small'), await send('small')].map(({ status }) => status)).toEqual([200, 200]);
       expect((await send('large')).body.problem).toBe('too_many_requests');
       expect((await send('small')).status).toBe(200);
@@ -137,6 +138,26 @@ describe('a play', () => {
     const before = api.seen.length;
     await Promise.all([play(browser), play(browser)]);
     expect(new Set(api.seen.slice(before).map(({ secret }) => secret)).size).toBe(1);
+  });
+
+  it('of a model beside another has one key for both', async () => {
+    const { browser } = await newMember();
+    await play(browser, {}, { beside: 'large' });
+    const { secret } = newest();
+    await play(browser, { model: 'large' }, { beside: 'small' });
+    expect(newest().secret).toBe(secret);
+    expect((await keyOf(secret)).models).toEqual(['large', 'small']);
+  });
+
+  it('is sent on with an image, and asks for a stream whatever it says', async () => {
+    const { browser } = await newMember();
+    const image = {
+      type: 'image_url',
+      image_url: { url: `data:image/png;base64,${'A'.repeat(1024 * 1024)}` },
+    } as const;
+    const messages = [{ role: 'user', content: [image] }] as const;
+    expect((await play(browser, { messages, ...{ stream: false } })).status).toBe(200);
+    expect(newest().body).toMatchObject({ messages, stream: true });
   });
 
   it('is in no list of keys and no count of them', async () => {
@@ -191,11 +212,11 @@ describe('restrictions of a key', () => {
     const { browser } = await newMember();
     const limits = { requestsPerMinute: 7, dailyBudgetNanoUsd: 1000n };
     const likeKey = await addKey({ models: ['small', 'large'], limits });
-    await play(browser, { likeKey });
+    await play(browser, {}, { likeKey });
     expect(await keyOf(newest().secret)).toMatchObject({ models: ['small'], rpm: '7', budget: '1000' });
-    await play(browser, { likeKey, model: 'other' });
+    await play(browser, { model: 'other' }, { likeKey });
     expect((await keyOf(newest().secret)).models).toEqual(['small', 'large']);
-    await play(browser, { likeKey: await addKey({ scopes: ['usage:read'] }) });
+    await play(browser, {}, { likeKey: await addKey({ scopes: ['usage:read'] }) });
     expect((await keyOf(newest().secret)).scopes).toEqual(['usage:read']);
   });
 
@@ -203,8 +224,8 @@ describe('restrictions of a key', () => {
     const { browser } = await newMember();
     const ended = await addKey({});
     await dashboard.administration.revokeKey(ended, BY);
-    expect((await play(browser, { likeKey: ended })).body.fields).toHaveProperty('likeKey');
-    expect((await play(browser, { likeKey: `key-${'0'.repeat(26)}` })).body.problem).toBe('not_found');
+    expect((await play(browser, {}, { likeKey: ended })).body.fields).toHaveProperty('likeKey');
+    expect((await play(browser, {}, { likeKey: `key-${'0'.repeat(26)}` })).body.problem).toBe('not_found');
   });
 });
 
@@ -233,12 +254,12 @@ describe('the relay', () => {
     }
   });
 
-  it('has two plays of a user at once, and a third when one has ended', async () => {
+  it('has four plays of a user at once, and a fifth when one has ended', async () => {
     const { browser } = await newMember();
     api.answer = () => undefined;
     const before = api.seen.length;
-    const leave = [openPlay(browser), openPlay(browser)];
-    await expect.poll(() => api.seen.length, { timeout: 20_000 }).toBe(before + 2);
+    const leave = Array.from({ length: 4 }, () => openPlay(browser));
+    await expect.poll(() => api.seen.length, { timeout: 20_000 }).toBe(before + 4);
     expect((await play(browser)).body.problem).toBe('too_many_requests');
     const { browser: other } = await newMember();
     api.answer = usual;
@@ -279,10 +300,10 @@ describe('the relay', () => {
     const { browser } = await newMember();
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     expect((await browser.send('POST', path(), INPUT, foreign)).body.problem).toBe('cross_site');
-    const long = [{ role: 'user', content: 'x'.repeat(70_000) }] as const;
+    const long = [{ role: 'user', content: 'x'.repeat(4 * 1024 * 1024) }] as const;
     expect((await play(browser, { messages: long })).body.problem).toBe('too_large');
-    expect((await play(browser, { messages: [] })).body.fields).toHaveProperty('messages');
-    expect((await play(browser, { maxTokens: 0 })).body.fields).toHaveProperty('maxTokens');
+    expect((await play(browser, { messages: [] })).body.problem).toBe('invalid');
+    expect((await play(browser, { max_tokens: 0 })).body.problem).toBe('invalid');
   });
 });
 

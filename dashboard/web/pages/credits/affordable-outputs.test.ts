@@ -23,6 +23,7 @@ const modelOf = (id: string, more: Partial<ModelView> = {}): ModelView => ({
   contextWindow: 100_000,
   maxOutputTokens: 8_000,
   defaultOutputTokens: 4_000,
+  takesTemperature: true,
   priceTable: tableOf('1000000', '10000000'),
   priceChanges: [],
   priceWindows: [],

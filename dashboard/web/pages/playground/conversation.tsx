@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { RequestView } from '#contract/request-log.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
@@ -11,61 +11,52 @@ import { AboutError } from '../../errors/about-error.tsx';
 import { formatCount, formatDollars, formatMoney } from '../../format/format.ts';
 import { PayButton, useMayPay } from '../../organizations/balance-banner.tsx';
 import { statusLabel, statusTone } from '../requests/request-labels.ts';
+import { CodeBlock, Markdown } from './markdown.tsx';
 import type { PlayFailure, PlayIds, PlayUsage } from './play.ts';
-import { isOpen, type Play, type PlayResponse } from './play-response.ts';
+import { isEmpty, isOpen, type Play, type PlayResponse } from './play-response.ts';
 import styles from './playground.module.css';
 
 interface ConversationProps {
   readonly organization: string;
   readonly plays: readonly Play[];
   /** Absent while a request is in progress. */
-  readonly onAgain: ((play: Play) => void) | undefined;
+  readonly onAgain: ((play: Play, column: number) => void) | undefined;
 }
 
-/** All messages as plain text: a model may answer with anything. */
 export function Conversation({ organization, plays, onAgain }: ConversationProps): ReactNode {
-  const list = useRef<HTMLOListElement>(null);
-  const count = plays.length;
-  useEffect(() => {
-    if (count > 0) list.current?.lastElementChild?.scrollIntoView({ block: 'nearest' });
-  }, [count]);
   return (
-    <ol ref={list} className={styles.conversation} aria-label="Conversation">
+    <ol className={styles.conversation} aria-label="Conversation">
       {plays.map((play) => (
         <li key={play.id} className="section">
-          <PlayView organization={organization} play={play} onAgain={onAgain} />
+          <article className={styles.said} aria-label="You">
+            <h2 className={styles.who}>You</h2>
+            {play.images.map((url) => (
+              <img key={url} className={styles.image} src={url} alt="Attached" />
+            ))}
+            <p className={styles.text}>{play.said}</p>
+          </article>
+          <div className={styles.answers}>
+            {play.answers.map(({ model, response }, column) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: an answer has its column
+              <article key={column} className={styles.response} aria-label={model} aria-busy={isOpen(response)}>
+                <h2 className={styles.who}>
+                  <code>{model}</code>
+                  {response.text !== '' && !isOpen(response) && <CopyButton text={response.text} what="response" />}
+                </h2>
+                <ResponseView organization={organization} response={response} />
+                {isEmpty(response) && response.state !== 'complete' && onAgain && (
+                  <div>
+                    <Button size="small" icon="refresh" onClick={() => onAgain(play, column)}>
+                      Send again
+                    </Button>
+                  </div>
+                )}
+              </article>
+            ))}
+          </div>
         </li>
       ))}
     </ol>
-  );
-}
-
-type PlayViewProps = Omit<ConversationProps, 'plays'> & { readonly play: Play };
-
-function PlayView({ organization, play, onAgain }: PlayViewProps): ReactNode {
-  const { said, model, response } = play;
-  const isUnanswered = response.text === '' && response.state !== 'complete';
-  return (
-    <>
-      <article className={styles.said} aria-label="You">
-        <h2 className={styles.who}>You</h2>
-        <p className={styles.text}>{said}</p>
-      </article>
-      <article className={styles.response} aria-label={model} aria-busy={isOpen(response)}>
-        <h2 className={styles.who}>
-          <code>{model}</code>
-          {response.text !== '' && !isOpen(response) && <CopyButton text={response.text} what="response" />}
-        </h2>
-        <ResponseView organization={organization} response={response} />
-        {isUnanswered && onAgain && (
-          <div>
-            <Button size="small" icon="refresh" onClick={() => onAgain(play)}>
-              Send again
-            </Button>
-          </div>
-        )}
-      </article>
-    </>
   );
 }
 
@@ -76,7 +67,7 @@ function ResponseView({
   readonly organization: string;
   readonly response: PlayResponse;
 }): ReactNode {
-  const { state, text, reasoning, usage, ids } = response;
+  const { state, text, reasoning, calls, usage, ids } = response;
   return (
     <>
       {reasoning !== '' && (
@@ -85,7 +76,10 @@ function ResponseView({
           <p className={styles.text}>{reasoning}</p>
         </details>
       )}
-      {text !== '' && <p className={styles.text}>{text}</p>}
+      {text !== '' && <Markdown text={text} />}
+      {calls.map(({ id, function: { name, arguments: text } }) => (
+        <CodeBlock key={id} language={`Calls ${name}`} text={text} />
+      ))}
       {state === 'waiting' && <p className="muted">Waiting for the first token…</p>}
       <Failure response={response} />
       {state === 'stopped' && <Stopped organization={organization} response={response} />}
@@ -231,6 +225,9 @@ function Line({ organization, request }: { readonly organization: string; readon
       <span>
         total <Duration milliseconds={durationMs} />
       </span>
+      {firstEventMs !== undefined && durationMs > firstEventMs && completionTokens > 1 && (
+        <span>{formatCount(Math.round((completionTokens * 1000) / (durationMs - firstEventMs)))} tokens/s</span>
+      )}
       <Link to="/o/$organization/requests" params={{ organization }} search={{ open: request.id }}>
         Show in the log
       </Link>

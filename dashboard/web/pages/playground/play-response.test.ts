@@ -25,7 +25,7 @@ test('a response has the text, the reasoning and the usage of its events', () =>
     { choices: [], usage: { prompt_tokens: 10, completion_tokens: 5, cost: 0.002 } },
   );
   expect(response).toEqual({
-    ...{ state: 'streaming', reasoning: 'Hm.', text: 'One two' },
+    ...{ state: 'streaming', reasoning: 'Hm.', text: 'One two', calls: [] },
     usage: { promptTokens: 10, completionTokens: 5, costUsd: 0.002 },
   });
   expect(done(response).state).toBe('complete');
@@ -55,17 +55,60 @@ test.each([
   expect(eventsIn(data)).toEqual([]);
 });
 
+const play = (said: string, ...texts: readonly string[]): Play => ({
+  ...{ id: 0, said, images: [] },
+  answers: texts.map((text) => ({ model: 'small', response: { ...NO_RESPONSE, state: 'complete', text } })),
+});
+const saying = (said: string, ...images: readonly string[]) => ({ said, images });
+
 test('the next request has the system message, what was answered, and what is said now', () => {
-  const play = (said: string, text: string): Play => ({
-    ...{ id: 0, model: 'small', said },
-    response: { ...NO_RESPONSE, state: 'complete', text },
-  });
   const plays = [play('First', 'One'), play('Refused', '')];
-  expect(messagesOf('Be kind.', plays, 'Second')).toEqual([
+  expect(messagesOf('Be kind.', plays, saying('Second'))).toEqual([
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: 'First' },
     { role: 'assistant', content: 'One' },
     { role: 'user', content: 'Second' },
   ]);
-  expect(messagesOf('  ', [], '')).toEqual([]);
+  expect(messagesOf('  ', [], saying(''))).toEqual([]);
+});
+
+test('each of two models is sent its own answers, and those before there were two', () => {
+  const plays = [play('First', 'One'), play('Second', 'Two', 'Deux')];
+  const contents = messagesOf('', plays, saying('Third'), 1).map(({ content }) => content);
+  expect(contents).toEqual(['First', 'One', 'Second', 'Deux', 'Third']);
+});
+
+test('images are parts of a message', () => {
+  expect(messagesOf('', [], saying('See', 'data:a'))).toEqual([
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'See' },
+        { type: 'image_url', image_url: { url: 'data:a' } },
+      ],
+    },
+  ]);
+});
+
+test('tool calls arrive in pieces, and what is said next is their result', () => {
+  const response = done(
+    after(
+      delta({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }] }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] }),
+      delta({ tool_calls: [{ index: 1, id: 'call_2', function: { name: 'g', arguments: '{}' } }] }),
+      delta({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
+    ),
+  );
+  const calls = [
+    { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } },
+    { id: 'call_2', type: 'function', function: { name: 'g', arguments: '{}' } },
+  ];
+  expect(response.calls).toEqual(calls);
+  const asked = { id: 0, said: 'Ask', images: [], answers: [{ model: 'small', response }] };
+  expect(messagesOf('', [asked], saying('42'))).toEqual([
+    { role: 'user', content: 'Ask' },
+    { role: 'assistant', content: null, tool_calls: calls },
+    { role: 'tool', tool_call_id: 'call_1', content: '42' },
+    { role: 'tool', tool_call_id: 'call_2', content: '42' },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { PlayMessage } from '#contract/playground.ts';
+import type { PlayMessage, PlayToolCall } from '#contract/playground.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import type { PlayEvent, PlayFailure, PlayIds, PlayUsage } from './play.ts';
 
@@ -13,6 +13,7 @@ export interface PlayResponse {
   readonly state: ResponseState;
   readonly text: string;
   readonly reasoning: string;
+  readonly calls: readonly PlayToolCall[];
   readonly ids?: PlayIds;
   readonly usage?: PlayUsage;
   /** An error of the gateway. */
@@ -21,15 +22,22 @@ export interface PlayResponse {
   readonly problem?: ApiProblem;
 }
 
-/** A message of the user, with the response. */
-export interface Play {
-  readonly id: number;
+/** What one model answers to a message. */
+export interface Answer {
   readonly model: string;
-  readonly said: string;
   readonly response: PlayResponse;
 }
 
-export const NO_RESPONSE: PlayResponse = { state: 'waiting', text: '', reasoning: '' };
+/** A message of the user, with the answers of one model or of two side by side. */
+export interface Play {
+  readonly id: number;
+  readonly said: string;
+  /** As `data:` URLs. */
+  readonly images: readonly string[];
+  readonly answers: readonly Answer[];
+}
+
+export const NO_RESPONSE: PlayResponse = { state: 'waiting', text: '', reasoning: '', calls: [] };
 
 export function responseAfter(response: PlayResponse, event: PlayEvent): PlayResponse {
   switch (event.kind) {
@@ -39,6 +47,8 @@ export function responseAfter(response: PlayResponse, event: PlayEvent): PlayRes
       return { ...response, state: 'streaming', text: response.text + event.text };
     case 'reasoning':
       return { ...response, state: 'streaming', reasoning: response.reasoning + event.text };
+    case 'call':
+      return { ...response, state: 'streaming', calls: withCall(response.calls, event) };
     case 'usage':
       return { ...response, usage: event.usage };
     case 'failed':
@@ -49,8 +59,27 @@ export function responseAfter(response: PlayResponse, event: PlayEvent): PlayRes
   }
 }
 
+/** A call arrives in pieces: id and name first, then its arguments. */
+function withCall(
+  calls: readonly PlayToolCall[],
+  { index, id, name, text }: Extract<PlayEvent, { kind: 'call' }>,
+): readonly PlayToolCall[] {
+  const { [index]: before = { id: '', type: 'function', function: { name: '', arguments: '' } } } = calls;
+  const call: PlayToolCall = {
+    id: before.id || id,
+    type: 'function',
+    function: { name: before.function.name || name, arguments: before.function.arguments + text },
+  };
+  return index >= calls.length ? [...calls, call] : calls.with(index, call);
+}
+
 export function isOpen({ state }: PlayResponse): boolean {
   return state === 'waiting' || state === 'streaming';
+}
+
+/** A response with nothing in it, which is no part of the conversation. */
+export function isEmpty({ text, calls }: PlayResponse): boolean {
+  return text === '' && calls.length === 0;
 }
 
 /** The response when nothing more arrives. */
@@ -59,15 +88,35 @@ export function responseAtEnd(response: PlayResponse, problem?: ApiProblem): Pla
   return problem === undefined ? { ...response, state: 'cut' } : { ...response, state: 'failed', problem };
 }
 
-/** Messages of the next request. Plays without a response are left out. */
-export function messagesOf(system: string, plays: readonly Play[], said: string): PlayMessage[] {
-  const answered = plays.filter(({ response }) => response.text !== '');
-  return [
-    ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-    ...answered.flatMap(({ said: content, response }) => [
-      { role: 'user', content } as const,
-      { role: 'assistant', content: response.text } as const,
-    ]),
-    ...(said === '' ? [] : [{ role: 'user', content: said } as const]),
-  ];
+/**
+ * Messages of the next request to the model in that column. Plays without a response are left out.
+ * What is said after tool calls is the result of each of them.
+ */
+export function messagesOf(
+  system: string,
+  plays: readonly Play[],
+  { said, images }: Pick<Play, 'said' | 'images'>,
+  column = 0,
+): PlayMessage[] {
+  const messages: PlayMessage[] = system.trim() === '' ? [] : [{ role: 'system', content: system }];
+  let calls: readonly PlayToolCall[] = [];
+  const say = (text: string, urls: readonly string[]) => {
+    const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: text }) as const);
+    messages.push(...(results.length > 0 ? results : [{ role: 'user', content: contentOf(text, urls) } as const]));
+  };
+  for (const play of plays) {
+    const response = (play.answers[column] ?? play.answers[0])?.response ?? NO_RESPONSE;
+    if (isEmpty(response)) continue;
+    say(play.said, play.images);
+    ({ calls } = response);
+    const content = response.text === '' ? null : response.text;
+    messages.push({ role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) });
+  }
+  if (said !== '' || images.length > 0) say(said, images);
+  return messages;
+}
+
+function contentOf(text: string, images: readonly string[]): PlayMessage['content'] {
+  if (images.length === 0) return text;
+  return [{ type: 'text', text }, ...images.map((url) => ({ type: 'image_url', image_url: { url } }) as const)];
 }

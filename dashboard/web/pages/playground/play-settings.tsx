@@ -8,56 +8,80 @@ import { FormRow } from '../../forms/form.tsx';
 import { NumberField, ParsedInput, TextAreaField } from '../../forms/inputs.tsx';
 import { hasEnded, maskedKey, restrictionLabels } from '../../keys/key-labels.ts';
 import { MODEL_STATES } from '../../models/model-labels.ts';
-
-/** Values of the form. `undefined`: the box is empty. */
-export interface PlayDraft {
-  readonly system: string;
-  readonly maxTokens: number | undefined;
-  readonly temperature: number | undefined;
-}
-
-export const NEW_PLAY: PlayDraft = { system: '', maxTokens: 1_000, temperature: undefined };
+import { type PlayDraft, toolsIn } from './play-draft.ts';
 
 export interface PlaySettingsProps {
   readonly models: readonly ModelView[];
   readonly keys: readonly KeyView[];
-  readonly model: string;
+  /** The model that is asked, and the one beside it. */
+  readonly asked: readonly ModelView[];
   readonly likeKey: string | undefined;
   readonly draft: PlayDraft;
   readonly onModel: (model: string) => void;
+  readonly onBeside: (model: string | undefined) => void;
   readonly onLikeKey: (key: string | undefined) => void;
   readonly onDraft: (draft: PlayDraft) => void;
 }
 
 const TemperatureField = asField(ParsedInput<number>);
+const TOOLS_EXAMPLE = '[{"type": "function", "function": {"name": "get_weather", "parameters": {…}}}]';
 
+/** What the model, or one of the two, can be asked for. */
 export function PlaySettings(props: PlaySettingsProps): ReactNode {
-  const { models, model, draft, onModel, onDraft } = props;
+  const { models, asked, draft, onModel, onBeside, onDraft } = props;
+  const [first, beside] = asked;
   const field = fieldsOf(draft, onDraft);
+  const others = models.filter(({ id }) => id !== first?.id).map(choiceOf);
+  const efforts = [...new Set(asked.flatMap(({ reasoningEfforts }) => reasoningEfforts))];
   return (
     <>
-      <SelectField label="Model" required value={model} onChange={onModel} choices={models.map(choiceOf)} />
-      <KeyField {...props} />
+      <SelectField label="Model" required value={first?.id ?? ''} onChange={onModel} choices={models.map(choiceOf)} />
+      <SelectField
+        label="Compare with"
+        value={beside?.id ?? ''}
+        onChange={(id) => onBeside(id === '' ? undefined : id)}
+        choices={[{ value: '', label: 'No other model' }, ...others]}
+      />
       <TextAreaField label="System message" hint="Sent before the conversation." {...field('system')} />
       <FormRow>
         <NumberField
           label="Output limit"
           required
-          hint="max_tokens. The money for it is held while the request runs."
+          hint="In tokens (max_tokens). Its cost is held while the request runs."
           {...field('maxTokens')}
           min={1}
           max={MAX_PLAY_TOKENS}
         />
-        <TemperatureField
-          label="Temperature"
-          hint="From 0 to 2."
-          {...field('temperature')}
-          parse={parseTemperature}
-          format={String}
-          inputMode="decimal"
-          placeholder="Of the model"
-        />
+        {asked.some(({ takesTemperature }) => takesTemperature) && (
+          <TemperatureField
+            label="Temperature"
+            hint="From 0 to 2."
+            {...field('temperature')}
+            parse={parseTemperature}
+            format={String}
+            inputMode="decimal"
+            placeholder="Model default"
+          />
+        )}
       </FormRow>
+      {efforts.length > 0 && (
+        <SelectField
+          label="Reasoning effort"
+          {...field('effort')}
+          choices={[{ value: '', label: 'Model default' }, ...efforts.map((value) => ({ value, label: value }))]}
+        />
+      )}
+      {asked.some(({ capabilities }) => capabilities.includes('tools')) && (
+        <TextAreaField
+          label="Tools"
+          hint="A JSON list. When the model calls one, your next message is its result."
+          rows={2}
+          placeholder={TOOLS_EXAMPLE}
+          {...field('tools')}
+          error={toolsIn(draft.tools).problem}
+        />
+      )}
+      <KeyField {...props} />
     </>
   );
 }
@@ -78,19 +102,19 @@ function KeyField({ keys, likeKey, onLikeKey }: PlaySettingsProps): ReactNode {
   const words = key && holdingRestrictions(key).join(' · ');
   return (
     <SelectField
-      label="Restrictions of a key"
+      label="Act as key"
       hint={
         key === undefined
-          ? 'The request has a key of its own in any case.'
-          : `${words || 'This key has none'}. Its addresses, expiry, longer budgets and spend do not count here.`
+          ? 'Applies the restrictions of one of your keys.'
+          : `${words || 'No restrictions'}. Addresses, expiry, longer budgets and spend of the key do not apply here.`
       }
       value={likeKey ?? ''}
       onChange={(value) => onLikeKey(value === '' ? undefined : value)}
       choices={[
-        { value: '', label: 'None' },
+        { value: '', label: 'No key' },
         ...keys
           .filter((one) => !hasEnded(one))
-          .map((one) => ({ value: one.id, label: `As ${one.name} (${maskedKey(one)})` })),
+          .map((one) => ({ value: one.id, label: `${one.name} (${maskedKey(one)})` })),
       ]}
     />
   );

@@ -27,6 +27,14 @@ export interface PlayFailure {
 export type PlayEvent =
   | { readonly kind: 'begun'; readonly ids: PlayIds }
   | { readonly kind: 'text' | 'reasoning'; readonly text: string }
+  /** A piece of a tool call. */
+  | {
+      readonly kind: 'call';
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+      readonly text: string;
+    }
   | { readonly kind: 'usage'; readonly usage: PlayUsage }
   | { readonly kind: 'failed'; readonly failure: PlayFailure }
   | { readonly kind: 'complete' };
@@ -81,12 +89,24 @@ export function eventsIn(data: string): PlayEvent[] {
     ...textEvent('reasoning', delta.reasoning_content),
     ...textEvent('text', delta.content),
     ...textEvent('text', delta.refusal),
+    ...(Array.isArray(delta.tool_calls) ? (delta.tool_calls as unknown[]).flatMap(callEvent) : []),
     ...(isObject(chunk.usage) ? [{ kind: 'usage', usage: usageOf(chunk.usage) } as const] : []),
   ];
 }
 
 function textEvent(kind: 'text' | 'reasoning', text: unknown): PlayEvent[] {
   return typeof text === 'string' && text !== '' ? [{ kind, text }] : [];
+}
+
+function callEvent(call: unknown): PlayEvent[] {
+  if (!isObject(call) || !isObject(call.function)) return [];
+  const { index, id } = call;
+  const { name, arguments: text } = call.function;
+  return [{ kind: 'call', index: Number(index) || 0, id: textOf(id), name: textOf(name), text: textOf(text) }];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function usageOf({ prompt_tokens, completion_tokens, cost }: JsonObject): PlayUsage {

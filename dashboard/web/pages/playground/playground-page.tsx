@@ -1,5 +1,6 @@
-import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import type { ModelView } from '#contract/money.ts';
+import type { PlayChat } from '#contract/playground.ts';
 import { present } from '#core/present.ts';
 import { useAsk } from '../../api/queries.ts';
 import { useSession } from '../../api/session.ts';
@@ -8,17 +9,19 @@ import { CodeSnippet } from '../../components/copy.tsx';
 import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { formatMoney } from '../../format/format.ts';
 import { Form } from '../../forms/form.tsx';
-import { TextAreaField } from '../../forms/inputs.tsx';
 import { hasEnded } from '../../keys/key-labels.ts';
-import { type ChatExample, KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
-import { chats, filterModels } from '../../models/model-labels.ts';
+import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
+import { chats, cheapest, filterModels } from '../../models/model-labels.ts';
 import { useUrl } from '../../search/use-url.ts';
 import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
 import { playgroundSearch } from '../searches.ts';
+import { Composer } from './composer.tsx';
 import { Conversation } from './conversation.tsx';
+import { chatFor, NEW_PLAY, toolsIn } from './play-draft.ts';
 import { messagesOf } from './play-response.ts';
-import { NEW_PLAY, type PlayDraft, PlaySettings } from './play-settings.tsx';
+import { PlaySettings } from './play-settings.tsx';
 import styles from './playground.module.css';
+import { useFollow } from './use-follow.ts';
 import { usePlay } from './use-play.ts';
 
 const REFRESH_MS = 15_000;
@@ -37,10 +40,9 @@ export function PlaygroundPage(): ReactNode {
         title="Playground"
         description={
           <>
-            Requests go through the gateway with a key that lives for {playground.keyMinutes} minutes and spends at most{' '}
-            {formatMoney(playground.budgetNanoUsd)}. {name} pays for them
-            {balance !== undefined && `; its balance is ${formatMoney(balance)}`}. Nothing that you write is stored
-            here.
+            Requests are billed to {name}
+            {balance !== undefined && `, whose balance is ${formatMoney(balance)}`}. They use a temporary key that
+            spends at most {formatMoney(playground.budgetNanoUsd)}. Your messages are not stored.
           </>
         }
       />
@@ -74,39 +76,55 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
   const { search, change } = useUrl(playgroundSearch);
   const [draft, setDraft] = useState(NEW_PLAY);
   const [text, setText] = useState('');
+  const [attached, setImages] = useState<readonly string[]>([]);
   const { plays, busy, send, sendAgain, stop, clear } = usePlay(organization);
+  const talk = useRef<HTMLDivElement>(null);
+  useFollow(talk, plays, plays.length);
   const keys = useAsk('GET /api/organizations/:organization/keys', { params: { organization } }).data?.keys;
   // A key of the address may have ended.
   const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
-  const model = models.some(({ id }) => id === search.model) ? search.model : models[0]?.id;
-  if (model === undefined) {
+  const find = (id: string | undefined) => models.find((model) => model.id === id);
+  const first = find(search.model) ?? cheapest(models) ?? models[0];
+  const beside = search.beside === first?.id ? undefined : find(search.beside);
+  const asked = [first, beside].filter((model) => model !== undefined);
+  if (first === undefined) {
     return (
       <EmptyState icon="models" title="No models yet">
         The gateway has not reported its models yet. It does so within seconds of its start.
       </EmptyState>
     );
   }
-  const { system, maxTokens = 1, temperature } = draft;
-  const settings = { model, system, maxTokens, ...present({ temperature, likeKey }) };
+  const images = asked.every(({ capabilities }) => capabilities.includes('vision')) ? attached : [];
+  const chats = asked.map((model) => chatFor(model, draft));
+  const settings = { system: draft.system, chats, ...present({ likeKey }) };
   const onSubmit = () => {
     const said = text.trim();
-    if (busy || said === '') return;
-    send(said, settings);
+    if (busy || said === '' || toolsIn(draft.tools).problem !== undefined) return;
+    send(said, images, settings);
     setText('');
+    setImages([]);
   };
-  const messages = messagesOf(system, plays, text.trim());
+  const called = plays.at(-1)?.answers.flatMap(({ response }) => response.calls) ?? [];
   return (
     <Form onSubmit={onSubmit}>
       <div className={styles.page}>
-        <div className={styles.talk}>
+        <div className={styles.talk} ref={talk}>
           {plays.length > 0 && (
             <Conversation
               organization={organization}
               plays={plays}
-              onAgain={busy ? undefined : (play) => sendAgain(play, settings)}
+              onAgain={busy ? undefined : (play, column) => sendAgain(play, column, settings)}
             />
           )}
-          <Composer busy={busy} onStop={stop} text={text} onText={setText} />
+          <Composer
+            busy={busy}
+            onStop={stop}
+            label={called[0] === undefined ? 'Message' : `Result of ${called[0].function.name}`}
+            text={text}
+            onText={setText}
+            images={images === attached ? images : undefined}
+            onImages={setImages}
+          />
           <p className="visually-hidden" role="status">
             {busy ? 'The response arrives.' : plays.length > 0 && 'The response has ended.'}
           </p>
@@ -125,76 +143,35 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
             <PlaySettings
               models={models}
               keys={keys ?? []}
-              model={model}
+              asked={asked}
               likeKey={likeKey}
               draft={draft}
-              onModel={(next) => change({ model: next })}
+              onModel={(model) => change({ model })}
+              onBeside={(id) => change({ beside: id })}
               onLikeKey={(key) => change({ key })}
               onDraft={setDraft}
             />
           </Card>
-          <AsCode {...{ model, messages, maxTokens, temperature }} />
+          <AsCode
+            chat={{
+              ...chatFor(first, draft),
+              messages: messagesOf(draft.system, plays, { said: text.trim(), images }),
+            }}
+          />
         </div>
       </div>
     </Form>
   );
 }
 
-type AsCodeProps = Omit<ChatExample, 'temperature'> & Pick<PlayDraft, 'temperature'> & { readonly model: string };
-
 /** The next request in several languages. */
-function AsCode({ model, messages, maxTokens, temperature }: AsCodeProps): ReactNode {
+function AsCode({ chat }: { readonly chat: PlayChat }): ReactNode {
   const { apiUrl } = useSession();
-  const chat = messages.length === 0 ? {} : { chat: { messages, ...present({ maxTokens, temperature }) } };
+  const { model, ...rest } = chat;
+  const shown = chat.messages.length === 0 ? {} : { chat: rest };
   return (
-    <Card title="As code">
-      <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...chat })} />
+    <Card title="Code">
+      <CodeSnippet snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model, ...shown })} />
     </Card>
-  );
-}
-
-interface ComposerProps {
-  readonly busy: boolean;
-  readonly onStop: () => void;
-  readonly text: string;
-  readonly onText: (text: string) => void;
-}
-
-/** Enter sends and Escape stops, so that nobody needs the mouse. */
-function Composer({ busy, onStop, text, onText }: ComposerProps): ReactNode {
-  const box = useRef<HTMLTextAreaElement>(null);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === 'Escape' && busy) onStop();
-    // A word that an input method composes is not finished with it.
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    if (!busy) box.current?.form?.requestSubmit();
-  };
-  const stop = () => {
-    onStop();
-    // The focused button is about to go.
-    box.current?.focus();
-  };
-  return (
-    <div className={styles.composer}>
-      <TextAreaField
-        label="Message"
-        required
-        hint="Enter sends, Shift and Enter begin a new line, Escape stops."
-        ref={box}
-        value={text}
-        onChange={onText}
-        onKeyDown={onKeyDown}
-      />
-      {busy ? (
-        <Button icon="pause" onClick={stop}>
-          Stop
-        </Button>
-      ) : (
-        <Button type="submit" tone="primary" icon="play">
-          Send
-        </Button>
-      )}
-    </div>
   );
 }

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { PlayInput } from '#contract/playground.ts';
+import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { ApiProblem } from '../../api/api.ts';
 import { play } from './play.ts';
 import {
+  type Answer,
   isOpen,
   messagesOf,
   NO_RESPONSE,
@@ -13,62 +14,83 @@ import {
   responseAtEnd,
 } from './play-response.ts';
 
-/** Settings of the next request. */
-export interface PlaySettings extends Omit<PlayInput, 'messages'> {
+/** Settings of the next requests. */
+export interface PlaySettings extends Pick<PlayInput, 'likeKey'> {
   readonly system: string;
+  /** One for each model that is asked. */
+  readonly chats: readonly Omit<PlayChat, 'messages'>[];
 }
 
-/** The conversation, which is in the memory of this page alone, and the request in progress. */
+/** The conversation, which is in the memory of this page alone, and the requests in progress. */
 export function usePlay(organization: string) {
   const client = useQueryClient();
   const [plays, setPlays] = useState<readonly Play[]>([]);
   const current = useRef<AbortController>(undefined);
-  // A page that is left stops its request.
+  // A page that is left stops its requests.
   useEffect(() => () => current.current?.abort(), []);
 
-  const change = (id: number, next: (response: PlayResponse) => PlayResponse) =>
-    setPlays((all) => all.map((one) => (one.id === id ? { ...one, response: next(one.response) } : one)));
+  const changeAnswers = (change: (answer: Answer, play: Play, column: number) => Answer) =>
+    setPlays((all) =>
+      all.map((one) => ({ ...one, answers: one.answers.map((answer, column) => change(answer, one, column)) })),
+    );
 
-  const follow = async (id: number, input: PlayInput, { signal }: AbortController) => {
+  const follow = async (id: number, column: number, input: PlayInput) => {
+    current.current ??= new AbortController();
+    const { signal } = current.current;
+    const change = (next: (response: PlayResponse) => PlayResponse) =>
+      changeAnswers((answer, { id: its }, place) =>
+        its === id && place === column ? { ...answer, response: next(answer.response) } : answer,
+      );
     try {
-      for await (const event of play(organization, input, signal))
-        change(id, (response) => responseAfter(response, event));
-      change(id, (response) => responseAtEnd(response));
+      for await (const event of play(organization, input, signal)) change((response) => responseAfter(response, event));
+      change((response) => responseAtEnd(response));
     } catch (error) {
       if (signal.aborted) return;
       const problem = error instanceof ApiProblem ? error : undefined;
-      change(id, (response) => responseAtEnd(response, problem));
+      change((response) => responseAtEnd(response, problem));
       // Asks to sign in again if the session has ended.
       if (problem?.problem === 'not_signed_in') void client.invalidateQueries({ queryKey: ['GET /api/session'] });
     }
     void client.invalidateQueries({ queryKey: ['GET /api/organizations/:organization'] });
   };
 
-  const sendAfter = (before: readonly Play[], said: string, { system, ...settings }: PlaySettings) => {
-    const id = (plays.at(-1)?.id ?? 0) + 1;
-    const input = { ...settings, messages: messagesOf(system, before, said) };
-    const controller = new AbortController();
-    current.current = controller;
-    setPlays([...before, { id, model: settings.model, said, response: NO_RESPONSE }]);
-    void follow(id, input, controller);
+  const ask = (before: readonly Play[], asked: Play, column: number, { system, chats, ...rest }: PlaySettings) => {
+    const chat = chats[column] ?? chats[0];
+    const beside = chats.find(({ model }) => model !== chat?.model)?.model;
+    if (chat === undefined) return;
+    const messages = messagesOf(system, before, asked, column);
+    void follow(asked.id, column, { ...rest, ...(beside && { beside }), chat: { ...chat, messages } });
   };
-  const send = (said: string, settings: PlaySettings) => sendAfter(plays, said, settings);
-  /** Replaces a play without a response. */
-  const sendAgain = ({ id, said }: Play, settings: PlaySettings) =>
-    sendAfter(
-      plays.filter((one) => one.id !== id),
-      said,
+  const send = (said: string, images: readonly string[], settings: PlaySettings) => {
+    const answers = settings.chats.map(({ model }) => ({ model, response: NO_RESPONSE }));
+    const asked = { id: (plays.at(-1)?.id ?? 0) + 1, said, images, answers };
+    setPlays([...plays, asked]);
+    for (const column of answers.keys()) ask(plays, asked, column, settings);
+  };
+  /** Asks once more for an answer that did not come. */
+  const sendAgain = (asked: Play, column: number, settings: PlaySettings) => {
+    const model = (settings.chats[column] ?? settings.chats[0])?.model;
+    changeAnswers((answer, { id }, place) =>
+      id === asked.id && place === column ? { model: model ?? answer.model, response: NO_RESPONSE } : answer,
+    );
+    ask(
+      plays.filter(({ id }) => id < asked.id),
+      asked,
+      column,
       settings,
     );
+  };
   const stop = () => {
     current.current?.abort();
-    setPlays((all) =>
-      all.map((one) => (isOpen(one.response) ? { ...one, response: { ...one.response, state: 'stopped' } } : one)),
+    current.current = undefined;
+    changeAnswers((answer) =>
+      isOpen(answer.response) ? { ...answer, response: { ...answer.response, state: 'stopped' } } : answer,
     );
   };
   const clear = () => {
     stop();
     setPlays([]);
   };
-  return { plays, busy: plays.some(({ response }) => isOpen(response)), send, sendAgain, stop, clear };
+  const busy = plays.some(({ answers }) => answers.some(({ response }) => isOpen(response)));
+  return { plays, busy, send, sendAgain, stop, clear };
 }

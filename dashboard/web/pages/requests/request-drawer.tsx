@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import type { RequestDetail, RequestView } from '#contract/request-log.ts';
 import { useAsk } from '../../api/queries.ts';
+import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Banner, Skeleton, UnlessFailed } from '../../components/panels.tsx';
@@ -119,6 +120,7 @@ interface RequestDetailsProps {
 }
 
 function RequestDetails({ organization, request, detail }: RequestDetailsProps): ReactNode {
+  const { playground } = useSession();
   if (request === undefined) return <Skeleton height="480px" />;
   return (
     <Facts>
@@ -149,6 +151,21 @@ function RequestDetails({ organization, request, detail }: RequestDetailsProps):
       </Fact>
       <Fact label="Duration">
         <Duration milliseconds={request.durationMs} />
+      </Fact>
+      <Fact label="Messages">
+        Not stored.
+        {playground && request.model !== undefined && (
+          <>
+            {' '}
+            <Link
+              to="/o/$organization/playground"
+              params={{ organization }}
+              search={{ model: request.model, key: request.keyId }}
+            >
+              Open its model and key in the playground
+            </Link>
+          </>
+        )}
       </Fact>
       <Origin detail={detail} />
     </Facts>

@@ -1,0 +1,121 @@
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef } from 'react';
+import { Button, IconButton } from '../../components/button.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { TextAreaField } from '../../forms/inputs.tsx';
+import { imageUrl } from './image-url.ts';
+import styles from './playground.module.css';
+
+interface ComposerProps {
+  readonly busy: boolean;
+  readonly onStop: () => void;
+  /** What the text is: a message, or the result of a tool. */
+  readonly label: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  /** Absent: no model that is asked can see. */
+  readonly images: readonly string[] | undefined;
+  readonly onImages: (images: readonly string[]) => void;
+}
+
+/** Enter sends and Escape stops, so that nobody needs the mouse. */
+export function Composer(props: ComposerProps): ReactNode {
+  const { busy, onStop, label, text, onText, images } = props;
+  const box = useRef<HTMLTextAreaElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape' && busy) onStop();
+    // A word that an input method composes is not finished with it.
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    if (!busy) box.current?.form?.requestSubmit();
+  };
+  const stop = () => {
+    onStop();
+    // The focused button is about to go.
+    box.current?.focus();
+  };
+  const attach = useAttach(images ?? [], props.onImages);
+  const onPaste = ({ clipboardData }: ClipboardEvent) => {
+    if (images && clipboardData.files.length > 0) attach(clipboardData.files);
+  };
+  return (
+    <div className={styles.composer} onPaste={onPaste}>
+      {images && <Attached images={images} onImages={props.onImages} />}
+      <TextAreaField
+        label={label}
+        required
+        rows={2}
+        placeholder="Enter to send, Shift+Enter for a new line"
+        ref={box}
+        value={text}
+        onChange={onText}
+        onKeyDown={onKeyDown}
+      />
+      <div className="row">
+        {busy ? (
+          <Button icon="pause" onClick={stop}>
+            Stop
+          </Button>
+        ) : (
+          <Button type="submit" tone="primary" icon="play">
+            Send
+          </Button>
+        )}
+        {images && <AttachButton onFiles={attach} />}
+      </div>
+    </div>
+  );
+}
+
+function Attached({ images, onImages }: Required<Pick<ComposerProps, 'onImages'>> & { images: readonly string[] }) {
+  if (images.length === 0) return null;
+  return (
+    <div className="row">
+      {images.map((url, index) => (
+        <span key={url} className="row">
+          <img className={styles.image} src={url} alt={`Attached ${index + 1}`} />
+          <IconButton
+            icon="close"
+            label={`Remove image ${index + 1}`}
+            onClick={() => onImages(images.filter((one) => one !== url))}
+          />
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function AttachButton({ onFiles }: { readonly onFiles: (files: FileList) => void }): ReactNode {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button icon="plus" onClick={() => input.current?.click()}>
+        Add image
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        accept="image/*"
+        multiple
+        hidden
+        aria-label="Images"
+        onChange={({ target }) => {
+          if (target.files) onFiles(target.files);
+          target.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+const MAX_IMAGES = 4;
+
+function useAttach(images: readonly string[], onImages: (images: readonly string[]) => void) {
+  const toast = useToast();
+  return (files: FileList) => {
+    const added = Promise.all([...files].slice(0, MAX_IMAGES).map(imageUrl));
+    void added.then(
+      (urls) => onImages([...new Set([...images, ...urls])].slice(0, MAX_IMAGES)),
+      () => toast({ tone: 'bad', text: 'The browser cannot read this image.' }),
+    );
+  };
+}
