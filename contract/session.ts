@@ -32,7 +32,7 @@ export interface SessionView {
 
 export interface SignInMethodsView {
   readonly password: boolean;
-  /** Host of the OpenID Connect issuer. */
+  /** Name of the OpenID Connect issuer, or its host. */
   readonly issuer?: string;
   /** A link to set a forgotten password is mailed. */
   readonly resetsByMail?: true;

@@ -143,6 +143,7 @@ export function dashboardSettings(input: SettingsInput): DashboardProcessConfig 
     ...sharedSettings(input),
     privateNetworks: input.file.webhooks.private_networks,
     signIn: signInOf(input.file),
+    brand: input.file.dashboard.brand,
     ...(mail === undefined ? {} : { mail }),
     ...(stripe === undefined ? {} : { stripe }),
   };

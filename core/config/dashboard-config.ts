@@ -7,8 +7,18 @@ export interface DashboardProcessConfig extends SharedConfig {
   /** Ranges that customers' webhooks may reach although they are not on the Internet. */
   readonly privateNetworks: readonly string[];
   readonly signIn: SignInConfig;
+  /** Empty: the page is in its own look. */
+  readonly brand: BrandConfig;
   /** Absent: credit is the operator's to add. */
   readonly stripe?: StripeConfig;
+}
+
+/** Name, logo and colour of the operator, in the page, its titles and its mails. */
+export interface BrandConfig {
+  readonly name?: string | undefined;
+  readonly logo?: { readonly type: string; readonly bytes: Uint8Array } | undefined;
+  /** `#0b6e4f` */
+  readonly accent?: string | undefined;
 }
 
 /** Ways to sign in to the dashboard. */
@@ -21,6 +31,8 @@ export interface SignInConfig {
 export interface OidcConfig {
   /** As configured: an issuer is compared character by character. */
   readonly issuer: string;
+  /** Of the button. Absent: the host of the issuer. */
+  readonly name?: string;
   readonly clientId: string;
   readonly clientSecret: string;
   readonly scopes: readonly string[];

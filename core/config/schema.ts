@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import type { DoorApi } from './apis.ts';
+import { brand } from './brand.ts';
 import { extraFields, extraRequestFields, OFFICIAL_FIELDS } from './extra-fields.ts';
 import { mail, webhooks } from './mail.ts';
 import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
@@ -215,6 +216,7 @@ export const CONFIG_FILE = section({
     url: publicUrl.optional(),
     api_url: publicUrl.optional(),
     playground_url: publicUrl.optional(),
+    brand: brand.prefault({}),
     session: section({
       idle: duration(SECOND_MS, 366 * DAY_MS).prefault('7d'),
       absolute: duration(SECOND_MS, 366 * DAY_MS).prefault('30d'),

@@ -1,3 +1,4 @@
+import { present } from '../present.ts';
 import type { OidcConfig, SignInConfig } from './dashboard-config.ts';
 import type { RuleProblem } from './problem.ts';
 import { flag, list, matching, named, readText, section } from './schema-fields.ts';
@@ -10,6 +11,7 @@ const oidc = section({
     'an https URL such as https://login.example.com, without credentials, query and fragment; http only for this machine',
     parseIssuer,
   ),
+  name: matching(/^[^\p{Cc}]{1,40}$/u, '1 to 40 characters, for the button of the sign-in page').optional(),
   client_id: matching(/^[\x21-\x7e]{1,512}$/, '1 to 512 visible ASCII characters'),
   client_secret: matching(/^[\x21-\x7e]{1,4096}$/, CLIENT_SECRET).optional(),
   scopes: list(
@@ -27,7 +29,8 @@ const oidc = section({
 
 export const signIn = section({ password: flag.prefault(true), oidc: oidc.optional() });
 
-interface OidcEntry extends Omit<OidcConfig, 'clientId' | 'clientSecret' | 'operatorClaim'> {
+interface OidcEntry extends Omit<OidcConfig, 'name' | 'clientId' | 'clientSecret' | 'operatorClaim'> {
+  readonly name?: string | undefined;
   readonly client_id: string;
   readonly client_secret?: string | undefined;
   readonly operator_claim?: Readonly<Record<string, string>> | undefined;
@@ -59,10 +62,13 @@ export function checkSignIn(entry: SignInEntry | undefined): RuleProblem[] {
 
 export function signInOf({ sign_in: entry }: { readonly sign_in?: SignInEntry | undefined }): SignInConfig {
   if (entry?.oidc?.client_secret === undefined) return { password: entry?.password ?? true };
-  const { issuer, client_id: clientId, client_secret: clientSecret, scopes, operator_claim: claim } = entry.oidc;
+  const { issuer, name, client_id: clientId, client_secret: clientSecret, scopes, operator_claim: claim } = entry.oidc;
   const [operator] = Object.entries(claim ?? {});
   const operatorClaim = operator === undefined ? {} : { operatorClaim: { name: operator[0], value: operator[1] } };
-  return { password: entry.password, oidc: { issuer, clientId, clientSecret, scopes, ...operatorClaim } };
+  return {
+    password: entry.password,
+    oidc: { issuer, ...present({ name }), clientId, clientSecret, scopes, ...operatorClaim },
+  };
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

@@ -4,6 +4,7 @@ import { NoTurn } from '#core/fairness/turns.ts';
 import type { Log } from '#core/log/log.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { Bound } from './http/bodies.ts';
+import { brandedPage, brandFile } from './http/brand.ts';
 import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { type AppContext, sendProblem } from './http/responses.ts';
@@ -47,7 +48,13 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   app.all('/api/*', (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));
   app.get('*', (context) => {
-    const file = files.find(context.req.path) ?? (isPageAddress(context.req.path) ? files.page : undefined);
+    const { brand = {} } = deps.settings();
+    const { page } = files;
+    const branded = page && Object.keys(brand).length > 0 ? brandedPage(page, brand) : page;
+    const file =
+      brandFile(context.req.path, brand) ??
+      files.find(context.req.path) ??
+      (isPageAddress(context.req.path) ? branded : undefined);
     if (file !== undefined) return serveFile(context, file);
     return files.page === undefined
       ? context.text('The dashboard has not been built: run `node scripts/setup.mjs`.\n', 503)

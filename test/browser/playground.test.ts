@@ -84,7 +84,7 @@ requirement(NO_CHROMIUM, () => {
       ],
     });
     await expect.poll(() => stack.operator.balance(organizationId)).toBe(9.998);
-    await page.getByText('its balance is $10.00').waitFor();
+    await page.getByText('whose balance is $10.00').waitFor();
   });
 
   test('the next message is sent with the conversation, Markdown is shown, and nothing in an answer is executed', async () => {
@@ -153,11 +153,10 @@ requirement(NO_CHROMIUM, () => {
     await say('At length, please.');
     await gates[0]?.waitFor(1);
     const seen = () => page.evaluate('Math.round(window.scrollY)').then(Number);
-    const isInView = (name: string) =>
-      page.getByRole('button', { name }).evaluate((button) => {
-        const { top, bottom } = button.getBoundingClientRect();
-        return top >= 0 && bottom <= window.innerHeight;
-      });
+    const isInView = async (name: string) => {
+      const { y = -1, height = 0 } = (await page.getByRole('button', { name, exact: true }).boundingBox()) ?? {};
+      return y >= 0 && y + height <= 900;
+    };
     await expect.poll(seen).toBeGreaterThan(100);
     expect(await isInView('Stop')).toBe(true);
     const before = await seen();
@@ -165,8 +164,9 @@ requirement(NO_CHROMIUM, () => {
     await gates[1]?.waitFor(1);
     await expect.poll(seen).toBeGreaterThan(before);
     await page.mouse.move(400, 300);
-    await page.mouse.wheel(0, -600);
-    await expect.poll(seen).toBeLessThan(before + 600);
+    const down = await seen();
+    await page.mouse.wheel(0, -300);
+    await expect.poll(seen).toBeLessThan(down - 200);
     const up = await seen();
     gates[1]?.open();
     await page.getByRole('button', { name: 'Send', exact: true }).waitFor();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import type { MailConfig } from '#core/config/dashboard-config.ts';
+import type { BrandConfig, MailConfig } from '#core/config/dashboard-config.ts';
 import type { Log } from '#core/log/log.ts';
 import { findAlertSettings } from '#database/alerts/alert-settings.ts';
 import { type AttemptResult, endAttempt, type LeasedMessage, leaseMessages } from '#database/alerts/outbox.ts';
@@ -16,6 +16,7 @@ export interface DeliverySettings {
   readonly mail?: MailConfig;
   /** Address of the dashboard. Absent: mails about alerts have no link. */
   readonly url?: URL;
+  readonly brand: BrandConfig;
   readonly privateNetworks: PrivateNetworks;
 }
 
@@ -68,11 +69,16 @@ async function attempt(database: Database, message: LeasedMessage, settings: Del
 
 type Result = Pick<AttemptResult, 'kind' | 'text'>;
 
-async function byMail(database: Database, message: LeasedMessage, { mail, url }: DeliverySettings): Promise<Result> {
+async function byMail(
+  database: Database,
+  message: LeasedMessage,
+  { mail, url, brand: { name } }: DeliverySettings,
+): Promise<Result> {
   if (mail === undefined) return { kind: 'failed', text: 'no mail server is configured' };
   const text = await textOf(database, message, url);
   if (text === undefined) return { kind: 'cancelled', text: 'there is nothing to send any more' };
-  return sendMail(mail, { to: message.receiver, messageId: message.messageId, ...text });
+  const subject = name === undefined ? text.subject : `${name}: ${text.subject}`;
+  return sendMail(mail, { to: message.receiver, messageId: message.messageId, ...text, subject });
 }
 
 async function byWebhook(database: Database, message: LeasedMessage, settings: DeliverySettings): Promise<Result> {

@@ -10,6 +10,7 @@ const SETTINGS: Settings = {
   trustedProxies: ['10.0.0.0/8'],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
   signIn: { password: true },
+  brand: {},
 };
 
 function caller(peerAddress: string, headers: Record<string, string>, change: Partial<Settings> = {}) {

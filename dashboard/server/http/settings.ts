@@ -1,4 +1,10 @@
-import type { DashboardProcessConfig, MailConfig, SignInConfig, StripeConfig } from '#core/config/dashboard-config.ts';
+import type {
+  BrandConfig,
+  DashboardProcessConfig,
+  MailConfig,
+  SignInConfig,
+  StripeConfig,
+} from '#core/config/dashboard-config.ts';
 import type { Address, DashboardSessionConfig } from '#core/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard uses. */
@@ -10,6 +16,7 @@ export interface Settings {
   readonly trustedProxies: readonly string[];
   readonly session: DashboardSessionConfig;
   readonly signIn: SignInConfig;
+  readonly brand: BrandConfig;
   readonly url?: URL;
   readonly apiUrl?: string;
   /** Absent: there is no playground. */
@@ -22,7 +29,7 @@ export interface Settings {
 }
 
 export function settingsOf(config: DashboardProcessConfig): Settings {
-  const { listen, apis, trustedProxies, dashboard, topUpUrl, signIn, mail, privateNetworks, stripe } = config;
+  const { listen, apis, trustedProxies, dashboard, topUpUrl, signIn, brand, mail, privateNetworks, stripe } = config;
   return {
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,
@@ -30,6 +37,7 @@ export function settingsOf(config: DashboardProcessConfig): Settings {
     trustedProxies,
     session: dashboard.session,
     signIn,
+    brand,
     ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
     ...(dashboard.apiUrl === undefined ? {} : { apiUrl: dashboard.apiUrl.replace(/\/+$/, '') }),
     privateNetworks,

@@ -125,6 +125,7 @@ describe('the mapping', () => {
       contextWindow: 1_000,
       maxOutputTokens: 100,
       defaultOutputTokens: 50,
+      takesTemperature: true,
       priceTable: { prices: MODEL.prices, above: [], serviceTiers: {} },
       priceChanges: [],
       priceWindows: [],

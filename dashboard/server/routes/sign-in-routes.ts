@@ -18,7 +18,7 @@ export const SIGN_IN_ROUTES: readonly Route[] = [
       const { password, oidc } = settings.signIn;
       return {
         password,
-        ...(oidc === undefined ? {} : { issuer: new URL(oidc.issuer).host }),
+        ...(oidc === undefined ? {} : { issuer: oidc.name ?? new URL(oidc.issuer).host }),
         ...(resetsByMail(settings) ? { resetsByMail: true } : {}),
       };
     },

@@ -11,6 +11,7 @@ const SETTINGS: Settings = {
   trustedProxies: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
   signIn: { password: true },
+  brand: {},
 };
 
 function signedIn(isOperator = false): SignedIn {

@@ -5,6 +5,7 @@ import type { ApiProblem } from '../api/api.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import styles from './panels.module.css';
+import { PRODUCT } from './product.ts';
 import type { Tone } from './values.tsx';
 
 export interface PageHeaderProps {
@@ -35,7 +36,7 @@ export function PageHeader({ title, description, actions }: PageHeaderProps): Re
   }, [path]);
   return (
     <header className={styles.header}>
-      <title>{[title, place, 'Inference Gateway'].filter(Boolean).join(' · ')}</title>
+      <title>{[title, place, PRODUCT].filter(Boolean).join(' · ')}</title>
       <div className={styles.words}>
         <h1 ref={heading} tabIndex={-1}>
           {title}

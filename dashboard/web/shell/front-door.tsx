@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { PageHeader } from '../components/panels.tsx';
+import { LOGO, PRODUCT } from '../components/product.ts';
 import styles from './front-door.module.css';
 
 export interface FrontDoorProps {
@@ -13,8 +14,8 @@ export function FrontDoor({ title, children }: FrontDoorProps): ReactNode {
     <main className={styles.door}>
       <div className={styles.panel}>
         <p className={styles.product}>
-          <img src="/favicon.svg" alt="" width="24" height="24" />
-          Inference Gateway
+          <img src={LOGO} alt="" height="24" />
+          {PRODUCT}
         </p>
         <PageHeader title={title} />
         {children}

@@ -4,6 +4,7 @@ import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
 import { Button, IconButton, LinkButton } from '../components/button.tsx';
 import { Banner, TitlePlace } from '../components/panels.tsx';
+import { PRODUCT } from '../components/product.ts';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 import { useTitlePlace } from './use-organization.tsx';
@@ -43,7 +44,7 @@ export function Shell(): ReactNode {
       </a>
       <header className={styles.topbar}>
         <IconButton icon="menu" label="Open navigation" onClick={() => setOpen('navigation')} />
-        <span className={styles.product}>Inference Gateway</span>
+        <span className={styles.product}>{PRODUCT}</span>
       </header>
       <aside className={styles.sidebar}>
         <Sidebar onFind={find} />

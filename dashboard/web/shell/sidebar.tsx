@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { useSend } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Icon, type IconName } from '../components/icon.tsx';
+import { LOGO, PRODUCT } from '../components/product.ts';
 import { chooseTheme, useTheme } from '../components/theme.ts';
 import { useToast } from '../components/toast.tsx';
 import { Menu } from '../overlays/menu.tsx';
@@ -68,6 +69,10 @@ export function Sidebar({ onFind }: { readonly onFind: () => void }): ReactNode 
   const organization = useShellOrganization();
   return (
     <div className={styles.sidebar}>
+      <p className={styles.product}>
+        <img src={LOGO} alt="" height="20" />
+        {PRODUCT}
+      </p>
       <OrganizationSwitcher organization={organization} />
       <button type="button" className={styles.find} aria-keyshortcuts="Control+K" onClick={onFind}>
         <Icon name="search" />

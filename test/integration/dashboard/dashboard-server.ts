@@ -69,6 +69,7 @@ const SETTINGS: Settings = {
   privateNetworks: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
   signIn: { password: true },
+  brand: {},
 };
 
 /** One browser of a test changes more within a minute than a person does. */

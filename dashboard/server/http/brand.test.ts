@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { brandedPage, brandFile } from './brand.ts';
+
+const HTML =
+  '<head><title>Inference Gateway</title><link rel="icon" href="/favicon.svg" type="image/svg+xml" /></head>';
+const PAGE = {
+  ...{ type: 'text/html', etag: '"a"', immutable: false, plain: Buffer.from(HTML) },
+  ...{ gzip: Buffer.from('old'), brotli: Buffer.from('old') },
+};
+const BRAND = { name: 'A & "$&"', logo: { type: 'image/png', bytes: Buffer.from('png') }, accent: '#0b6e4f' };
+
+it('the page has name, logo and colours, and no compressed form without them', () => {
+  const { plain, gzip, brotli, etag } = brandedPage(PAGE, BRAND);
+  expect(plain.toString()).toBe(
+    '<head><title>A &amp; &quot;$&amp;&quot;</title><link rel="icon" href="/brand/logo" />' +
+      '<meta name="application-name" content="A &amp; &quot;$&amp;&quot;" />' +
+      '<link rel="stylesheet" href="/brand/colours.css" /></head>',
+  );
+  expect([gzip, brotli]).toEqual([undefined, undefined]);
+  expect(etag).not.toBe(PAGE.etag);
+});
+
+it('what is not branded stays', () => {
+  expect(brandedPage(PAGE, { accent: '#0b6e4f' }).plain.toString()).toContain('href="/favicon.svg"');
+  expect(brandFile('/brand/logo', {})).toBeUndefined();
+  expect(brandFile('/brand/colours.css', { name: 'A' })).toBeUndefined();
+});
+
+it('logo and colours are files of their own, since the policy allows no inline style', () => {
+  expect(brandFile('/brand/logo', BRAND)).toMatchObject({ type: 'image/png', plain: Buffer.from('png') });
+  expect(brandFile('/brand/colours.css', BRAND)?.plain.toString()).toContain('--accent: #0b6e4f;');
+});

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import type { BrandConfig } from '#core/config/dashboard-config.ts';
+import type { StaticFile } from './static-files.ts';
+
+/** The page as the build made it says this. */
+const NAME = 'Inference Gateway';
+const ICON = 'href="/favicon.svg" type="image/svg+xml"';
+const LOGO = '/brand/logo';
+const COLOURS = '/brand/colours.css';
+
+/** Logo and colours of the operator. */
+export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFile | undefined {
+  if (path === LOGO && logo !== undefined) return fileOf(logo.type, logo.bytes);
+  if (path === COLOURS && accent !== undefined) return fileOf('text/css; charset=utf-8', coloursOf(accent));
+  return undefined;
+}
+
+/** The page with the operator's name, logo and colours, which its scripts and styles read. */
+export function brandedPage(page: StaticFile, { name = NAME, logo, accent }: BrandConfig): StaticFile {
+  const escaped = name.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const head = [
+    `<meta name="application-name" content="${escaped}" />`,
+    ...(accent === undefined ? [] : [`<link rel="stylesheet" href="${COLOURS}" />`]),
+  ];
+  const html = page.plain
+    .toString()
+    .replace(`<title>${NAME}</title>`, () => `<title>${escaped}</title>`)
+    .replace(ICON, logo === undefined ? ICON : `href="${LOGO}"`)
+    .replace('</head>', () => `${head.join('')}</head>`);
+  return fileOf(page.type, html);
+}
+
+/** All tones of the accent from one, which is dark enough for white text. */
+function coloursOf(accent: string): string {
+  const light = `oklch(from ${accent} min(l, 0.5) c h)`;
+  const pale = `oklch(from ${accent} 0.8 min(c, 0.11) h)`;
+  return `:root:root {
+  --accent: ${accent};
+  --accent-hover: color-mix(in oklab, ${accent} 86%, black);
+  --accent-text: light-dark(${light}, ${pale});
+  --surface-selected: light-dark(color-mix(in oklab, ${accent} 10%, white), color-mix(in oklab, ${accent} 24%, #131316));
+}
+`;
+}
+
+function fileOf(type: string, content: string | Uint8Array): StaticFile {
+  const plain = Buffer.from(content);
+  const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
+  return { type, etag, immutable: false, plain, gzip: undefined, brotli: undefined };
+}
