@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
-import { stall, streamAnswer, streamThen } from '../provider/acts.ts';
+import { plainAnswer, stall, streamAnswer, streamThen } from '../provider/acts.ts';
 import { createGate } from '../provider/gate.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
@@ -11,6 +11,7 @@ import { expectGoodLooks } from './looks.ts';
 
 const HOSTILE = `**bold** <img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [a](javascript:hacked=1)`;
 
+const CALLS = [{ id: 'call_1', name: 'look', arguments: '{"at":"sky"}' }];
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -182,10 +183,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Tools').fill('{');
     await page.getByText('Enter a JSON list of tools.').waitFor();
     await page.getByLabel('Tools').fill('[{"type":"function","function":{"name":"look"}}]');
-    stack.provider.script(
-      'large',
-      streamAnswer({ toolCalls: [{ id: 'call_1', name: 'look', arguments: '{"at":"sky"}' }] }),
-    );
+    stack.provider.script('large', streamAnswer({ toolCalls: CALLS }), plainAnswer);
     stack.provider.script('small', streamAnswer({ pieces: ['It is blue.'] }));
     await say('How is the sky?');
     await answers().filter({ hasText: 'small' }).getByText('It is blue.').waitFor();
