@@ -17,7 +17,7 @@ import { SuspendedBanner, useOrganization } from '../../shell/use-organization.t
 import { playgroundSearch } from '../searches.ts';
 import { Composer } from './composer.tsx';
 import { Conversation } from './conversation.tsx';
-import { chatFor, NEW_PLAY, toolsIn } from './play-draft.ts';
+import { chatFor, NEW_PLAY, type PlayDraft, toolsIn } from './play-draft.ts';
 import { messagesOf } from './play-response.ts';
 import { PlaySettings } from './play-settings.tsx';
 import styles from './playground.module.css';
@@ -67,6 +67,14 @@ function NoPlayground(): ReactNode {
   );
 }
 
+function NoModels(): ReactNode {
+  return (
+    <EmptyState icon="models" title="No models yet">
+      The gateway has not reported its models yet. It does so within seconds of its start.
+    </EmptyState>
+  );
+}
+
 interface PlayingProps {
   readonly organization: string;
   readonly models: readonly ModelView[];
@@ -80,20 +88,9 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
   const { plays, busy, send, sendAgain, stop, clear } = usePlay(organization);
   const talk = useRef<HTMLDivElement>(null);
   useFollow(talk, plays, plays.length);
-  const keys = useAsk('GET /api/organizations/:organization/keys', { params: { organization } }).data?.keys;
-  // A key of the address may have ended.
-  const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
-  const find = (id: string | undefined) => models.find((model) => model.id === id);
-  const first = find(search.model) ?? cheapest(models) ?? models[0];
-  const beside = search.beside === first?.id ? undefined : find(search.beside);
-  const asked = [first, beside].filter((model) => model !== undefined);
-  if (first === undefined) {
-    return (
-      <EmptyState icon="models" title="No models yet">
-        The gateway has not reported its models yet. It does so within seconds of its start.
-      </EmptyState>
-    );
-  }
+  const { keys, likeKey, asked } = useAsked(organization, models, search);
+  const [first] = asked;
+  if (first === undefined) return <NoModels />;
   const images = asked.every(({ capabilities }) => capabilities.includes('vision')) ? attached : [];
   const chats = asked.map((model) => chatFor(model, draft));
   const settings = { system: draft.system, chats, ...present({ likeKey }) };
@@ -129,38 +126,63 @@ function Playing({ organization, models }: PlayingProps): ReactNode {
             {busy ? 'The response arrives.' : plays.length > 0 && 'The response has ended.'}
           </p>
         </div>
-        <div className={styles.side}>
-          <Card
-            title="Request"
-            actions={
-              plays.length > 0 && (
-                <Button size="small" onClick={clear}>
-                  New conversation
-                </Button>
-              )
-            }
-          >
-            <PlaySettings
-              models={models}
-              keys={keys ?? []}
-              asked={asked}
-              likeKey={likeKey}
-              draft={draft}
-              onModel={(model) => change({ model })}
-              onBeside={(id) => change({ beside: id })}
-              onLikeKey={(key) => change({ key })}
-              onDraft={setDraft}
-            />
-          </Card>
-          <AsCode
-            chat={{
-              ...chatFor(first, draft),
-              messages: messagesOf(draft.system, plays, { said: text.trim(), images }),
-            }}
+        <Side asked={asked} draft={draft} next={messagesOf(draft.system, plays, { said: text.trim(), images })}>
+          {plays.length > 0 && (
+            <Button size="small" onClick={clear}>
+              New conversation
+            </Button>
+          )}
+          <PlaySettings
+            models={models}
+            keys={keys ?? []}
+            asked={asked}
+            likeKey={likeKey}
+            draft={draft}
+            onModel={(model) => change({ model })}
+            onBeside={(id) => change({ beside: id })}
+            onLikeKey={(key) => change({ key })}
+            onDraft={setDraft}
           />
-        </div>
+        </Side>
       </div>
     </Form>
+  );
+}
+
+/** What the address names: the models to ask and the key to act as, as far as there are any. */
+function useAsked(
+  organization: string,
+  models: readonly ModelView[],
+  search: {
+    readonly model?: string | undefined;
+    readonly beside?: string | undefined;
+    readonly key?: string | undefined;
+  },
+) {
+  const keys = useAsk('GET /api/organizations/:organization/keys', { params: { organization } }).data?.keys;
+  // A key of the address may have ended.
+  const likeKey = keys === undefined ? search.key : keys.find((key) => key.id === search.key && !hasEnded(key))?.id;
+  const find = (id: string | undefined) => models.find((model) => model.id === id);
+  const first = find(search.model) ?? cheapest(models) ?? models[0];
+  const beside = search.beside === first?.id ? undefined : find(search.beside);
+  const asked = [first, beside].filter((model) => model !== undefined);
+  return { keys, likeKey, asked };
+}
+
+interface SideProps {
+  readonly asked: readonly ModelView[];
+  readonly draft: PlayDraft;
+  readonly next: PlayChat['messages'];
+  readonly children: ReactNode;
+}
+
+/** The settings, and the next request to the first model as code. */
+function Side({ asked: [first], draft, next, children }: SideProps): ReactNode {
+  return (
+    <div className={styles.side}>
+      <Card title="Request">{children}</Card>
+      {first && <AsCode chat={{ ...chatFor(first, draft), messages: next }} />}
+    </div>
   );
 }
 

@@ -73,12 +73,8 @@ export function usePlay(organization: string) {
     changeAnswers((answer, { id }, place) =>
       id === asked.id && place === column ? { model: model ?? answer.model, response: NO_RESPONSE } : answer,
     );
-    ask(
-      plays.filter(({ id }) => id < asked.id),
-      asked,
-      column,
-      settings,
-    );
+    const before = plays.filter(({ id }) => id < asked.id);
+    ask(before, asked, column, settings);
   };
   const stop = () => {
     current.current?.abort();
