@@ -237,7 +237,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByLabel('Model', { exact: true }).selectOption('small');
     await say('Hello');
     await answers().last().getByText('402 insufficient_credits').first().waitFor();
-    await answers().last().getByText('No. Top up', { exact: false }).waitFor();
+    await answers().last().getByText('No. It fails again until', { exact: false }).waitFor();
     await answers()
       .last()
       .getByText(/would be admitted now/)

@@ -83,3 +83,14 @@ function defined(headers: Headers): Record<string, string> {
     Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 }
+
+/** Sends a request whose response nobody waits for. The returned function leaves it. */
+export function leaveable({ cookies }: Browser, url: string, body: object): () => void {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/json' };
+  const sent = request(url, { method: 'POST', headers, agent: false });
+  sent.on('error', () => {});
+  sent.on('response', (response) => response.resume().on('error', () => {}));
+  sent.end(JSON.stringify(body));
+  return () => sent.destroy();
+}
