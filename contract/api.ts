@@ -1,5 +1,6 @@
 import type { AlertsApi } from './alerts.ts';
 import type { CostsApi } from './costs.ts';
+import type { ExploreApi } from './explore.ts';
 import type { KeysApi } from './keys.ts';
 import type { MoneyApi } from './money.ts';
 import type { OperatorApi } from './operator.ts';
@@ -23,7 +24,8 @@ export interface Api
     AlertsApi,
     TopUpsApi,
     OperatorApi,
-    CostsApi {}
+    CostsApi,
+    ExploreApi {}
 
 export type Endpoint = keyof Api;
 export type ResponseOf<E extends Endpoint> = Api[E]['response'];
@@ -76,7 +78,8 @@ export type ProblemCode =
 
 /**
  * Tables with a CSV export, by GET with the filter of the page:
- * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` for operators.
+ * `/api/organizations/:organization/requests.csv` and so on, and `/api/costs.csv` and
+ * `/api/requests.csv` for operators.
  */
 export type CsvTable = 'requests' | 'ledger' | 'usage' | 'keys';
-export type OperatorCsvTable = 'costs';
+export type OperatorCsvTable = 'costs' | 'requests';

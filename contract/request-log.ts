@@ -17,21 +17,24 @@ export interface RequestView {
   readonly durationMs: number;
   readonly streamed: boolean;
   readonly route: string;
+  readonly address: string;
+  /** `user` of the request, as the client named it. */
+  readonly user?: string;
+  readonly provider?: string;
+  readonly cachedTokens?: number;
+  /** For operators, over all organizations. */
+  readonly organizationId?: string;
+  readonly organizationName?: string;
 }
 
 export interface RequestDetail extends RequestView {
   readonly requestId: string;
   readonly generationId?: string;
-  readonly address: string;
   readonly userAgent?: string;
-  readonly provider?: string;
-  readonly cachedTokens?: number;
   readonly reasoningTokens?: number;
   readonly replayed: boolean;
   readonly clientGone: boolean;
   readonly keyLast4?: string;
-  /** `user` of the request, as the client named it. */
-  readonly user?: string;
   /** `metadata` of the request, as JSON. */
   readonly metadata?: string;
   /** Absent: nothing was charged, or the charge is not booked yet. */
@@ -61,15 +64,7 @@ export interface ChargeView {
  * becomes a filter, a filter with a cursor becomes an input (RequestPageInput), and an input in its
  * organization becomes a query of the database (RequestPageQuery).
  */
-export interface RequestFilter {
-  readonly fromMs?: number;
-  /** Exclusive. */
-  readonly toMs?: number;
-  readonly key?: string;
-  readonly model?: string;
-  readonly outcome?: ExploreFilter['outcome'];
-  readonly status?: number;
-  readonly code?: string;
+export interface RequestFilter extends ExploreFilter {
   /**
    * A request id (x-request-id) or a generation id. Overrides the rest of the filter and the
    * paging.
@@ -106,5 +101,7 @@ export interface RequestPage {
 
 export interface RequestLogApi {
   'GET /api/organizations/:organization/requests': { query: RequestPageInput; response: RequestPage };
+  /** Over all organizations, for operators. */
+  'GET /api/requests': { query: RequestPageInput; response: RequestPage };
   'GET /api/organizations/:organization/requests/:request': { query: Empty; response: RequestDetail };
 }

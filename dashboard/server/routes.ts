@@ -3,6 +3,7 @@ import { ALERT_ROUTES } from './routes/alerts-routes.ts';
 import { AUDIT_ROUTES } from './routes/audit-routes.ts';
 import { COSTS_ROUTES } from './routes/costs-routes.ts';
 import { CSV_ROUTES } from './routes/csv-routes.ts';
+import { EXPLORE_ROUTES } from './routes/explore-routes.ts';
 import { KEY_ROUTES } from './routes/keys-routes.ts';
 import { MEMBER_ROUTES } from './routes/members-routes.ts';
 import { MONEY_ROUTES } from './routes/money-routes.ts';
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,
   ...OVERVIEW_ROUTES,
+  ...EXPLORE_ROUTES,
   ...REQUEST_ROUTES,
   ...PLAYGROUND_ROUTES,
   ...MONEY_ROUTES,

@@ -113,7 +113,7 @@ function crossSite(head: RequestHead, { origin }: Caller): Problem {
 
 /** `sent` is the body; absent if the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
-  const given = sent === undefined ? context.req.query() : parseBody(context, sent);
+  const given = sent === undefined ? readQuery(context) : parseBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');
   const parsed = input.safeParse(given);
   if (parsed.success) return { value: parsed.data };
@@ -123,6 +123,12 @@ function readInput(context: AppContext, { input }: Route, sent: string | undefin
     messages?.[0] ?? 'is not valid',
   ]);
   return problem('invalid', formErrors[0] ?? 'Some values are not valid.', { fields: Object.fromEntries(fields) });
+}
+
+/** A parameter that is repeated is a list. */
+function readQuery(context: AppContext): unknown {
+  const parameters = Object.entries(context.req.queries());
+  return Object.fromEntries(parameters.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
 }
 
 function parseBody(context: AppContext, text: string): unknown {

@@ -1,18 +1,9 @@
 import type pg from 'pg';
-import type { RequestFilter } from '#contract/request-log.ts';
+import type { ExploreFilter } from '#contract/explore.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { type FilterConditions, filterSql, filterValues } from './row-filter.ts';
-
-/** An omitted request that had no code has an empty one here. */
-const CONDITIONS: FilterConditions = {
-  key: (key) => `${key}::text is null or key_id = ${key}`,
-  model: (model) => `${model}::text is null or model = ${model}`,
-  code: (code) => `${code}::text is null or code = ${code}`,
-  status: (status) => `${status}::smallint is null or status = ${status}`,
-  outcome: (outcome) => `${outcome}::text is null or (${outcome} = 'failed' and code <> '')`,
-};
+import { filterSql, filterValues, OMITTED_ROWS } from './row-filter.ts';
 
 /**
  * At most this many rows are summed, the newest first. 144,000 are a day of a hundred keys that are
@@ -24,15 +15,16 @@ const COUNT: Statement = {
   name: 'count_left_out_requests',
   text: `select coalesce(sum(left_out), 0)::text as "leftOut"
     from (
-      select left_out from left_out_requests
-      where organization_id = $1 and minute >= $2 and minute < $3
-        and ${filterSql(CONDITIONS, 4)}
+      select left_out from ${OMITTED_ROWS}
+      where ($1::text is null or organization_id = $1) and minute >= $2 and minute < $3
+        and ${filterSql(4)}
       order by minute desc limit ${MOST_ROWS}
     ) as found`,
 };
 
-export interface OmittedQuery extends Omit<RequestFilter, 'search'> {
-  readonly organizationId: string;
+export interface OmittedQuery extends ExploreFilter {
+  /** Absent: of all organizations. */
+  readonly organizationId?: string;
   /** Id of a request: only newer ones are counted. */
   readonly after?: string;
 }
@@ -42,7 +34,7 @@ export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<
   const { organizationId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = query;
   const sinceMs = Math.max(fromMs, after === undefined ? 0 : idMoment(after));
   const minutes = [Math.floor(sinceMs / MINUTE_MS), Math.ceil(toMs / MINUTE_MS)];
-  const values = [organizationId, ...minutes, ...filterValues(CONDITIONS, query)];
+  const values = [organizationId ?? null, ...minutes, ...filterValues(query)];
   const [row] = await run<{ leftOut: string }>(pool, COUNT, values);
   return Number(row?.leftOut ?? 0);
 }

@@ -6,8 +6,9 @@ import { present } from '#core/present.ts';
  * The columns of `request_log` that a page shows. A field of the row without a column does not
  * compile.
  */
-const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'key_name' | 'key_last4'>, true>> = {
+const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'key_name' | 'key_last4' | 'organization_name'>, true>> = {
   id: true,
+  organization_id: true,
   key_id: true,
   request_id: true,
   generation_id: true,
@@ -36,6 +37,9 @@ export const REQUEST_COLUMNS = Object.keys(COLUMNS).join(', ');
 /** A row with the name and the last characters of its key. */
 export interface RequestRow {
   readonly id: string;
+  readonly organization_id: string;
+  /** Absent within one organization. */
+  readonly organization_name?: string | null;
   readonly key_id: string;
   readonly key_name: string | null;
   readonly key_last4: string | null;
@@ -59,7 +63,7 @@ export interface RequestRow {
   readonly first_event_ms: number | null;
   readonly duration_ms: number;
   readonly end_user: string | null;
-  readonly metadata: string | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
 }
 
 /** Requires a value for every field of a view: a forgotten one does not compile. */
@@ -76,15 +80,11 @@ export function requestDetail(row: RequestRow, charge?: ChargeView): RequestDeta
     keyLast4: row.key_last4 ?? undefined,
     requestId: row.request_id,
     generationId: row.generation_id ?? undefined,
-    address: row.address,
     userAgent: row.user_agent ?? undefined,
-    provider: row.provider ?? undefined,
     replayed: row.replayed,
     clientGone: row.client_gone,
-    cachedTokens: numberOf(row.cached_tokens),
     reasoningTokens: numberOf(row.reasoning_tokens),
-    user: row.end_user ?? undefined,
-    metadata: row.metadata ?? undefined,
+    metadata: row.metadata === null ? undefined : JSON.stringify(row.metadata),
     charge,
   };
   return present(detail);
@@ -106,6 +106,12 @@ function viewOf(row: RequestRow): Complete<RequestView> {
     costNanoUsd: row.cost_nano_usd ?? undefined,
     firstEventMs: row.first_event_ms ?? undefined,
     durationMs: row.duration_ms,
+    address: row.address,
+    user: row.end_user ?? undefined,
+    provider: row.provider ?? undefined,
+    cachedTokens: numberOf(row.cached_tokens),
+    organizationId: row.organization_name === undefined ? undefined : row.organization_id,
+    organizationName: row.organization_name ?? undefined,
   };
 }
 

@@ -8,6 +8,16 @@ import { run, type Statement } from '../connection/connection-pool.ts';
  */
 const SETTLED_AFTER_MS = DAY_MS / 4;
 const KEPT_DAYS = 400;
+/** The figures of both tables. */
+export const SUMS = [
+  'requests',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'cost_nano_usd',
+  'provider_cost_nano_usd',
+  'known_revenue_nano_usd',
+] as const;
 const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::bigint`).join(', ');
 
 /**
@@ -25,13 +35,13 @@ const SUM_UP: Statement = {
       returning before.summed_until as since, d.summed_until as until
     ), summed as (
       insert into request_day_stats (
-        organization_id, day, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+        organization_id, day, key_id, model, code, provider, status, streamed, ${SUMS.join(', ')}, first_event_buckets
       )
-      select organization_id, (hour at time zone 'UTC')::date, key_id, model, code, sum(requests)::bigint, sum(prompt_tokens)::bigint,
-        sum(completion_tokens)::bigint, sum(cost_nano_usd)::bigint, array[${BUCKETS}]
+      select organization_id, (hour at time zone 'UTC')::date, key_id, model, code, provider, status, streamed,
+        ${SUMS.map((column) => `sum(${column})::bigint`).join(', ')}, array[${BUCKETS}]
       from request_stats s join due d
         on s.hour >= d.since::timestamp at time zone 'UTC' and s.hour < d.until::timestamp at time zone 'UTC'
-      group by 1, 2, 3, 4, 5
+      group by 1, 2, 3, 4, 5, 6, 7, 8
       returning 1
     ), forgotten as (
       delete from request_day_stats s using due where s.day < due.until - ${KEPT_DAYS} returning 1

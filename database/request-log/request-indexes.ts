@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import type { RequestFilter } from '#contract/request-log.ts';
-import { CLIENT_GONE_STATUS } from '#core/errors/error-codes.ts';
+import type { ExploreFilter, StatusClass } from '#contract/explore.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */
@@ -52,7 +51,7 @@ const PROBE_ROWS = 1_000;
  */
 export async function chooseIndex(
   pool: pg.Pool,
-  filter: RequestFilter,
+  filter: ExploreFilter,
   range: Pick<IndexScan, 'organizationId' | 'fromId' | 'beforeId'>,
 ): Promise<ChosenIndex> {
   const candidates = indexesFor(filter);
@@ -67,8 +66,13 @@ export async function chooseIndex(
   return probed.reduce((best, next) => (next.reachesTo < best.reachesTo ? next : best));
 }
 
-function indexesFor({ key, model, code, status, outcome }: RequestFilter): ChosenIndex[] {
-  const failed = outcome === 'failed' || (status !== undefined && status >= 400 && status !== CLIENT_GONE_STATUS);
+/** An index narrows one value. Rows without a model of the configuration may have any name. */
+function indexesFor({ keys = [], models = [], codes = [], outcome, statusClasses = [] }: ExploreFilter): ChosenIndex[] {
+  const [key, model, code] = [keys, models, codes].map((list) =>
+    list.length === 1 ? list[0] || undefined : undefined,
+  );
+  const isFailure = (status: StatusClass) => status === '4xx' || status === '5xx';
+  const failed = outcome === 'failed' || (statusClasses.length > 0 && statusClasses.every(isFailure));
   return [
     ...(code === undefined ? [] : [{ index: BY_CODE, value: code }]),
     ...(failed && code === undefined ? [{ index: FAILURES, value: null }] : []),

@@ -33,6 +33,7 @@ export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   'usage.cachedTokens': ['cached_tokens', (row) => row.usage?.cachedTokens],
   'usage.reasoningTokens': ['reasoning_tokens', (row) => row.usage?.reasoningTokens],
   costNanoUsd: ['cost_nano_usd', (row) => row.costNanoUsd],
+  providerCostNanoUsd: ['provider_cost_nano_usd', (row) => row.providerCostNanoUsd],
   firstEventMs: ['first_event_ms', (row) => wholeMs(row.firstEventMs)],
   durationMs: ['duration_ms', (row) => wholeMs(row.durationMs)],
   user: ['end_user', (row) => row.user?.replaceAll('\0', '\ufffd')],

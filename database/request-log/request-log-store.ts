@@ -71,6 +71,8 @@ export interface RequestLogRow {
   readonly clientGone: boolean;
   readonly usage: LoggedUsage | undefined;
   readonly costNanoUsd: NanoUsd | undefined;
+  /** What the provider is paid, if its costs are configured. */
+  readonly providerCostNanoUsd: NanoUsd | undefined;
   readonly firstEventMs: number | undefined;
   readonly durationMs: number;
   /** `user` of the request, as the client named it. */

@@ -1,25 +1,71 @@
-import type { RequestFilter } from '#contract/request-log.ts';
+import type { ExploreFilter } from '#contract/explore.ts';
 
 /** The fields of a filter that a row matches or not. Times and ids choose the range instead. */
-export type RowFilter = Omit<RequestFilter, 'search' | 'fromMs' | 'toMs'>;
+export type RowFilter = Omit<ExploreFilter, 'fromMs' | 'toMs'>;
+
+export const STATUS_CLASS = `case when status = 499 then '499' else status / 100 || 'xx' end`;
 
 /**
  * SQL for each field: true where a row matches the parameter, or where the parameter is null. A
- * field without its condition does not compile. A table that lacks the column has no match for any
- * value: `(parameter) => \`${parameter} is null\``.
+ * field without its condition does not compile. Other tables than `request_log` take part with the
+ * columns that they lack added.
  */
-export type FilterConditions = Readonly<Record<keyof RowFilter, (parameter: string) => string>>;
+const CONDITIONS: Readonly<Record<keyof RowFilter, (parameter: string) => string>> = {
+  keys: anyOf('key_id'),
+  models: (parameter) => `${parameter}::text[] is null or model = any (${parameter}::text[])
+    or (not model_known and '' = any (${parameter}::text[]))`,
+  codes: anyOf(`coalesce(code, '')`),
+  statusClasses: anyOf(STATUS_CLASS),
+  outcome: (parameter) => `${parameter}::text is null
+    or case ${parameter} when 'failed' then coalesce(code, '') <> '' else coalesce(code, '') = '' and status < 400 end`,
+  users: anyOf(`coalesce(end_user, '')`),
+  // Of each name, one of the accepted values must be there.
+  metadata: (parameter) => `${parameter}::jsonb is null or not exists (
+      select from jsonb_each(${parameter}::jsonb) as wanted (name, accepted)
+      where not accepted ? coalesce(metadata ->> wanted.name, '')
+    )`,
+  providers: anyOf(`coalesce(provider, '')`),
+  organizations: anyOf('organization_id'),
+  streamed: (parameter) => `${parameter}::boolean is null or streamed = ${parameter}`,
+  minCostNanoUsd: (parameter) => `${parameter}::bigint is null or cost_nano_usd >= ${parameter}::bigint`,
+  minDurationMs: (parameter) => `${parameter}::bigint is null or duration_ms >= ${parameter}::bigint`,
+};
 
-const fieldsOf = (conditions: FilterConditions) => Object.keys(conditions).toSorted() as (keyof RowFilter)[];
-
-/** The condition on all fields. `firstParameter` is the number of the first value. */
-export function filterSql(conditions: FilterConditions, firstParameter: number): string {
-  return fieldsOf(conditions)
-    .map((field, index) => `(${conditions[field](`$${firstParameter + index}`)})`)
-    .join(' and ');
+function anyOf(value: string) {
+  return (parameter: string) => `${parameter}::text[] is null or ${value} = any (${parameter}::text[])`;
 }
 
-/** Values for `filterSql`, in its order. */
-export function filterValues(conditions: FilterConditions, filter: RowFilter): readonly unknown[] {
-  return fieldsOf(conditions).map((field) => filter[field] ?? null);
+/** Omitted requests with the columns of the request log that a filter needs. */
+export const OMITTED_ROWS = `(
+    select organization_id, minute, key_id, model, model <> '' as model_known, code, status, left_out, null as provider, false as streamed,
+      null as end_user, null::jsonb as metadata, null::bigint as cost_nano_usd, null::bigint as duration_ms
+    from left_out_requests
+  ) as omitted`;
+
+const FIELDS = Object.keys(CONDITIONS).toSorted() as (keyof RowFilter)[];
+
+/** The condition on all fields. `firstParameter` is the number of the first value. */
+export function filterSql(firstParameter: number): string {
+  return FIELDS.map((field, index) => `(${CONDITIONS[field](`$${firstParameter + index}`)})`).join(' and ');
+}
+
+export const FILTER_VALUES = FIELDS.length;
+
+/** Values for `filterSql`, in its order. An empty list is no filter. */
+export function filterValues(filter: RowFilter): readonly unknown[] {
+  const { metadata = [] } = filter;
+  const values = { ...filter, metadata: metadata.length === 0 ? null : JSON.stringify(acceptedByName(metadata)) };
+  return FIELDS.map((field) => {
+    const value = values[field];
+    return Array.isArray(value) && value.length === 0 ? null : (value ?? null);
+  });
+}
+
+function acceptedByName(metadata: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const pairs = metadata.map((text) => {
+    const end = text.indexOf('=');
+    return end < 0 ? ([text, ''] as const) : ([text.slice(0, end), text.slice(end + 1)] as const);
+  });
+  const byName = Map.groupBy(pairs, ([name]) => name);
+  return Object.fromEntries([...byName].map(([name, ofName]) => [name, ofName.map(([, value]) => value)]));
 }

@@ -427,12 +427,14 @@ create table request_log (
   -- As sent by the client if it is no model of the configuration. Null: not known yet when the
   -- request was refused.
   model text collate "C",
+  -- A model of the configuration.
+  model_known boolean not null,
   provider text,
   address text not null,
   user_agent text,
-  -- `user` and `metadata` (a JSON object) of the request, as the client sent them.
-  end_user text,
-  metadata text,
+  -- `user` and `metadata` (an object of texts) of the request, as the client sent them.
+  end_user text collate "C",
+  metadata jsonb,
   status smallint not null,
   -- Error code. Null: it went well, or its client left before there was an answer
   -- (status 499).
@@ -445,6 +447,9 @@ create table request_log (
   cached_tokens bigint,
   reasoning_tokens bigint,
   cost_nano_usd bigint,
+  -- What the provider is paid, for operators. Null: nothing was charged, or the target had no
+  -- costs.
+  provider_cost_nano_usd bigint,
   first_event_ms integer,
   duration_ms integer not null,
   primary key (organization_id, id)
@@ -452,6 +457,9 @@ create table request_log (
 create table request_log_other partition of request_log default;
 create index request_log_by_key on request_log (key_id, id);
 create index request_log_by_model on request_log (organization_id, model, id);
+-- For operators, over all organizations: rows arrive about in the order of their ids, and this
+-- index costs next to nothing.
+create index request_log_by_time on request_log using brin (id) with (pages_per_range = 16, autosummarize = on);
 -- Failures are few: these two are small.
 create index request_log_failures on request_log (organization_id, id) where code is not null;
 create index request_log_by_code on request_log (organization_id, code, id) where code is not null;
@@ -483,6 +491,7 @@ create type logged_request as (
   cached_tokens bigint,
   reasoning_tokens bigint,
   cost_nano_usd bigint,
+  provider_cost_nano_usd bigint,
   first_event_ms integer,
   duration_ms integer,
   end_user text,
@@ -531,15 +540,24 @@ create table request_stats (
   model text collate "C" not null,
   -- Empty: it went well.
   code text collate "C" not null,
+  -- Empty: no provider was asked.
+  provider text collate "C" not null,
+  status smallint not null,
+  streamed boolean not null,
   requests bigint not null,
   prompt_tokens bigint not null,
   completion_tokens bigint not null,
+  cached_tokens bigint not null,
   cost_nano_usd bigint not null,
+  -- What providers are paid for those whose cost is known, and the part of cost_nano_usd of these.
+  provider_cost_nano_usd bigint not null,
+  known_revenue_nano_usd bigint not null,
   -- Completions by time to the first event: up to 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800,
   -- 25600 ms, and above.
   first_event_buckets bigint[] not null check (cardinality(first_event_buckets) = 11),
-  primary key (organization_id, hour, key_id, model, code)
+  primary key (organization_id, hour, key_id, model, code, provider, status, streamed)
 ) with (fillfactor = 70);
+create index request_stats_by_hour on request_stats using brin (hour) with (pages_per_range = 16, autosummarize = on);
 
 -- Sums of request_stats by UTC day: a month in the dashboard is a twentieth of the rows. A day is
 -- summed up once, some hours after its end.
@@ -549,13 +567,20 @@ create table request_day_stats (
   key_id text collate "C" not null,
   model text collate "C" not null,
   code text collate "C" not null,
+  provider text collate "C" not null,
+  status smallint not null,
+  streamed boolean not null,
   requests bigint not null,
   prompt_tokens bigint not null,
   completion_tokens bigint not null,
+  cached_tokens bigint not null,
   cost_nano_usd bigint not null,
+  provider_cost_nano_usd bigint not null,
+  known_revenue_nano_usd bigint not null,
   first_event_buckets bigint[] not null check (cardinality(first_event_buckets) = 11),
-  primary key (organization_id, day, key_id, model, code)
+  primary key (organization_id, day, key_id, model, code, provider, status, streamed)
 );
+create index request_day_stats_by_day on request_day_stats using brin (day) with (pages_per_range = 16, autosummarize = on);
 
 -- Readers take days before this one from request_day_stats, and hours since then from
 -- request_stats.

@@ -38,5 +38,5 @@ export interface BillableHold extends DeliveryHold {
    */
   readonly mustEnd: AbortSignal;
   /** Charge for log and metrics. `undefined`: nothing is charged yet. */
-  charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
+  charged(): Pick<Settlement, 'usage' | 'costNanoUsd' | 'providerCostNanoUsd'> | undefined;
 }

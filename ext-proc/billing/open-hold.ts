@@ -1,6 +1,7 @@
 import type { Target } from '#core/config/gateway-config.ts';
 import { type Refusal, refuse } from '#core/errors/refusal.ts';
 import { usdNumber } from '#core/money.ts';
+import { present } from '#core/present.ts';
 import { listNanoUsd, priced } from '#core/pricing.ts';
 import { tierIn, tierWord } from '#core/service-tiers.ts';
 import type { ProviderAttempts } from '#database/costs/provider-attempts.ts';
@@ -97,8 +98,10 @@ export class OpenHold implements BillableHold {
     if (outcome === 'lost') return refuse('no_capacity');
     if (outcome === 'taken_over') return keyInFlight();
     this.#state = 'charged';
-    this.#charged = { usage: settlement.usage, costNanoUsd: dueNanoUsd(settlement) };
-    this.#count(produced, usdNumber(this.#charged.costNanoUsd));
+    const { usage, providerCostNanoUsd } = settlement;
+    const costNanoUsd = dueNanoUsd(settlement);
+    this.#charged = { usage, costNanoUsd, ...present({ providerCostNanoUsd }) };
+    this.#count(produced, usdNumber(costNanoUsd));
     return undefined;
   }
 

@@ -21,7 +21,7 @@ const MOST_METADATA = 16;
 const LONGEST_NAME = 64;
 const LONGEST_VALUE = 512;
 
-/** `metadata` is kept in the request log, and not sent. */
+/** `metadata` is kept in the request log, as PostgreSQL can store it, and not sent. */
 export const checkMetadata: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
   const members = new Map<string, string>();
@@ -31,13 +31,17 @@ export const checkMetadata: Rule = (cursor, facts, field) => {
       return invalidField(field, `must have names of at most ${LONGEST_NAME} characters`);
     const value = shortText(cursor, LONGEST_VALUE);
     if (value === undefined) return invalidField(field, `must have strings of at most ${LONGEST_VALUE} characters`);
-    members.set(name, value);
+    members.set(storable(name), storable(value));
     return members.size > MOST_METADATA ? invalidField(field, `must have at most ${MOST_METADATA} members`) : undefined;
   });
   if (refusal) return refusal;
   if (members.size > 0) facts.metadata = JSON.stringify(Object.fromEntries(members));
   return undefined;
 };
+
+function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd');
+}
 
 const LONGEST_TIER = 64;
 

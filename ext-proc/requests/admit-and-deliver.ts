@@ -169,6 +169,7 @@ function note(
   const charged = hold.charged();
   if (charged !== undefined) {
     notes.costNanoUsd = charged.costNanoUsd;
+    if (charged.providerCostNanoUsd !== undefined) notes.providerCostNanoUsd = charged.providerCostNanoUsd;
     notes.usage = charged.usage;
   }
   if (outcome.timeToFirstEventMs !== undefined) notes.timeToFirstEventMs = outcome.timeToFirstEventMs;

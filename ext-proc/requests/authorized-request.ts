@@ -34,6 +34,7 @@ export interface RequestNotes {
   generationId?: string;
   usage?: TokenUsage;
   costNanoUsd?: NanoUsd;
+  providerCostNanoUsd?: NanoUsd;
   attempts?: readonly string[];
   /** Provider of the response, or the one that was tried last. */
   provider?: string;

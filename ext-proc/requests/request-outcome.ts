@@ -107,6 +107,7 @@ export function requestLogRow(
     clientGone: notes.clientGone === true,
     usage: notes.usage,
     costNanoUsd: notes.costNanoUsd,
+    providerCostNanoUsd: notes.providerCostNanoUsd,
     firstEventMs: notes.timeToFirstEventMs,
     durationMs,
     user: notes.user,

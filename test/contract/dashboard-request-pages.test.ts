@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { STATUS_CLASSES } from '#contract/explore.ts';
 import type { RequestFilter } from '#contract/request-log.ts';
 import { idMoment, newId } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { findEveryRequest } from '#database/request-log/every-request.ts';
 import { requestDetail } from '#database/request-log/request-columns.ts';
 import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
@@ -15,6 +17,8 @@ import { addKey, createDatabase, openStore } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;
+const statusClassOf = (status: number) =>
+  status === 499 ? '499' : (`${Math.floor(status / 100)}xx` as '2xx' | '4xx' | '5xx');
 /** Longer than the range of the first step. */
 const SPAN_MS = 100 * HOUR_MS;
 const START_MS = Date.UTC(2026, 10, 18, 12);
@@ -82,17 +86,19 @@ describe('the request log by pages', () => {
   }
 
   function expected(organization: string, filter: RequestFilter): string[] {
-    const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, key, model, outcome, status, code } = filter;
+    const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, keys: ofKeys, models, outcome, statusClasses, codes } = filter;
+    const oneOf = <Value>(list: readonly Value[] | undefined, value: Value) =>
+      list === undefined || list.includes(value);
     return entries
       .filter(
         (entry) =>
           entry.organizationId === organization &&
           entry.arrivedAtMs >= fromMs &&
           entry.arrivedAtMs < toMs &&
-          (key === undefined || entry.keyId === key) &&
-          (model === undefined || entry.model === model) &&
-          (status === undefined || entry.status === status) &&
-          (code === undefined || entry.code === code) &&
+          oneOf(ofKeys, entry.keyId) &&
+          oneOf(models, entry.model ?? '') &&
+          oneOf(statusClasses, statusClassOf(entry.status)) &&
+          oneOf(codes, entry.code ?? '') &&
           (outcome === undefined || outcomeOf(entry) === outcome),
       )
       .map(({ id }) => id);
@@ -117,19 +123,21 @@ describe('the request log by pages', () => {
     throw new Error('the pages do not end');
   }
 
+  const some = <Value>(...values: Value[]) => fc.subarray(values, { minLength: 1, maxLength: 2 });
+
   /** At most three of them at once: with all, next to nothing matches. */
   const filters = () => {
     const moment = fc.integer({ min: START_MS, max: START_MS + SPAN_MS });
     const all = fc.record({
       fromMs: moment,
       toMs: moment,
-      key: fc.constantFrom(...keys, ...otherKeys, newId('key', 1)),
-      model: fc.constantFrom('small', 'large', 'none'),
+      keys: some(...keys, ...otherKeys, newId('key', 1)),
+      models: some('small', 'large', 'none', ''),
       outcome: fc.constantFrom('succeeded' as const, 'failed' as const),
-      status: fc.constantFrom(200, 204, 401, 429, 499),
-      code: fc.constantFrom('upstream_error', 'key_revoked', 'rpm_exceeded', 'none'),
+      statusClasses: some(...STATUS_CLASSES),
+      codes: some('upstream_error', 'key_revoked', 'rpm_exceeded', 'none', ''),
     });
-    const names = ['fromMs', 'toMs', 'key', 'model', 'outcome', 'status', 'code'];
+    const names = ['fromMs', 'toMs', 'keys', 'models', 'outcome', 'statusClasses', 'codes'];
     return fc
       .tuple(all, fc.subarray(names, { maxLength: 3 }))
       .map(
@@ -150,7 +158,7 @@ describe('the request log by pages', () => {
   }, 90_000);
 
   it('show nothing of another organization, not even for its key', async () => {
-    const { rows } = await findRequests(database, { organizationId, key: otherKeys[0] ?? '', limit: 50 });
+    const { rows } = await findRequests(database, { organizationId, keys: otherKeys, limit: 50 });
     expect(rows).toEqual([]);
     expect(await allPages(otherId, {}, 100)).toEqual(expected(otherId, {}));
     const [others] = expected(otherId, {});
@@ -158,9 +166,34 @@ describe('the request log by pages', () => {
     expect(await findRequest(database, otherId, others ?? '')).toBeDefined();
   });
 
+  it('of all organizations are those of each, in one order', async () => {
+    await fc.assert(
+      fc.asyncProperty(filters(), async (filter) => {
+        const all = [...expected(organizationId, filter), ...expected(otherId, filter)].sort().reverse();
+        const found: string[] = [];
+        for (let before: string | undefined; ; ) {
+          const page = { ...filter, ...(before === undefined ? {} : { before }), limit: 700 };
+          const { rows, next } = await findEveryRequest(database, page);
+          found.push(...rows.map(({ id }) => id));
+          if (next === undefined) break;
+          before = next;
+        }
+        expect(found).toEqual(all);
+      }),
+      { numRuns: propertyRuns(30) },
+    );
+    const [entry] = entries;
+    const [row] = await searchRequests(database, undefined, entry?.requestId ?? '', 50);
+    expect(row && requestDetail(row)).toMatchObject({
+      id: entry?.id,
+      organizationId: entry?.organizationId,
+      organizationName: 'test',
+    });
+  }, 90_000);
+
   it('say how far they have searched where little matches', async () => {
     const toMs = START_MS + SPAN_MS;
-    const page = await findRequests(database, { organizationId, status: 204, toMs, limit: 50 }, 0);
+    const page = await findRequests(database, { organizationId, providers: ['none'], toMs, limit: 50 }, 0);
     expect(page.rows).toEqual([]);
     // The last two days are looked at first; they are less than a step, so a whole one follows.
     const own = expected(organizationId, {}).map(idMoment);

@@ -125,9 +125,9 @@ describe('ledger verification', () => {
     ],
     [
       'a request that was logged with a cost and has no generation',
-      `insert into request_log (id, organization_id, key_id, request_id, generation_id, route, address, status, streamed, replayed, client_gone,
+      `insert into request_log (id, organization_id, key_id, request_id, generation_id, route, model_known, address, status, streamed, replayed, client_gone,
          cost_nano_usd, duration_ms)
-       select 'log-' || repeat('0', 26), organization_id, 'key', 'r', 'gen-' || repeat('7', 26), 'chat', '::1', 200, false, false, false, 5, 1
+       select 'log-' || repeat('0', 26), organization_id, 'key', 'r', 'gen-' || repeat('7', 26), 'chat', true, '::1', 200, false, false, false, 5, 1
        from accounts`,
       'every request that was logged with a cost has its generation',
     ],

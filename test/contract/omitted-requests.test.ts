@@ -82,10 +82,13 @@ describe('counts of requests without a line', () => {
     const find = (filter: Omit<OmittedQuery, 'organizationId'>) =>
       countOmitted(database, { organizationId, ...filter });
     expect(await find({})).toBe(15);
-    expect(await find({ key: 'key-2' })).toBe(4);
-    expect(await find({ model: 'known' })).toBe(4);
-    expect(await find({ code: 'key_revoked' })).toBe(3);
-    expect(await find({ status: 499 })).toBe(8);
+    expect(await find({ keys: ['key-2'] })).toBe(4);
+    expect(await find({ models: ['known'] })).toBe(4);
+    expect(await find({ codes: ['key_revoked'] })).toBe(3);
+    expect(await find({ statusClasses: ['499'] })).toBe(8);
+    expect(await find({ users: ['ada'] })).toBe(0);
+    expect(await find({ users: [''], providers: [''], metadata: ['team='], streamed: false })).toBe(15);
+    expect(await find({ minDurationMs: 0 })).toBe(0);
     expect(await find({ outcome: 'failed' })).toBe(7);
     expect(await find({ outcome: 'succeeded' })).toBe(0);
     expect(await find({ fromMs: (MINUTE + 1) * MINUTE_MS + 5_000 })).toBe(2);

@@ -31,7 +31,7 @@ const rowsOf = (organizationId: string): Promise<Row[]> =>
 const statsOf = (organizationId: string): Promise<Row[]> =>
   sql(
     url,
-    `select * from request_stats where organization_id = '${organizationId}' order by hour, key_id, model, code`,
+    `select * from request_stats where organization_id = '${organizationId}' order by hour, key_id, model, code, provider, status`,
   );
 const newOrganization = (): string => newId('org', Date.now());
 
@@ -44,7 +44,13 @@ describe('writing', () => {
     const organizationId = newOrganization();
     const at = (ms: number, more: Partial<RequestLogRow> = {}) =>
       rowWith({ organizationId, arrivedAtMs: HOUR + ms, ...more });
-    const refused = { status: 429, usage: undefined, costNanoUsd: undefined, firstEventMs: undefined };
+    const refused = {
+      status: 429,
+      usage: undefined,
+      costNanoUsd: undefined,
+      providerCostNanoUsd: undefined,
+      firstEventMs: undefined,
+    };
     await store.write([
       at(0, { firstEventMs: 50 }),
       at(HOUR_MS - 1, { firstEventMs: 50.6 }),
@@ -52,51 +58,53 @@ describe('writing', () => {
       at(1, { firstEventMs: 25_601, model: 'anything', modelKnown: false }),
       at(2, { ...refused, code: 'rpm_exceeded', model: undefined, modelKnown: false }),
     ]);
-    await store.write([at(3, { firstEventMs: 7, costNanoUsd: 11n })]);
+    await store.write([at(3, { firstEventMs: 7, costNanoUsd: 11n, providerCostNanoUsd: undefined })]);
     const row = {
       organization_id: organizationId,
       key_id: 'key-1',
       model: 'gpt-5-mini',
       code: '',
+      provider: 'openai',
+      status: 200,
+      streamed: true,
       hour: new Date(HOUR),
     };
+    const figures = (requests: number, cost: number, charged = requests) => ({
+      requests: String(requests),
+      prompt_tokens: String(30 * charged),
+      completion_tokens: String(7 * charged),
+      cached_tokens: String(2 * charged),
+      cost_nano_usd: String(cost),
+      // The last one's is not known.
+      provider_cost_nano_usd: String(60 * Math.min(charged, 2)),
+      known_revenue_nano_usd: String(100 * Math.min(charged, 2)),
+    });
     const buckets = (...filled: number[]) =>
       Array.from({ length: 11 }, (_, i) => String(filled.filter((b) => b === i).length));
     expect(await statsOf(organizationId)).toEqual([
       {
         ...row,
         model: '',
-        requests: '1',
-        prompt_tokens: '30',
-        completion_tokens: '7',
-        cost_nano_usd: '100',
+        ...figures(1, 100),
         first_event_buckets: buckets(10),
       },
       {
         ...row,
         model: '',
         code: 'rpm_exceeded',
-        requests: '1',
-        prompt_tokens: '0',
-        completion_tokens: '0',
-        cost_nano_usd: '0',
+        status: 429,
+        ...figures(1, 0, 0),
         first_event_buckets: buckets(),
       },
       {
         ...row,
-        requests: '3',
-        prompt_tokens: '90',
-        completion_tokens: '21',
-        cost_nano_usd: '211',
+        ...figures(3, 211),
         first_event_buckets: buckets(0, 0, 1),
       },
       {
         ...row,
         hour: new Date(HOUR + HOUR_MS),
-        requests: '1',
-        prompt_tokens: '30',
-        completion_tokens: '7',
-        cost_nano_usd: '100',
+        ...figures(1, 100),
         first_event_buckets: buckets(9),
       },
     ]);

@@ -7,6 +7,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
+import { SUMS } from '#database/request-log/request-day-stats.ts';
 import { partitionName } from '#database/request-log/request-log-partitions.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 
@@ -36,8 +37,9 @@ const TIME_PART = Array.from(
   (_, place) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((arrived_ms >> ${45 - place * 5}) & 31)::integer + 1, 1)`,
 ).join(' || ');
 
-const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
-  replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
+const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, model_known, provider, address, user_agent, end_user, metadata, status,
+  code, streamed, replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd,
+  provider_cost_nano_usd, first_event_ms, duration_ms`;
 
 /**
  * $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn
@@ -49,11 +51,15 @@ const DRAW = `
   select 'log-' || time || upper(substr(md5(i || 'log' || seed), 1, 16)), organization_id, key_id,
     gen_random_uuid()::text, case when admitted then 'gen-' || time || upper(substr(md5(i || 'gen' || seed), 1, 16)) end, route,
     case when route = 'chat' then case when code = 'model_not_found' then 'gpt-5-maxi' else model end end,
+    route = 'chat' and code is distinct from 'model_not_found',
     case when admitted then case when model like 'gpt%' then 'openai' else 'other' end end,
-    '198.51.100.' || (r_key * 40)::integer, agent, coalesce(status, 200), code, route = 'chat' and r_stream < 0.6,
+    '198.51.100.' || (r_key * 40)::integer, agent,
+    case when route = 'chat' and r_key < 0.8 then 'user-' || floor(r_user * r_user * r_user * 3000)::integer end,
+    case when route = 'chat' and r_key < 0.8 then jsonb_build_object('team', (array['red', 'green', 'blue'])[1 + floor(r_user * 3)]) end, coalesce(status, 200), code, route = 'chat' and r_stream < 0.6,
     replayed, code is null and r_stream > 0.99,
     case when charged then prompt end, case when charged then completion end, case when charged then prompt / 3 end,
     case when charged then completion / 5 end, case when charged then prompt * 250 + completion * 2000 end,
+    case when charged and model like 'gpt%' then prompt * 200 + completion * 1600 end,
     case when charged then first_event end, case when admitted then first_event + completion * 9 else 4 + (r_size * 20)::integer end,
     arrived_ms
   from (
@@ -61,7 +67,7 @@ const DRAW = `
     from (
       select *, route = 'chat' and (code is null or code in ('upstream_error', 'request_timeout')) as admitted
       from (
-        select i, seed, $4::text as organization_id, r_stream, r_size, r_key,
+        select i, seed, $4::text as organization_id, r_stream, r_size, r_key, r_user,
           ($5::text[])[1 + floor(r_key * r_key * cardinality($5::text[]))] as key_id,
           ($6::text[])[1 + floor(r_model * r_model * cardinality($6::text[]))] as model,
           (array['OpenAI/Python 2.8.0', 'OpenAI/JS 6.49.0', 'langchain/1.6', 'curl/8.14.1'])[1 + floor(r_key * 3.99)] as agent,
@@ -74,7 +80,8 @@ const DRAW = `
           $2::bigint + floor(($3::bigint - $2::bigint) * (r_time + 0.9 * sin(2 * pi() * r_time) / (2 * pi())))::bigint as arrived_ms
         from (
           select i, (i - random()) / $1::integer as r_time, random()::text as seed, random() as r_stream, random() as r_size,
-            random() as r_out, random() as r_first, random() as r_key, random() as r_model, random() as r_route, random() as r_fail
+            random() as r_out, random() as r_first, random() as r_key, random() as r_model, random() as r_route, random() as r_fail,
+            random() as r_user
           from generate_series(1, $1::integer) as i
         ) drawn
         offset 0
@@ -86,19 +93,20 @@ const DRAW = `
 /** The sums as log_requests() keeps them, and the same bounds of buckets. */
 const SUM_UP = `
   insert into request_stats as s (
-    organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+    organization_id, hour, key_id, model, code, provider, status, streamed, ${SUMS.join(', ')}, first_event_buckets
   )
   select organization_id, to_timestamp(arrived_ms / 3600000 * 3600), key_id,
-    case when code = 'model_not_found' then '' else coalesce(model, '') end, coalesce(code, ''), count(*),
-    coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cost_nano_usd), 0),
+    case when model_known then model else '' end, coalesce(code, ''), coalesce(provider, ''), status, streamed, count(*),
+    coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cached_tokens), 0),
+    coalesce(sum(cost_nano_usd), 0), coalesce(sum(provider_cost_nano_usd), 0),
+    coalesce(sum(cost_nano_usd) filter (where provider_cost_nano_usd is not null), 0),
     array[${Array.from({ length: 11 }, (_, bucket) => `count(*) filter (where bucket = ${bucket})`).join(', ')}]
   from (
     select *, width_bucket(first_event_ms, array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]) as bucket from filling
   ) f
-  group by 1, 2, 3, 4, 5
-  on conflict (organization_id, hour, key_id, model, code) do update set requests = s.requests + excluded.requests,
-    prompt_tokens = s.prompt_tokens + excluded.prompt_tokens, completion_tokens = s.completion_tokens + excluded.completion_tokens,
-    cost_nano_usd = s.cost_nano_usd + excluded.cost_nano_usd,
+  group by 1, 2, 3, 4, 5, 6, 7, 8
+  on conflict (organization_id, hour, key_id, model, code, provider, status, streamed) do update set
+    ${SUMS.map((column) => `${column} = s.${column} + excluded.${column}`).join(', ')},
     first_event_buckets = array(select a + b from unnest(s.first_event_buckets, excluded.first_event_buckets) as u (a, b))`;
 
 const NOTE_ACTIVITY = `

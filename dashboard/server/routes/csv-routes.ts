@@ -6,13 +6,20 @@ import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/ke
 import { ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { type UsageQuery, usageRows } from '#database/ledger/usage-reads.ts';
 import { requestDetail } from '#database/request-log/request-columns.ts';
-import { searchRequests } from '#database/request-log/request-lookups.ts';
-import { findRequests } from '#database/request-log/request-pages.ts';
 import type { Database } from '../fairness/stores.ts';
 import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Deps, type Route } from '../http/route.ts';
 import { CSV_LEDGER_COLUMNS, requestColumns, usageColumns } from './csv-tables.ts';
-import { type KeyFilter, keyFilter, ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
+import { readRequests } from './requests-routes.ts';
+import {
+  everyRequestFilter,
+  type KeyFilter,
+  keyFilter,
+  ledgerFilter,
+  requestFilter,
+  usageInput,
+  usageQuery,
+} from './table-filters.ts';
 
 /** For each day, or for the whole period if rows are not grouped by day. */
 const MOST_USAGE_ROWS = 100_000;
@@ -23,6 +30,11 @@ export const CSV_ROUTES: readonly Route[] = [
     access: 'member',
     input: requestFilter,
     lines: async ({ deps, organizationId, input }) => requestLines(deps, organizationId, input),
+  }),
+  csvRoute('/api/requests.csv', {
+    access: 'operator',
+    input: everyRequestFilter,
+    lines: async ({ deps, input }) => requestLines(deps, undefined, input),
   }),
   csvRoute('/api/organizations/:organization/ledger.csv', {
     access: 'member',
@@ -67,13 +79,11 @@ function keyLines(database: Database, organizationId: string, { show, search = '
   });
 }
 
-function requestLines({ database, settings }: Deps, organizationId: string, { search, ...filter }: RequestFilter) {
-  return csvLines(requestColumns(settings().hasDoors), async (before: string | undefined, limit) => {
-    if (search !== undefined) {
-      return { rows: (await searchRequests(database, organizationId, search, limit)).map((row) => requestDetail(row)) };
-    }
-    const from = before === undefined ? {} : { before };
-    const { rows, next } = await findRequests(database, { organizationId, ...filter, ...from, limit });
+function requestLines({ database, settings }: Deps, organizationId: string | undefined, filter: RequestFilter) {
+  const columns = requestColumns(settings().hasDoors, organizationId === undefined);
+  return csvLines(columns, async (before: string | undefined, limit) => {
+    const page = { ...filter, ...present({ before }), limit };
+    const { rows, next } = await readRequests(database, organizationId, page);
     return { rows: rows.map((row) => requestDetail(row)), ...present({ next }) };
   });
 }

@@ -11,7 +11,10 @@ type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
   Record<Exclude<keyof Row, LeftOut>, Column<Row>>
 >;
 
-const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4' | 'charge'> = {
+const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<
+  RequestDetail,
+  'id' | 'keyLast4' | 'charge' | 'organizationId' | 'organizationName'
+> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],
   generationId: ['generation_id', ({ generationId }) => generationId],
@@ -41,9 +44,14 @@ const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_CO
 /** Of requests for output of a model; reads have none. */
 const API_COLUMN: Column<RequestDetail> = ['api', ({ route }) => APIS.find((api) => api === route)];
 
+const ORGANIZATION_COLUMNS: Columns<RequestDetail> = [
+  ['organization_id', ({ organizationId }) => organizationId],
+  ['organization_name', ({ organizationName }) => organizationName],
+];
+
 /** `hasDoors`: clients may speak other APIs than chat completions. */
-export function requestColumns(hasDoors: boolean): Columns<RequestDetail> {
-  return hasDoors ? [...CSV_REQUEST_COLUMNS, API_COLUMN] : CSV_REQUEST_COLUMNS;
+export function requestColumns(hasDoors: boolean, isOfAll: boolean): Columns<RequestDetail> {
+  return [...(isOfAll ? ORGANIZATION_COLUMNS : []), ...CSV_REQUEST_COLUMNS, ...(hasDoors ? [API_COLUMN] : [])];
 }
 
 const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {

@@ -2,6 +2,7 @@ import type { Overview, OverviewGroup, OverviewRange, OverviewSeries, OverviewTo
 import { DAY_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import type { OverviewCells, OverviewPeriod, SeriesCell } from '#database/process-reports/overview-reads.ts';
+import { percentileMs } from './percentile.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -84,29 +85,4 @@ function totalsOf({ totals, spend, firstEvents }: OverviewCells, isBefore: boole
 
 function sumOf<Name extends string>(cells: readonly Readonly<Record<Name, number>>[], name: Name): number {
   return cells.reduce((sum, cell) => sum + cell[name], 0);
-}
-
-/**
- * Upper bounds of the buckets in milliseconds (database/schema/tables.sql). The last bucket has
- * no bound.
- */
-const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
-
-/**
- * The latency in milliseconds below which a fraction of the completions stayed. Interpolates
- * linearly within a bucket, so the error is at most half a bucket in practice. Returns the last
- * bound for latencies above it, and `undefined` without any completion.
- */
-export function percentileMs(buckets: readonly number[], fraction: number): number | undefined {
-  const total = buckets.reduce((sum, count) => sum + count, 0);
-  if (total === 0) return undefined;
-  let left = total * fraction;
-  let lowerMs = 0;
-  for (const [bucket, upperMs] of BOUNDS_MS.entries()) {
-    const count = buckets[bucket] ?? 0;
-    if (count > 0 && left <= count) return Math.round(lowerMs + ((upperMs - lowerMs) * left) / count);
-    left -= count;
-    lowerMs = upperMs;
-  }
-  return lowerMs;
 }

@@ -1,13 +1,16 @@
 import type { RequestPage, RequestPageInput } from '#contract/request-log.ts';
+import { present } from '#core/present.ts';
 import { findCharge } from '#database/ledger/charge-reads.ts';
+import { findEveryRequest } from '#database/request-log/every-request.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { requestDetail, requestView } from '#database/request-log/request-columns.ts';
 import { findRequest, searchRequests } from '#database/request-log/request-lookups.ts';
-import { findRequests } from '#database/request-log/request-pages.ts';
+import { type FoundRequests, findRequests } from '#database/request-log/request-pages.ts';
+import type { Database } from '../fairness/stores.ts';
 import { notFound } from '../http/problem.ts';
-import { type OrganizationCall, type Route, route } from '../http/route.ts';
+import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { requestPageInput } from './table-filters.ts';
+import { everyRequestInput, requestPageInput } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 
@@ -15,7 +18,12 @@ export const REQUEST_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/requests', {
     access: 'member',
     input: requestPageInput,
-    handle: requestPage,
+    handle: ({ deps, organizationId, input }) => requestPage(deps.database, organizationId, input),
+  }),
+  route('GET /api/requests', {
+    access: 'operator',
+    input: everyRequestInput,
+    handle: ({ deps, input }) => requestPage(deps.database, undefined, input),
   }),
   route('GET /api/organizations/:organization/requests/:request', {
     access: 'member',
@@ -30,17 +38,26 @@ export const REQUEST_ROUTES: readonly Route[] = [
   }),
 ];
 
-type PageCall = OrganizationCall & { readonly input: RequestPageInput };
-
-async function requestPage({ deps, organizationId, input }: PageCall): Promise<RequestPage> {
+async function requestPage(
+  database: Database,
+  organizationId: string | undefined,
+  input: RequestPageInput,
+): Promise<RequestPage> {
   const { search, ...filter } = input;
-  if (search !== undefined) {
-    const found = await searchRequests(deps.database, organizationId, search, PAGE_ROWS);
-    return { requests: found.map(requestView), leftOut: 0 };
-  }
   const [{ rows, ...rest }, leftOut] = await Promise.all([
-    findRequests(deps.database, { organizationId, ...filter, limit: PAGE_ROWS }),
-    countOmitted(deps.database, { organizationId, ...filter }),
+    readRequests(database, organizationId, { ...input, limit: PAGE_ROWS }),
+    search === undefined ? countOmitted(database, { ...present({ organizationId }), ...filter }) : 0,
   ]);
   return { requests: rows.map(requestView), ...rest, leftOut };
+}
+
+/** Without an organization: of all of them. */
+export async function readRequests(
+  database: Database,
+  organizationId: string | undefined,
+  { search, ...query }: RequestPageInput & { readonly limit: number },
+): Promise<FoundRequests> {
+  if (search !== undefined) return { rows: await searchRequests(database, organizationId, search, query.limit) };
+  if (organizationId === undefined) return findEveryRequest(database, query);
+  return findRequests(database, { ...query, organizationId });
 }

@@ -1,15 +1,17 @@
 import { z } from 'zod';
+import { type ExploreFilter, MOST_FILTER_CHARACTERS, MOST_FILTER_VALUES, STATUS_CLASSES } from '#contract/explore.ts';
 import type { UsageGroupName } from '#contract/money.ts';
 import type { RequestFilter, RequestPageInput } from '#contract/request-log.ts';
 import { KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
 import type { UsageQuery } from '#database/ledger/usage-reads.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
-import { idOf } from './input-fields.ts';
+import { budgetNanoUsd, idOf } from './input-fields.ts';
 import { dayField, dayOf, momentField, textField, wholeNumberField } from './query-fields.ts';
 
 const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
 /** The API's own bound on a sum of usage. */
 const MOST_DAYS = 3_660;
+const MAX_DURATION_MS = 2 ** 31 - 1;
 
 export interface UsageInput {
   readonly from: string;
@@ -65,21 +67,42 @@ export const ledgerPageInput: z.ZodType<LedgerFilter & { before?: number }> = z.
   before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional(),
 });
 
-const REQUEST_FIELDS = {
+/** A list in a query is a parameter that is repeated; once is a list of one. */
+function listOf<Item extends string>(item: z.ZodType<Item, string>) {
+  const list = z.array(item).max(MOST_FILTER_VALUES, { error: `At most ${MOST_FILTER_VALUES} values.` });
+  return z.preprocess((value) => (typeof value === 'string' ? [value] : value), list).exactOptional();
+}
+
+/** Empty text matches what has none. */
+const valueField = z
+  .string()
+  .max(MOST_FILTER_CHARACTERS, { error: `At most ${MOST_FILTER_CHARACTERS} characters.` })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+
+/** The filter of the explorer, but for organizations. */
+export const EXPLORE_FIELDS = {
   fromMs: momentField.exactOptional(),
   toMs: momentField.exactOptional(),
-  key: idOf('key').exactOptional(),
-  model: textField.exactOptional(),
+  keys: listOf(idOf('key')),
+  models: listOf(valueField),
+  codes: listOf(valueField),
+  statusClasses: listOf(z.enum(STATUS_CLASSES, { error: `One of ${STATUS_CLASSES.join(', ')}.` })),
   outcome: z.enum(['succeeded', 'failed'], { error: 'succeeded or failed.' }).exactOptional(),
-  status: wholeNumberField(100, 599).exactOptional(),
-  code: textField.exactOptional(),
-  search: textField.exactOptional(),
-} satisfies Record<keyof RequestFilter, z.ZodType>;
+  users: listOf(valueField),
+  metadata: listOf(valueField.refine((value) => value.includes('='), { error: 'name=value.' })),
+  providers: listOf(valueField),
+  streamed: z.stringbool({ error: 'true or false.' }).exactOptional(),
+  minCostNanoUsd: budgetNanoUsd.exactOptional(),
+  minDurationMs: wholeNumberField(0, MAX_DURATION_MS).exactOptional(),
+} satisfies Record<Exclude<keyof ExploreFilter, 'organizations'>, z.ZodType>;
+
+export const allOrganizations = { organizations: listOf(idOf('org')) };
+
+const REQUEST_FIELDS = { ...EXPLORE_FIELDS, search: textField.exactOptional() };
+const PAGE_FIELDS = { ...REQUEST_FIELDS, before: idOf('log').exactOptional(), after: idOf('log').exactOptional() };
 
 export const requestFilter: z.ZodType<RequestFilter> = z.strictObject(REQUEST_FIELDS);
-
-export const requestPageInput: z.ZodType<RequestPageInput> = z.strictObject({
-  ...REQUEST_FIELDS,
-  before: idOf('log').exactOptional(),
-  after: idOf('log').exactOptional(),
-});
+export const requestPageInput: z.ZodType<RequestPageInput> = z.strictObject(PAGE_FIELDS);
+/** For operators, over all organizations. */
+export const everyRequestFilter: z.ZodType<RequestFilter> = z.strictObject({ ...REQUEST_FIELDS, ...allOrganizations });
+export const everyRequestInput: z.ZodType<RequestPageInput> = z.strictObject({ ...PAGE_FIELDS, ...allOrganizations });

@@ -22,13 +22,15 @@ begin
   on conflict (organization_id, minute, key_id, model, code, status, writer) do update set left_out = l.left_out + excluded.left_out;
 
   insert into request_stats as s (
-    organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+    organization_id, hour, key_id, model, code, provider, status, streamed, requests, prompt_tokens, completion_tokens, cached_tokens,
+    cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets
   )
-  select organization_id, to_timestamp(minute / 60 * 3600), key_id, model, code, sum(left_out)::bigint, 0, 0, 0, array_fill(0::bigint, array[11])
+  select organization_id, to_timestamp(minute / 60 * 3600), key_id, model, code, '', status, false, sum(left_out)::bigint, 0, 0, 0, 0, 0, 0,
+    array_fill(0::bigint, array[11])
   from unnest(more)
-  group by organization_id, minute / 60, key_id, model, code
-  order by organization_id, minute / 60, key_id, model, code
-  on conflict (organization_id, hour, key_id, model, code) do update set requests = s.requests + excluded.requests;
+  group by organization_id, minute / 60, key_id, model, code, status
+  order by organization_id, minute / 60, key_id, model, code, status
+  on conflict (organization_id, hour, key_id, model, code, provider, status, streamed) do update set requests = s.requests + excluded.requests;
 
   insert into key_activity as k (key_id, last_used_at, last_address)
   select distinct on (key_id) key_id, to_timestamp(last_ms::double precision / 1000), address

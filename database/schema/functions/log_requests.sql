@@ -18,20 +18,25 @@ begin
   end if;
 
   insert into request_log (
-    id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed, replayed,
-    client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms, end_user, metadata
+    id, organization_id, key_id, request_id, generation_id, route, model, model_known, provider, address, user_agent, status, code, streamed, replayed,
+    client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, provider_cost_nano_usd, first_event_ms,
+    duration_ms, end_user, metadata
   )
-  select id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed, replayed,
-    client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms, end_user, metadata
+  select id, organization_id, key_id, request_id, generation_id, route, model, model_known, provider, address, user_agent, status, code, streamed, replayed,
+    client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, provider_cost_nano_usd, first_event_ms,
+    duration_ms, end_user, metadata::jsonb
   from unnest(requests);
 
   -- Sums and keys are locked in their order, after the rows: processes that write side by side wait
   -- for each other at most.
   insert into request_stats as s (
-    organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+    organization_id, hour, key_id, model, code, provider, status, streamed, requests, prompt_tokens, completion_tokens, cached_tokens,
+    cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets
   )
-  select organization_id, to_timestamp(hour * 3600), key_id, model, code, count(*), coalesce(sum(prompt_tokens), 0)::bigint,
-    coalesce(sum(completion_tokens), 0)::bigint, coalesce(sum(cost_nano_usd), 0)::bigint,
+  select organization_id, to_timestamp(hour * 3600), key_id, model, code, provider, status, streamed, count(*),
+    coalesce(sum(prompt_tokens), 0)::bigint, coalesce(sum(completion_tokens), 0)::bigint, coalesce(sum(cached_tokens), 0)::bigint,
+    coalesce(sum(cost_nano_usd), 0)::bigint, coalesce(sum(provider_cost_nano_usd), 0)::bigint,
+    coalesce(sum(cost_nano_usd) filter (where provider_cost_nano_usd is not null), 0)::bigint,
     array[
       count(*) filter (where bucket = 0), count(*) filter (where bucket = 1), count(*) filter (where bucket = 2),
       count(*) filter (where bucket = 3), count(*) filter (where bucket = 4), count(*) filter (where bucket = 5),
@@ -40,17 +45,21 @@ begin
     ]
   from (
     select g.organization_id, g.arrived_ms / 3600000 as hour, g.key_id, case when g.model_known then g.model else '' end as model,
-      coalesce(g.code, '') as code, g.prompt_tokens, g.completion_tokens, g.cost_nano_usd,
+      coalesce(g.code, '') as code, coalesce(g.provider, '') as provider, g.status, g.streamed, g.prompt_tokens, g.completion_tokens,
+      g.cached_tokens, g.cost_nano_usd, g.provider_cost_nano_usd,
       width_bucket(g.first_event_ms, array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]) as bucket
     from unnest(requests) g
   ) g
-  group by organization_id, hour, key_id, model, code
-  order by organization_id, hour, key_id, model, code
-  on conflict (organization_id, hour, key_id, model, code) do update set
+  group by organization_id, hour, key_id, model, code, provider, status, streamed
+  order by organization_id, hour, key_id, model, code, provider, status, streamed
+  on conflict (organization_id, hour, key_id, model, code, provider, status, streamed) do update set
     requests = s.requests + excluded.requests,
     prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
     completion_tokens = s.completion_tokens + excluded.completion_tokens,
+    cached_tokens = s.cached_tokens + excluded.cached_tokens,
     cost_nano_usd = s.cost_nano_usd + excluded.cost_nano_usd,
+    provider_cost_nano_usd = s.provider_cost_nano_usd + excluded.provider_cost_nano_usd,
+    known_revenue_nano_usd = s.known_revenue_nano_usd + excluded.known_revenue_nano_usd,
     first_event_buckets = array[
       s.first_event_buckets[1] + excluded.first_event_buckets[1], s.first_event_buckets[2] + excluded.first_event_buckets[2],
       s.first_event_buckets[3] + excluded.first_event_buckets[3], s.first_event_buckets[4] + excluded.first_event_buckets[4],

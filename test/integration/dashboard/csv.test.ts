@@ -31,7 +31,7 @@ describe('CSV', () => {
   const table = (name: string) => `/api/organizations/${organizationId}/${name}`;
 
   it('of the request log has the rows of the filter, all of them, with the key by id and name', async () => {
-    const { headers, text, status } = await browser.get(table('requests.csv?code=rpm_exceeded'));
+    const { headers, text, status } = await browser.get(table('requests.csv?codes=rpm_exceeded'));
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',

@@ -16,6 +16,7 @@ export interface Decision {
 }
 
 const ORGANIZATION = '/api/organizations/:organization';
+const EXPLORED = { fromMs: 1_764_000_000_000, toMs: 1_764_086_400_000, by: 'model' };
 const COSTS = { from: '2026-11-01', to: '2026-11-30', by: 'day,model' };
 
 const PAGE_ROUTES = {
@@ -76,6 +77,9 @@ const PAGE_ROUTES = {
     tells: 'key',
   },
 
+  'GET /api/organizations/:organization/explore': { access: 'member', input: EXPLORED },
+  'GET /api/explore': { access: 'operator', input: EXPLORED },
+  'GET /api/requests': { access: 'operator' },
   'GET /api/organizations/:organization/requests': { access: 'member' },
   'GET /api/organizations/:organization/requests/:request': { access: 'member' },
   'GET /api/organizations/:organization/ledger': { access: 'member' },
@@ -146,6 +150,7 @@ const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/keys.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/usage.csv`]: { access: 'member', input: { from: '2026-11-01', to: '2026-11-30', by: 'day' } },
+  'GET /api/requests.csv': { access: 'operator' },
   'GET /api/costs.csv': { access: 'operator', input: COSTS },
 };
 

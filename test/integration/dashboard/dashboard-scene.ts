@@ -67,8 +67,8 @@ export async function openScene(role?: Role): Promise<Scene> {
     const id = newId('log', Date.now());
     await sql(
       dashboard.databaseUrl,
-      `insert into request_log (id, organization_id, key_id, request_id, route, address, status, streamed, replayed, client_gone, duration_ms)
-       values ('${id}', '${organizationId}', '${newId('key', 1)}', gen_random_uuid(), 'models', '192.0.2.1', 200, false, false, false, 3)`,
+      `insert into request_log (id, organization_id, key_id, request_id, route, model_known, address, status, streamed, replayed, client_gone, duration_ms)
+       values ('${id}', '${organizationId}', '${newId('key', 1)}', gen_random_uuid(), 'models', false, '192.0.2.1', 200, false, false, false, 3)`,
     );
     return id;
   }

@@ -60,15 +60,23 @@ describe('what the page reads', () => {
   afterAll(() => dashboard.close());
 
   it.each([
-    ['/requests?status=20', 'status'],
-    ['/requests?status=200x', 'status'],
-    ['/requests?key=key-1', 'key'],
+    ['/requests?statusClasses=3xx', 'statusClasses'],
+    ['/requests?keys=key-1', 'keys'],
+    ['/requests?streamed=perhaps', 'streamed'],
+    ['/requests?metadata=team', 'metadata'],
+    ['/requests?minCostNanoUsd=-1', 'minCostNanoUsd'],
+    ['/requests?minDurationMs=1.5', 'minDurationMs'],
+    [`/requests?${Array(51).fill('models=a').join('&')}`, 'models'],
+    ['/explore?fromMs=0&toMs=1000000&by=colour', 'by'],
+    ['/explore?fromMs=0&toMs=1000000&by=organization', 'by'],
+    ['/explore?fromMs=0&toMs=1000&by=none', 'fromMs'],
+    ['/explore?fromMs=0&toMs=1700000000000&by=none', 'fromMs'],
+    ['/explore?fromMs=280000000000000&toMs=280000001000000&by=none', 'toMs'],
     ['/requests?before=log-1', 'before'],
     ['/requests?outcome=maybe', 'outcome'],
     ['/requests?fromMs=-1', 'fromMs'],
     ['/requests?fromMs=99999999999999999999', 'fromMs'],
-    ['/requests?model=', 'model'],
-    ['/requests?model=%00', 'model'],
+    ['/requests?models=%00', 'models'],
     [`/requests?search=${'x'.repeat(201)}`, 'search'],
     ['/ledger?kind=gift', 'kind'],
     ['/ledger?before=0', 'before'],
@@ -98,6 +106,8 @@ describe('what the page reads', () => {
   it('an unknown field of a query is refused', async () => {
     const { status, body } = await member.get(own('/requests?colour=red'));
     expect([status, body.problem]).toEqual([400, 'invalid']);
+    const others = await member.get(own(`/requests?organizations=${organizationId}`));
+    expect([others.status, others.body.problem]).toEqual([400, 'invalid']);
   });
 
   it('a page of the request log goes on where the one before ended', async () => {
@@ -115,18 +125,22 @@ describe('what the page reads', () => {
     const found: string[] = [];
     let before = '';
     for (const size of [50, 50, 20]) {
-      const { body } = await member.get<RequestPage>(own(`/requests?key=${keyId}&outcome=succeeded${before}`));
+      const { body } = await member.get<RequestPage>(own(`/requests?keys=${keyId}&outcome=succeeded${before}`));
       expect(body.requests).toHaveLength(size);
       found.push(...body.requests.map(({ id }) => id));
       before = `&before=${body.next}`;
     }
     expect(found).toEqual(entries.map(({ id }) => id).reverse());
-    const { body: failed } = await member.get<RequestPage>(own(`/requests?key=${keyId}&outcome=failed`));
+    const { body: failed } = await member.get<RequestPage>(own(`/requests?keys=${keyId}&outcome=failed`));
     expect(failed).toEqual({ requests: [], leftOut: 4_321 });
     const [entry] = entries;
     const search = await member.get<RequestPage>(own(`/requests?search=${entry?.requestId}`));
     expect(search.body.requests.map(({ id }) => id)).toEqual([entry?.id]);
-    expect(search.body.requests[0]).not.toHaveProperty('address');
+    expect(search.body.requests[0]).not.toHaveProperty('organizationId');
+    const everywhere = await operator.get<RequestPage>(`/api/requests?search=${entry?.requestId}`);
+    expect(everywhere.body.requests).toEqual([
+      { ...search.body.requests[0], organizationId, organizationName: 'Acme' },
+    ]);
     expect((await member.get(own(`/requests/${entry?.id}`))).body).toMatchObject({
       address: '192.0.2.1',
       keyName: 'test',

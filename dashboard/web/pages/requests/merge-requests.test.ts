@@ -12,6 +12,7 @@ const row = (id: string): RequestView => ({
   durationMs: 1,
   streamed: false,
   route: 'chat',
+  address: '192.0.2.1',
 });
 const rows = (...ids: string[]) => ids.map(row);
 const ids = (list: readonly RequestView[]) => list.map(({ id }) => id);

@@ -27,7 +27,7 @@ describe('the filter', () => {
     expect(requestFilter({ fromMs: 3, toMs: 5, model: 'gpt-5' }, NOW_MS)).toEqual({
       fromMs: 3,
       toMs: 5,
-      model: 'gpt-5',
+      models: ['gpt-5'],
     });
   });
 

@@ -17,10 +17,19 @@ const RANGE_MS: Readonly<Record<Range, number>> = {
 
 /** The filter of the request to the server. */
 export function requestFilter(state: RequestsState, nowMs: number): RequestFilter {
-  const { range, fromMs, toMs, open: _, search, ...rest } = state;
+  const { range, fromMs, toMs, search, key, model, outcome, status, code } = state;
   if (search !== undefined) return { search };
   const isCustom = fromMs !== undefined || toMs !== undefined;
-  return present({ ...rest, fromMs: isCustom ? fromMs : range && nowMs - RANGE_MS[range], toMs });
+  const list = <Value>(value: Value | undefined) => (value === undefined ? undefined : [value]);
+  const hasLeft = status === CLIENT_GONE_STATUS;
+  const ofStatus = status === undefined || hasLeft ? undefined : codesOf(status);
+  const filter = { keys: list(key), models: list(model), codes: list(code) ?? ofStatus, outcome };
+  const statusClasses = hasLeft ? (['499'] as const) : undefined;
+  return present({ ...filter, statusClasses, fromMs: isCustom ? fromMs : range && nowMs - RANGE_MS[range], toMs });
+}
+
+function codesOf(status: number): readonly string[] {
+  return Object.entries<ErrorEntry>(ERROR_CODES).flatMap(([code, entry]) => (entry.status === status ? [code] : []));
 }
 
 /** True when new requests can match: the filter names neither an end nor a single id. */

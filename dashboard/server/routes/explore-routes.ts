@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import {
+  type Explore,
+  type ExploreGrouping,
+  type ExploreInput,
+  LONGEST_EXPLORED_MS,
+  SHORTEST_EXPLORED_MS,
+} from '#contract/explore.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { explore } from '#database/request-log/explore-reads.ts';
+import { type Problem, wrongField } from '../http/problem.ts';
+import { type Deps, type Route, route } from '../http/route.ts';
+import { exploreView } from './explore-view.ts';
+import { momentField } from './query-fields.ts';
+import { allOrganizations, EXPLORE_FIELDS } from './table-filters.ts';
+
+const LONGEST_METADATA_NAME = 64;
+const GROUPINGS = ['none', 'key', 'model', 'code', 'status', 'user', 'provider'] as const;
+const ALL_GROUPINGS = [...GROUPINGS, 'organization'] as const;
+
+function groupingOf(names: readonly string[]) {
+  return z.custom<ExploreGrouping>(
+    (value) =>
+      typeof value === 'string' &&
+      (names.includes(value) || isMetadata(value)) &&
+      value.isWellFormed() &&
+      !value.includes('\0'),
+    { error: `One of ${names.join(', ')} and metadata.NAME.` },
+  );
+}
+
+function isMetadata(value: string): boolean {
+  const name = value.slice('metadata.'.length);
+  return value.startsWith('metadata.') && name !== '' && [...name].length <= LONGEST_METADATA_NAME;
+}
+
+const INPUT = {
+  ...EXPLORE_FIELDS,
+  fromMs: momentField,
+  toMs: momentField,
+  compare: z.stringbool().exactOptional(),
+};
+
+/** The explorer of an organization, and of all. */
+export const EXPLORE_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/explore', {
+    access: 'member',
+    input: z.strictObject({ ...INPUT, by: groupingOf(GROUPINGS) }),
+    handle: ({ deps, organizationId, input }) => exploreFor(deps, input, organizationId),
+  }),
+  route('GET /api/explore', {
+    access: 'operator',
+    input: z.strictObject({ ...INPUT, ...allOrganizations, by: groupingOf(ALL_GROUPINGS) }),
+    handle: ({ deps, input }) => exploreFor(deps, input),
+  }),
+];
+
+async function exploreFor(
+  { database, nowMs }: Pick<Deps, 'database' | 'nowMs'>,
+  { fromMs, toMs, by, compare = false, ...filter }: ExploreInput,
+  organizationId?: string,
+): Promise<Explore | Problem> {
+  if (toMs - fromMs < SHORTEST_EXPLORED_MS) return wrongField('fromMs', 'At least a minute.');
+  if (toMs - fromMs > LONGEST_EXPLORED_MS) return wrongField('fromMs', 'At most 400 days.');
+  if (toMs > nowMs() + DAY_MS) return wrongField('toMs', 'At most a day ahead.');
+  const [one, ...others] = filter.organizations ?? [];
+  const own = organizationId ?? (others.length === 0 ? one : undefined);
+  const query = { fromMs, toMs, by, compare, filter, ...(own === undefined ? {} : { organizationId: own }) };
+  return exploreView(await explore(database, query), organizationId === undefined);
+}

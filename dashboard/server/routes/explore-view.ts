@@ -1,0 +1,109 @@
+import type { Explore, ExploreGroup, ExploreSeries, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
+import { present } from '#core/present.ts';
+import type { ExploreCell, Explored } from '#database/request-log/explore-reads.ts';
+import { percentileMs } from './percentile.ts';
+
+const [MEDIAN, TAIL] = [0.5, 0.95];
+const BUCKETS = Array.from({ length: 11 }, (_, bucket) => bucket);
+
+/** `showsMargin`: only operators may see what providers are paid. */
+export function exploreView(explored: Explored, showsMargin: boolean): Explore {
+  const { source, steps, cells, before, completeFromMs } = explored;
+  const { stepMs, startsMs } = steps;
+  const groups = cells.filter(({ step }) => step === null).sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+  const stepped = cells.filter(({ step }) => step !== null);
+  const completeStep = completeFromMs && startsMs.find((startMs) => startMs >= completeFromMs);
+  return {
+    stepMs,
+    stepStartsMs: startsMs,
+    series: seriesOf(stepped, groups, startsMs.length, showsMargin),
+    groups: groups.map((group) => groupOf(group, showsMargin)),
+    groupCount: groups[0]?.groupCount ?? 0,
+    totals: totalsOf(stepped, showsMargin),
+    ...(before === undefined ? {} : { before: beforeOf(before, startsMs.length, showsMargin) }),
+    ...(source === 'ledger' ? { chargedOnly: true } : {}),
+    ...(completeFromMs === undefined ? {} : { partial: { completeFromMs: completeStep ?? steps.endMs } }),
+  };
+}
+
+function beforeOf(cells: readonly ExploreCell[], steps: number, showsMargin: boolean): NonNullable<Explore['before']> {
+  const stepped = cells.filter(({ step }) => step !== null);
+  return { totals: totalsOf(stepped, showsMargin), steps: stepsOf(stepped, steps, showsMargin) };
+}
+
+function seriesOf(
+  stepped: readonly ExploreCell[],
+  groups: readonly ExploreCell[],
+  steps: number,
+  showsMargin: boolean,
+): readonly ExploreSeries[] {
+  const byRank = Map.groupBy(stepped, ({ rank }) => rank ?? Number.POSITIVE_INFINITY);
+  return [...byRank]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([rank, ofGroup]) => ({
+      ...nameOf(groups.find((group) => group.rank === rank)),
+      steps: stepsOf(ofGroup, steps, showsMargin),
+    }));
+}
+
+function nameOf(group: ExploreCell | undefined): Pick<ExploreSeries, 'id' | 'label'> {
+  const id = group?.id ?? undefined;
+  return id === undefined ? { label: 'Other' } : { id, label: group?.label ?? id };
+}
+
+function groupOf(group: ExploreCell, showsMargin: boolean): ExploreGroup {
+  const balanceNanoUsd = group.balance ?? undefined;
+  return { ...nameOf(group), totals: totalsOf([group], showsMargin), ...present({ balanceNanoUsd }) };
+}
+
+type Amount = 'cost' | 'provider_cost' | 'known_revenue';
+type Count = 'requests' | 'failures' | 'prompt' | 'completion' | 'cached';
+
+function sum(cells: readonly ExploreCell[], name: Count | `b${number}`): number {
+  return cells.reduce((total, cell) => total + (cell[name] ?? 0), 0);
+}
+
+function amount(cells: readonly ExploreCell[], name: Amount): string {
+  return cells.reduce((total, cell) => total + BigInt(cell[name] ?? 0), 0n).toString();
+}
+
+function percentiles(cells: readonly ExploreCell[]) {
+  const buckets = BUCKETS.map((bucket) => sum(cells, `b${bucket}`));
+  return { firstEventP50Ms: percentileMs(buckets, MEDIAN), firstEventP95Ms: percentileMs(buckets, TAIL) };
+}
+
+function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreTotals {
+  return {
+    requests: sum(cells, 'requests'),
+    failures: sum(cells, 'failures'),
+    costNanoUsd: amount(cells, 'cost'),
+    promptTokens: sum(cells, 'prompt'),
+    completionTokens: sum(cells, 'completion'),
+    cachedTokens: sum(cells, 'cached'),
+    ...present(percentiles(cells)),
+    ...(showsMargin
+      ? { providerCostNanoUsd: amount(cells, 'provider_cost'), knownRevenueNanoUsd: amount(cells, 'known_revenue') }
+      : {}),
+  };
+}
+
+function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: boolean): ExploreSteps {
+  const byStep = Map.groupBy(cells, ({ step }) => step);
+  const each = Array.from({ length: count }, (_, step) => totalsOf(byStep.get(step) ?? [], showsMargin));
+  return {
+    requests: each.map(({ requests }) => requests),
+    failures: each.map(({ failures }) => failures),
+    costNanoUsd: each.map(({ costNanoUsd }) => costNanoUsd),
+    promptTokens: each.map(({ promptTokens }) => promptTokens),
+    completionTokens: each.map(({ completionTokens }) => completionTokens),
+    cachedTokens: each.map(({ cachedTokens }) => cachedTokens),
+    firstEventP50Ms: each.map(({ firstEventP50Ms = null }) => firstEventP50Ms),
+    firstEventP95Ms: each.map(({ firstEventP95Ms = null }) => firstEventP95Ms),
+    ...(showsMargin
+      ? {
+          providerCostNanoUsd: each.map(({ providerCostNanoUsd = '0' }) => providerCostNanoUsd),
+          knownRevenueNanoUsd: each.map(({ knownRevenueNanoUsd = '0' }) => knownRevenueNanoUsd),
+        }
+      : {}),
+  };
+}

@@ -1,0 +1,56 @@
+import type pg from 'pg';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { idFloor, idMoment } from '#core/ids.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
+import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQuery } from './request-pages.ts';
+import { filterSql, filterValues } from './row-filter.ts';
+
+/**
+ * No index sorts the rows of all organizations. So a page is searched window by window, the newest
+ * first, each with the rows of its time; the next is longer as long as that takes little time.
+ */
+const FIRST_WINDOW_MS = MINUTE_MS;
+const WINDOW_GROWTH = 4;
+const LONGEST_WINDOW_MS = 4 * DAY_MS;
+
+const WINDOW: Statement = {
+  name: 'requests_of_all_organizations',
+  text: `select p.*, k.name as key_name, k.last4 as key_last4, o.name as organization_name
+    from (
+      select ${REQUEST_COLUMNS} from request_log where id >= $1 and id < $2 and ${filterSql(4)} order by id desc limit $3
+    ) as p left join keys k on k.id = p.key_id left join organizations o on o.id = p.organization_id
+    order by p.id desc`,
+};
+
+const OLDEST: Statement = { name: 'oldest_request', text: 'select min(id) as id from request_log where id >= $1' };
+
+/** Finds one page of the request log of all organizations. No window begins after `patienceMs`. */
+export async function findEveryRequest(
+  pool: pg.Pool,
+  { fromMs, toMs, before = END, after, limit, ...filter }: Omit<RequestPageQuery, 'organizationId'>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<FoundRequests> {
+  const fromId = later(idFloor('log', fromMs ?? 0), after === undefined ? '' : `${after}0`);
+  let beforeId = earlier(before, toMs === undefined ? END : idFloor('log', toMs));
+  const [oldest] = await run<{ id: string | null }>(pool, OLDEST, [fromId]);
+  const endId = oldest?.id ?? END;
+  const rows: RequestRow[] = [];
+  const startMs = performance.now();
+  for (let windowMs = FIRST_WINDOW_MS; ; ) {
+    const stepMs = performance.now();
+    const endMs = beforeId === END ? Date.now() : idMoment(beforeId);
+    const lowId = later(fromId, idFloor('log', Math.max(0, endMs - windowMs)));
+    rows.push(
+      ...(await run<RequestRow>(pool, WINDOW, [lowId, beforeId, limit + 1 - rows.length, ...filterValues(filter)])),
+    );
+    const last = rows.at(limit - 1);
+    if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: last.id };
+    if (lowId <= endId) return { rows };
+    beforeId = lowId;
+    const nowMs = performance.now();
+    if (nowMs - startMs >= patienceMs) return { rows, next: beforeId, searchedToMs: idMoment(beforeId) };
+    const grows = (nowMs - stepMs) * WINDOW_GROWTH <= patienceMs;
+    windowMs = grows ? Math.min(windowMs * WINDOW_GROWTH, LONGEST_WINDOW_MS) : windowMs;
+  }
+}

@@ -1,0 +1,172 @@
+import type pg from 'pg';
+import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import { idFloor, idMoment } from '#core/ids.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { type ExploreSource, exploreStatement } from './explore-sql.ts';
+import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
+import { chooseIndex, scanEnd } from './request-indexes.ts';
+import { filterValues } from './row-filter.ts';
+
+export interface ExploreQuery {
+  /** Absent: all organizations. */
+  readonly organizationId?: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly by: ExploreGrouping;
+  readonly compare: boolean;
+  readonly filter: ExploreFilter;
+}
+
+/** Figures of a group, or of a series in a step. */
+export interface ExploreCell extends Readonly<Record<`b${number}`, number | null>> {
+  /** Null: of the whole range. */
+  readonly step: number | null;
+  /** Null: the sum of the groups that are no series. */
+  readonly id: string | null;
+  readonly rank: number | null;
+  /** Null in a step. */
+  readonly groupCount: number | null;
+  readonly label: string | null;
+  readonly balance: string | null;
+  /** Null is the sum of nothing. */
+  readonly requests: number | null;
+  readonly failures: number | null;
+  readonly prompt: number | null;
+  readonly completion: number | null;
+  readonly cached: number | null;
+  readonly cost: string | null;
+  readonly provider_cost: string | null;
+  readonly known_revenue: string | null;
+}
+
+export interface Explored {
+  readonly source: ExploreSource;
+  readonly steps: Steps;
+  readonly cells: readonly ExploreCell[];
+  readonly before?: readonly ExploreCell[];
+  readonly completeFromMs?: number;
+}
+
+/** Rows that are read at most: about half a second of work. */
+const MOST_ROWS = 200_000;
+
+/**
+ * Chooses between sums, which are fast over any range but know few fields and whole hours, and the
+ * rows themselves, which know everything and are read back to a bound. Sums answer where rows are
+ * too many.
+ */
+export async function explore(pool: pg.Pool, query: ExploreQuery, mostRows = MOST_ROWS): Promise<Explored> {
+  const { fromMs, toMs } = query;
+  const fine = stepsOf(fromMs, toMs, MINUTE_MS);
+  const summed = () => readFrom(pool, query, sumsFor(query), stepsOf(fromMs, toMs, HOUR_MS));
+  if (hasSums(query) && fine.stepMs >= HOUR_MS) return summed();
+  const completeFromMs = await boundOfRows(pool, query, fine, mostRows);
+  if (completeFromMs === undefined) {
+    const before = stepsBefore(fine);
+    const canCompare = query.compare && (await boundOfRows(pool, query, before, mostRows)) === undefined;
+    return readFrom(pool, { ...query, compare: canCompare }, 'rows', fine);
+  }
+  if (hasSums(query)) return summed();
+  if (isCharged(query) && toMs - fromMs >= DAY_MS) {
+    return readFrom(pool, query, 'ledger', stepsOf(fromMs, toMs, DAY_MS));
+  }
+  const cells = await readCells(pool, query, 'rows', fine, completeFromMs);
+  return { source: 'rows', steps: fine, cells, completeFromMs };
+}
+
+async function readFrom(pool: pg.Pool, query: ExploreQuery, source: ExploreSource, steps: Steps): Promise<Explored> {
+  const [cells, before] = await Promise.all([
+    readCells(pool, query, source, steps),
+    query.compare ? readCells(pool, { ...query, by: 'none' }, source, stepsBefore(steps)) : undefined,
+  ]);
+  return { source, steps, cells, ...(before === undefined ? {} : { before }) };
+}
+
+async function readCells(
+  pool: pg.Pool,
+  { organizationId, filter, by }: ExploreQuery,
+  source: ExploreSource,
+  { startsMs, endMs }: Steps,
+  fromMs = startsMs[0] ?? endMs,
+): Promise<readonly ExploreCell[]> {
+  const shared = [organizationId ?? null, startsMs, fromMs, endMs, ...filterValues(filter)];
+  const name = by.startsWith('metadata.') ? [by.slice('metadata.'.length)] : [];
+  const ids = [startsMs.map((ms) => idFloor('log', ms)), idFloor('log', fromMs), idFloor('log', endMs)];
+  const values = [...shared, ...(source === 'rows' ? [...ids, ...name] : [])];
+  return run<ExploreCell>(pool, exploreStatement(source, by), values);
+}
+
+function hasSums({ by, filter }: ExploreQuery): boolean {
+  return by !== 'user' && !by.startsWith('metadata.') && !needs(filter, ['users', ...ONLY_ROWS]);
+}
+
+/** The ledger knows which key, model and user was charged. */
+function isCharged({ by, filter }: ExploreQuery): boolean {
+  return CHARGED_GROUPS.has(by) && !needs(filter, NOT_CHARGED);
+}
+
+const CHARGED_GROUPS: ReadonlySet<ExploreGrouping> = new Set(['none', 'key', 'model', 'user', 'organization']);
+const ONLY_ROWS = ['metadata', 'minCostNanoUsd', 'minDurationMs'] as const;
+const NOT_CHARGED = [...ONLY_ROWS, 'codes', 'statusClasses', 'outcome', 'providers', 'streamed'] as const;
+
+function needs(filter: ExploreFilter, fields: readonly (keyof ExploreFilter)[]): boolean {
+  return fields.some((field) => {
+    const value = filter[field];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined;
+  });
+}
+
+/**
+ * Money and tokens of days are the ledger's, which lacks nothing, wherever it knows the fields: a
+ * crash may cost the request log some rows.
+ */
+function sumsFor(query: ExploreQuery): ExploreSource {
+  if (stepsOf(query.fromMs, query.toMs, HOUR_MS).stepMs < DAY_MS) return 'hours';
+  return isCharged(query) ? 'days_of_ledger' : 'days';
+}
+
+/** The moment since which the rows can be read. `undefined`: all of them can be. */
+async function boundOfRows(
+  pool: pg.Pool,
+  { organizationId, filter }: ExploreQuery,
+  { startsMs, endMs }: Steps,
+  mostRows: number,
+): Promise<number | undefined> {
+  const fromMs = startsMs[0] ?? endMs;
+  if (organizationId === undefined) return boundByHours(pool, fromMs, endMs, mostRows);
+  const range = { organizationId, fromId: idFloor('log', fromMs), beforeId: idFloor('log', endMs) };
+  const { index, value } = await chooseIndex(pool, filter, range);
+  const { scanned, lastId } = await scanEnd(pool, index, { ...range, value, rows: mostRows });
+  return scanned < mostRows || lastId === null ? undefined : idMoment(lastId) + 1;
+}
+
+/** The hour in which the rows, counted from the newest, are too many. */
+const BUSY_HOUR: Statement = {
+  name: 'busy_hour_of_requests',
+  text: `select extract(epoch from hour)::double precision * 1000 as "hourMs", requests::double precision, total::double precision
+    from (
+      select hour, sum(requests) as requests, sum(sum(requests)) over (order by hour desc) as total from request_stats
+      where hour > to_timestamp($1::double precision / 1000) - interval '1 hour' and hour < to_timestamp($2::double precision / 1000)
+      group by hour
+    ) as hours
+    where total >= $3::double precision order by hour desc limit 1`,
+};
+
+async function boundByHours(
+  pool: pg.Pool,
+  fromMs: number,
+  endMs: number,
+  mostRows: number,
+): Promise<number | undefined> {
+  interface BusyHour {
+    readonly hourMs: number;
+    readonly requests: number;
+    readonly total: number;
+  }
+  const [busy] = await run<BusyHour>(pool, BUSY_HOUR, [fromMs, endMs, mostRows]);
+  if (busy === undefined) return undefined;
+  // As if its requests were spread evenly.
+  const boundMs = busy.hourMs + Math.ceil((HOUR_MS * (busy.total - mostRows)) / busy.requests);
+  return boundMs <= fromMs ? undefined : boundMs;
+}

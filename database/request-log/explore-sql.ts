@@ -1,0 +1,178 @@
+import type { ExploreGrouping } from '#contract/explore.ts';
+import type { Statement } from '../connection/connection-pool.ts';
+import { FILTER_VALUES, filterSql, OMITTED_ROWS, STATUS_CLASS } from './row-filter.ts';
+
+/**
+ * SQL of the explorer. $1 is the organization (null: all of them), $2 the starts of the steps in
+ * Unix milliseconds, $3 and $4 the range. The values of the filter come next; for rows the steps
+ * and the range in ids, and the name of the metadata that groups them.
+ */
+
+/** A source of figures. `ledger`: sums of charges by end user. */
+export type ExploreSource = 'rows' | 'hours' | 'days' | 'days_of_ledger' | 'ledger';
+
+export const SERIES = 8;
+const MOST_GROUPS = 100;
+const BUCKETS = Array.from({ length: 11 }, (_, bucket) => bucket);
+/** Upper bounds of the buckets (database/schema/tables.sql), plus one. */
+const BUCKET_ENDS = 'array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]';
+
+/** Figures of a cell by their name, as an expression for each. */
+type Figures = Readonly<Record<(typeof FIGURES)[number], string>>;
+const FIGURES = [
+  'requests',
+  'failures',
+  'prompt',
+  'completion',
+  'cached',
+  'cost',
+  'provider_cost',
+  'known_revenue',
+  ...(BUCKETS.map((bucket) => `b${bucket}`) as readonly `b${number}`[]),
+] as const;
+
+const NONE: Figures = Object.fromEntries(FIGURES.map((figure) => [figure, '0'])) as Figures;
+
+const OF_ROWS: Figures = {
+  ...NONE,
+  requests: 'count(*)',
+  failures: 'count(code)',
+  prompt: 'sum(prompt_tokens)',
+  completion: 'sum(completion_tokens)',
+  cached: 'sum(cached_tokens)',
+  cost: 'sum(cost_nano_usd)',
+  provider_cost: 'sum(provider_cost_nano_usd)',
+  known_revenue: 'sum(cost_nano_usd) filter (where provider_cost_nano_usd is not null)',
+  ...Object.fromEntries(BUCKETS.map((bucket) => [`b${bucket}`, `count(*) filter (where bucket = ${bucket})`])),
+};
+
+const OF_OMITTED: Figures = { ...NONE, requests: 'sum(left_out)', failures: `sum(left_out) filter (where code <> '')` };
+
+const OF_LEDGER: Figures = {
+  ...NONE,
+  prompt: 'sum(prompt_tokens)',
+  completion: 'sum(completion_tokens)',
+  cached: 'sum(cached_tokens)',
+  cost: 'sum(cost_nano_usd)',
+};
+
+const OF_SUMS: Figures = {
+  ...OF_LEDGER,
+  requests: 'sum(requests)',
+  failures: `sum(requests) filter (where code <> '')`,
+  provider_cost: 'sum(provider_cost_nano_usd)',
+  known_revenue: 'sum(known_revenue_nano_usd)',
+  ...Object.fromEntries(BUCKETS.map((bucket) => [`b${bucket}`, `sum(first_event_buckets[${bucket + 1}])`])),
+};
+
+/** Days whose money and tokens are the ledger's. */
+const OF_DAYS_BESIDE_LEDGER: Figures = { ...OF_SUMS, prompt: '0', completion: '0', cached: '0', cost: '0' };
+
+const FIRST_FILTER = 5;
+/** Of rows alone. */
+const [IDS, FROM_ID, END_ID, NAME] = [0, 1, 2, 3].map((place) => `$${FIRST_FILTER + FILTER_VALUES + place}`);
+const FILTER = filterSql(FIRST_FILTER);
+const OWN = '($1::text is null or organization_id = $1)';
+const [FROM, END] = ['to_timestamp($3::double precision / 1000)', 'to_timestamp($4::double precision / 1000)'];
+const stepOf = (ms: string) => `width_bucket((${ms})::double precision, $2::double precision[]) - 1`;
+const stepOfMoment = (moment: string) => stepOf(`extract(epoch from ${moment}) * 1000`);
+
+/** Columns that sums lack, as a filter needs them. */
+const LACKING = `model <> '' as model_known, null as end_user, null::jsonb as metadata, null::bigint as duration_ms`;
+const BY_HOUR = (from: string) =>
+  `select s.*, hour as start, ${LACKING} from request_stats s where ${OWN} and hour >= ${from} and hour < ${END}`;
+const SUMMED_UNTIL = '(select summed_until from request_days)';
+const SUM_COLUMNS = `organization_id, start, key_id, model, code, provider, status, streamed, model_known, end_user, metadata, duration_ms, requests,
+  prompt_tokens, completion_tokens, cached_tokens, cost_nano_usd, provider_cost_nano_usd, known_revenue_nano_usd, first_event_buckets`;
+/** Whole UTC days: from the sums by day, and what is not summed up yet by hours. */
+const BY_DAY = `select ${SUM_COLUMNS} from (
+      select s.*, day::timestamptz as start, ${LACKING} from request_day_stats s
+      where ${OWN} and day >= ${FROM}::date and day < least(${END}::date, ${SUMMED_UNTIL})
+    ) as days
+    union all
+    select ${SUM_COLUMNS} from (${BY_HOUR(`greatest(${FROM}, ${SUMMED_UNTIL}::timestamptz)`)}) as hours`;
+
+const CHARGED = `day::timestamptz as start, null as code, 200 as status, null as provider, false as streamed, true as model_known,
+  null::jsonb as metadata, null::bigint as duration_ms`;
+const OF_DAY = `${OWN} and day >= ${FROM}::date and day < ${END}::date`;
+const usage = (table: string, user: string, sign: '' | '-') =>
+  `select organization_id, key_id, model, ${user} as end_user, ${CHARGED}, ${sign}requests as requests,
+      ${['prompt_tokens', 'completion_tokens', 'cached_tokens'].map((column) => `${sign}${column} as ${column}`).join(', ')}, ${sign}cost_nano_usd as cost_nano_usd from ${table} where ${OF_DAY}`;
+const CHARGED_DAYS = usage('daily_usage', 'null::text', '');
+/** Requests without a user are what remains of all. */
+const CHARGED_BY_USER = [
+  usage('user_usage', 'end_user', ''),
+  usage('user_usage', 'null', '-'),
+  usage('daily_usage', 'null', ''),
+].join(' union all ');
+
+function groupOf(by: ExploreGrouping): string {
+  if (by.startsWith('metadata.')) return `coalesce(metadata ->> ${NAME}::text, '')`;
+  const columns: Readonly<Record<string, string>> = {
+    none: `''`,
+    key: 'key_id',
+    model: `case when model_known then model else '' end`,
+    code: `coalesce(code, '')`,
+    status: STATUS_CLASS,
+    user: `coalesce(end_user, '')`,
+    provider: `coalesce(provider, '')`,
+    organization: 'organization_id',
+  };
+  return columns[by] ?? `''`;
+}
+
+function cellsOf(source: ExploreSource, group: string): string {
+  const cells = (step: string, figures: Figures, from: string) => `
+    select ${step} as step, ${group} as grp, ${FIGURES.map((figure) => `${figures[figure]} as ${figure}`).join(', ')}
+    from ${from} where ${FILTER} group by 1, 2`;
+  const sums = (figures: Figures, text: string) => cells(stepOfMoment('start'), figures, `(${text}) as summed`);
+  if (source === 'hours') return sums(OF_SUMS, BY_HOUR(FROM));
+  if (source === 'days') return sums(OF_SUMS, BY_DAY);
+  if (source === 'days_of_ledger')
+    return `${sums(OF_DAYS_BESIDE_LEDGER, BY_DAY)} union all ${sums(OF_LEDGER, CHARGED_DAYS)}`;
+  if (source === 'ledger') return sums({ ...OF_LEDGER, requests: 'sum(requests)' }, CHARGED_BY_USER);
+  const rows = `(
+      select *, width_bucket(first_event_ms, ${BUCKET_ENDS}) as bucket from request_log
+      where ${OWN} and id >= ${FROM_ID} and id < ${END_ID}
+    ) as logged`;
+  const omitted = `(
+      select * from ${OMITTED_ROWS} where ${OWN} and minute >= floor($3::double precision / 60000) and minute < ceil($4::double precision / 60000)
+    ) as omitted`;
+  return `${cells(`width_bucket(id, ${IDS}::text[]) - 1`, OF_ROWS, rows)}
+    union all ${cells(stepOf('minute * 60000'), OF_OMITTED, omitted)}`;
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  key: '(select name from keys where id = grp)',
+  organization: '(select name from organizations where id = grp)',
+};
+const BALANCE = '(select balance_nano_usd::text from accounts where organization_id = grp)';
+
+const sumsOf = (table: string) => FIGURES.map((figure) => `sum(${table}.${figure}) as ${figure}`).join(', ');
+const SHOWN = FIGURES.map((figure) =>
+  ['cost', 'provider_cost', 'known_revenue'].includes(figure) ? `${figure}::text` : `${figure}::double precision`,
+).join(', ');
+
+/** Groups with most spend come with their totals, and the largest of them step by step. */
+export function exploreStatement(source: ExploreSource, by: ExploreGrouping): Statement {
+  const kind = by.startsWith('metadata.') ? 'metadata' : by;
+  return {
+    name: `explore_${source}_by_${kind}`,
+    text: `with cells as materialized (
+        select step, grp, ${sumsOf('parts')} from (${cellsOf(source, groupOf(by))}) as parts group by 1, 2
+      ), ranked as (
+        select grp, count(*) over () as group_count,
+          row_number() over (order by coalesce(sum(cost), 0) desc, sum(requests) desc, grp) as rank, ${sumsOf('cells')}
+        from cells group by grp
+      )
+      select null::integer as step, grp as id, rank::integer, group_count::integer as "groupCount", ${LABELS[by] ?? 'null'} as label,
+        ${by === 'organization' ? BALANCE : 'null'} as balance, ${SHOWN}
+      from ranked where rank <= ${MOST_GROUPS}
+      union all
+      select step, id, rank, null, null, null, ${SHOWN} from (
+        select c.step, case when r.rank <= ${SERIES} then c.grp end as id, case when r.rank <= ${SERIES} then r.rank::integer end as rank,
+          ${sumsOf('c')}
+        from cells c join ranked r on r.grp = c.grp group by 1, 2, 3
+      ) as stepped`,
+  };
+}

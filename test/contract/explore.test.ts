@@ -1,0 +1,254 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Explore, type ExploreFilter, type ExploreGrouping, STATUS_CLASSES } from '#contract/explore.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
+import { newId } from '#core/ids.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { exploreView } from '#dashboard/server/routes/explore-view.ts';
+import { explore } from '#database/request-log/explore-reads.ts';
+import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
+import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
+import { openRequestLog } from '#database/request-log/request-log-writer.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const END_MS = utcDay(Date.now()) * DAY_MS;
+/** Hours, and days that are summed up. */
+const SPAN_MS = 40 * DAY_MS;
+const KEYS = ['key-1', 'key-2', 'key-3'];
+const HOUR_MS = 60 * MINUTE_MS;
+
+describe('the explorer', () => {
+  let database: ReturnType<typeof openDatabase>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+  let log: ReturnType<typeof openRequestLog>;
+  let close: () => Promise<unknown> = async () => undefined;
+  const [one, other] = [newId('org', 1), newId('org', 2)];
+  let entries: RequestLogRow[] = [];
+
+  beforeAll(async () => {
+    const url = await createDatabase();
+    store = await openStore(url);
+    log = openRequestLog(url, LOG, PATIENT);
+    database = openDatabase(url, LOG);
+    close = () => Promise.all([store.close(), log.close(), database.end()]);
+    entries = Array.from({ length: 1_500 }, (_, i) => entryNumber(i));
+    for (let i = 0; i < entries.length; i += 500) await log.write(entries.slice(i, i + 500));
+    await sumUpRequestDays(database, END_MS - 3 * DAY_MS);
+  });
+  afterAll(() => close());
+
+  /** Most of them in the last two days; nothing repeats with the same period. */
+  function entryNumber(i: number): RequestLogRow {
+    const failed = i % 7 === 3;
+    const charged = {
+      usage: undefined,
+      costNanoUsd: undefined,
+      providerCostNanoUsd: undefined,
+      firstEventMs: undefined,
+    };
+    return rowWith({
+      arrivedAtMs: END_MS - 1 - (i % 3 === 0 ? (i * SPAN_MS) / 1_500 : (i * 2 * DAY_MS) / 1_500),
+      organizationId: i % 11 === 0 ? other : one,
+      keyId: KEYS[i % 3] ?? '',
+      model: ['small', 'large', 'invented'][i % 5] ?? 'small',
+      modelKnown: i % 5 !== 2,
+      provider: failed ? undefined : ['openai', 'mistral'][i % 2],
+      streamed: i % 4 === 0,
+      user: ['ada', 'bob', undefined][i % 13] ?? undefined,
+      metadata: i % 6 === 0 ? undefined : `{"team":"${['red', 'blue'][i % 17] ?? 'green'}","env":"${i % 2}"}`,
+      costNanoUsd: BigInt(i),
+      providerCostNanoUsd: i % 9 === 0 ? undefined : BigInt(i >> 1),
+      firstEventMs: (i * 37) % 9_000,
+      durationMs: i * 3,
+      ...(failed ? { ...charged, code: i % 2 ? 'rpm_exceeded' : 'upstream_error', status: i % 2 ? 429 : 502 } : {}),
+    });
+  }
+
+  const groupOf = (entry: RequestLogRow, by: ExploreGrouping): string => {
+    const { status, metadata } = entry;
+    if (by.startsWith('metadata.')) return JSON.parse(metadata ?? '{}')[by.slice(9)] ?? '';
+    const groups = {
+      none: '',
+      key: entry.keyId,
+      model: entry.modelKnown ? (entry.model ?? '') : '',
+      code: entry.code ?? '',
+      status: `${Math.floor(status / 100)}xx`,
+      user: entry.user ?? '',
+      provider: entry.provider ?? '',
+      organization: entry.organizationId,
+    };
+    return groups[by as keyof typeof groups];
+  };
+
+  function matches(entry: RequestLogRow, filter: ExploreFilter): boolean {
+    const in_ = (list: readonly string[] | undefined, by: ExploreGrouping) =>
+      list === undefined || list.includes(groupOf(entry, by));
+    const byName = Map.groupBy(filter.metadata ?? [], (text) => text.split('=')[0] ?? '');
+    return (
+      in_(filter.keys, 'key') &&
+      in_(filter.models, 'model') &&
+      in_(filter.codes, 'code') &&
+      in_(filter.statusClasses, 'status') &&
+      in_(filter.users, 'user') &&
+      in_(filter.providers, 'provider') &&
+      [...byName].every(([name, texts]) => texts.includes(`${name}=${groupOf(entry, `metadata.${name}`)}`)) &&
+      (filter.streamed === undefined || filter.streamed === entry.streamed) &&
+      (filter.outcome === undefined || (filter.outcome === 'failed') === (entry.code !== undefined)) &&
+      (filter.minCostNanoUsd === undefined || (entry.costNanoUsd ?? -1n) >= BigInt(filter.minCostNanoUsd)) &&
+      (filter.minDurationMs === undefined || entry.durationMs >= filter.minDurationMs)
+    );
+  }
+
+  function figures(of: readonly RequestLogRow[]) {
+    const sum = (read: (entry: RequestLogRow) => number | bigint | undefined) =>
+      of.reduce((total, entry) => total + Number(read(entry) ?? 0), 0);
+    return {
+      requests: of.length,
+      failures: of.filter(({ code }) => code !== undefined).length,
+      costNanoUsd: String(sum(({ costNanoUsd }) => costNanoUsd)),
+      promptTokens: sum(({ usage }) => usage?.promptTokens),
+      completionTokens: sum(({ usage }) => usage?.completionTokens),
+      cachedTokens: sum(({ usage }) => usage?.cachedTokens),
+      providerCostNanoUsd: String(sum((entry) => entry.providerCostNanoUsd)),
+      knownRevenueNanoUsd: String(
+        sum(({ costNanoUsd, providerCostNanoUsd }) => (providerCostNanoUsd === undefined ? 0 : costNanoUsd)),
+      ),
+    };
+  }
+
+  const some = <Value>(...values: Value[]) => fc.subarray(values, { minLength: 1, maxLength: 2 });
+  const filters = () => {
+    const all = fc.record({
+      keys: some(...KEYS),
+      models: some('small', 'large', ''),
+      codes: some('rpm_exceeded', 'upstream_error', ''),
+      statusClasses: some(...STATUS_CLASSES),
+      outcome: fc.constantFrom('succeeded' as const, 'failed' as const),
+      users: some('ada', 'bob', ''),
+      metadata: some('team=red', 'team=green', 'env=1', 'team=', 'size='),
+      providers: some('openai', 'mistral', ''),
+      streamed: fc.boolean(),
+      minCostNanoUsd: fc.constantFrom('0', '700'),
+      minDurationMs: fc.constantFrom(0, 2_000),
+    });
+    const names = ['keys', 'models', 'codes', 'statusClasses', 'outcome', 'users', 'metadata', 'providers', 'streamed'];
+    return fc
+      .tuple(all, fc.subarray([...names, 'minCostNanoUsd', 'minDurationMs'], { maxLength: 2 }))
+      .map(
+        ([filter, chosen]): ExploreFilter =>
+          Object.fromEntries(Object.entries(filter).filter(([name]) => chosen.includes(name))),
+      );
+  };
+  const groupings: ExploreGrouping[] = ['none', 'key', 'model', 'code', 'status', 'user', 'provider', 'metadata.team'];
+
+  it('agrees with the requests themselves, whatever it reads', async () => {
+    const [ranges, organizations] = [
+      [0.3, 5, 30, 70, 600, 960],
+      [one, undefined],
+    ];
+    await fc.assert(
+      fc.asyncProperty(
+        filters(),
+        fc.constantFrom(...groupings, 'organization' as const),
+        fc.constantFrom(...ranges),
+        fc.constantFrom(...organizations),
+        async (filter, by, hours, organizationId) => {
+          const asked = { by, filter, compare: true, fromMs: END_MS - hours * HOUR_MS, toMs: END_MS };
+          const explored = await explore(database, {
+            ...asked,
+            ...(organizationId === undefined ? {} : { organizationId }),
+          });
+          // No charge is in the ledger here: days take their money from it.
+          fc.pre(explored.source !== 'days_of_ledger');
+          const view = exploreView(explored, true);
+          const [startMs = 0] = view.stepStartsMs;
+          const own = entries.filter(
+            (entry) => entry.organizationId === (organizationId ?? entry.organizationId) && matches(entry, filter),
+          );
+          const inside = own.filter(({ arrivedAtMs }) => arrivedAtMs >= startMs);
+          const lengthMs = END_MS - startMs;
+          const before = own.filter(({ arrivedAtMs }) => arrivedAtMs < startMs && arrivedAtMs >= startMs - lengthMs);
+          expect(view.partial).toBeUndefined();
+          expect(view.totals).toMatchObject(figures(inside));
+          expect(view.before?.totals).toMatchObject(figures(before));
+          const byGroup = Map.groupBy(inside, (entry) => groupOf(entry, by));
+          expect(new Map(view.groups.map(({ id, totals }) => [id, totals]))).toEqual(
+            new Map([...byGroup].map(([id, of]) => [id, expect.objectContaining(figures(of))])),
+          );
+          const step = (entry: RequestLogRow) => Math.floor((entry.arrivedAtMs - startMs) / view.stepMs);
+          for (const { id, steps } of view.series) {
+            const ofGroup = byGroup.get(id ?? '') ?? [];
+            expect(steps.requests).toEqual(
+              view.stepStartsMs.map((_, i) => ofGroup.filter((e) => step(e) === i).length),
+            );
+          }
+        },
+      ),
+      { numRuns: propertyRuns(150) },
+    );
+  }, 90_000);
+
+  const view = async (query: Partial<Parameters<typeof explore>[1]>, mostRows?: number, showsMargin = false) => {
+    const asked = { by: 'none' as const, filter: {}, compare: false, fromMs: END_MS - DAY_MS, toMs: END_MS };
+    return exploreView(await explore(database, { ...asked, ...query }, mostRows), showsMargin);
+  };
+
+  it('says since when its figures are complete where rows are too many, and takes sums where it can', async () => {
+    const [fromMs, minDurationMs] = [END_MS - 6 * HOUR_MS, 1];
+    for (const organizationId of [one, undefined]) {
+      const scope = organizationId === undefined ? {} : { organizationId };
+      const all: Explore = await view({ ...scope, fromMs, filter: { minDurationMs } });
+      const some = await view({ ...scope, fromMs, filter: { minDurationMs }, compare: true }, 60);
+      const completeFromMs = some.partial?.completeFromMs ?? 0;
+      const first = some.stepStartsMs.indexOf(completeFromMs);
+      expect(first).toBeGreaterThan(0);
+      const requests = (of: Explore) => of.series[0]?.steps.requests.slice(first);
+      expect(requests(some)).toEqual(requests(all));
+      expect(some.totals.requests).toBeLessThan(all.totals.requests);
+      expect(some.before).toBeUndefined();
+      const summed = await view({ ...scope, fromMs }, 60);
+      expect(summed).toMatchObject({ stepMs: HOUR_MS, totals: { requests: entriesSince(fromMs, organizationId) } });
+    }
+  });
+
+  const entriesSince = (fromMs: number, organizationId?: string) =>
+    entries.filter(
+      (entry) => entry.arrivedAtMs >= fromMs && entry.organizationId === (organizationId ?? entry.organizationId),
+    ).length;
+
+  it('takes the money of days and of end users from the ledger, and counts omitted requests', async () => {
+    const customer: Customer = await addCustomer(store, 1_000_000_000n);
+    const { organizationId, keyId } = customer;
+    const today = utcDay(END_MS) - 1;
+    await store.ledger.charge(settlementOf(customer, { day: today, costNanoUsd: 100n, user: 'ada' }));
+    await store.ledger.charge(settlementOf(customer, { day: today - 29, costNanoUsd: 30n }));
+    const minute = END_MS / MINUTE_MS - 5;
+    const omitted = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 9 };
+    await log.omitted.write([{ ...omitted, lastAtMs: END_MS, address: '192.0.2.1' }]);
+    await log.write([rowWith({ organizationId, keyId, arrivedAtMs: END_MS - MINUTE_MS, costNanoUsd: 5n })]);
+    const fromMs = END_MS - 30 * DAY_MS;
+    const days = await view({ organizationId, fromMs, by: 'key' });
+    expect(days.groups).toMatchObject([
+      { id: keyId, label: 'test', totals: { costNanoUsd: '130', requests: 10, failures: 9 } },
+    ]);
+    const users = await view({ organizationId, fromMs, by: 'user' }, 1);
+    expect(users.chargedOnly).toBe(true);
+    expect(users.groups.map(({ id, totals }) => [id, totals.costNanoUsd, totals.requests])).toEqual([
+      ['ada', '100', 1],
+      ['', '30', 1],
+    ]);
+    expect((await view({ organizationId, fromMs: END_MS - HOUR_MS, by: 'code' })).groups).toMatchObject([
+      { id: '', totals: { requests: 1, costNanoUsd: '5' } },
+      { id: 'key_revoked', totals: { requests: 9, failures: 9 } },
+    ]);
+  });
+
+  it('shows what providers are paid to operators alone', async () => {
+    expect(JSON.stringify(await view({ organizationId: one }))).not.toMatch(/provider|Revenue/i);
+    expect((await view({ by: 'organization' }, undefined, true)).totals.providerCostNanoUsd).not.toBe('0');
+  });
+});
