@@ -61,8 +61,9 @@ export const TOP_UP_ROUTES: readonly Route[] = [
       const { stripe } = deps.settings();
       if (stripe === undefined) return notConfigured();
       const session = await paidSession(deps.database, organizationId, topUp);
+      if (session === undefined) return notFound('top-up');
       try {
-        const url = session && (await invoiceUrlOf(stripe, session, deps.log));
+        const url = await invoiceUrlOf(stripe, session, deps.log);
         return url ? { url } : problem('conflict', 'Stripe has no invoice of this payment.');
       } catch (error) {
         if (!isStripeAway(error)) throw error;

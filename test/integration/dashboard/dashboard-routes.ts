@@ -92,7 +92,7 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization/top-ups': { access: 'owner' },
   'POST /api/organizations/:organization/top-ups': { access: 'owner', input: { amountUsd: 10 } },
   'POST /api/organizations/:organization/top-ups/:topUp/check': { access: 'owner' },
-  'POST /api/organizations/:organization/top-ups/:topUp/invoice': { access: 'owner', answer: 'conflict' },
+  'POST /api/organizations/:organization/top-ups/:topUp/invoice': { access: 'owner', answer: 'not_found' },
   'POST /api/organizations/:organization/card': { access: 'owner' },
   'DELETE /api/organizations/:organization/card': { access: 'owner' },
   'PUT /api/organizations/:organization/automatic-top-up': { access: 'owner' },
@@ -154,7 +154,7 @@ const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   'GET /api/costs.csv': { access: 'operator', input: COSTS },
 };
 
-const PLAY = { model: 'small', messages: [{ role: 'user', content: 'Hello' }], maxTokens: 10 };
+const PLAY = { chat: { model: 'small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 10 } };
 
 const RELAYS: Readonly<Record<string, Decision>> = {
   [`POST ${ORGANIZATION}/playground`]: { access: 'member', input: PLAY },
