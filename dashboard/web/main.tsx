@@ -5,11 +5,13 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { queryText } from './api/api.ts';
 import { createQueryClient, onReturn } from './api/connection.ts';
 import { askInForm } from './api/form-prompts.ts';
 import { ToastProvider } from './components/toast.tsx';
 import { HintLayer } from './overlays/hint-layer.tsx';
 import { routeTree } from './routes.tsx';
+import { readQuery } from './search/define-search.ts';
 import { PageFailed, PageNotFound } from './shell/fallback-pages.tsx';
 
 const queryClient = createQueryClient(() => {
@@ -52,6 +54,9 @@ export function createPageRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
     context: { queryClient },
+    // Values stay texts, which the pages read, and lists are repeated, as people would write them.
+    parseSearch: readQuery,
+    stringifySearch: queryText,
     defaultPreload: 'intent',
     // TanStack Query caches the data, not the router.
     defaultPreloadStaleTime: 0,

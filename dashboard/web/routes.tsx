@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
+import { exploreSearch, fromUsage } from './explore/explore-search.ts';
 import {
   auditSearch,
   costsSearch,
@@ -18,10 +19,7 @@ import {
   modelsSearch,
   operatorAuditSearch,
   organizationsSearch,
-  overviewSearch,
   playgroundSearch,
-  requestsSearch,
-  usageSearch,
   usersSearch,
 } from './pages/searches.ts';
 import { defineSearch, type RawSearch, text } from './search/define-search.ts';
@@ -77,9 +75,9 @@ const start = createRoute({
   getParentRoute: () => app,
   path: '/',
   beforeLoad: ({ context: { session } }) => {
+    if (session.user.isOperator) throw redirect({ to: '/operator' });
     const organization = startOrganization(session);
     if (organization !== undefined) throw redirect({ to: '/o/$organization/overview', params: { organization } });
-    if (session.user.isOperator) throw redirect({ to: '/operator/organizations' });
   },
   component: NoOrganization,
 });
@@ -110,7 +108,7 @@ const inOrganization = pagesBelow(organization);
 const inApp = pagesBelow(app);
 
 const organizationPages = [
-  inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', overviewSearch),
+  inOrganization('overview', () => import('./pages/overview/overview-page.tsx'), 'OverviewPage', exploreSearch),
   inOrganization('keys', () => import('./pages/keys/keys-page.tsx'), 'KeysPage', keysSearch),
   inOrganization(
     'playground',
@@ -118,9 +116,8 @@ const organizationPages = [
     'PlaygroundPage',
     playgroundSearch,
   ),
-  inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', requestsSearch),
+  inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', exploreSearch),
   inOrganization('credits', () => import('./pages/credits/credits-page.tsx'), 'CreditsPage', creditsSearch),
-  inOrganization('usage', () => import('./pages/usage/usage-page.tsx'), 'UsagePage', usageSearch),
   inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
   inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
   inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
@@ -128,7 +125,17 @@ const organizationPages = [
   inOrganization('audit', () => import('./pages/audit/audit-page.tsx'), 'AuditPage', auditSearch),
 ] as const;
 
+/** The former page for usage is a view of the overview. */
+const usage = createRoute({
+  getParentRoute: () => organization,
+  path: 'usage',
+  beforeLoad: ({ params, search }) => {
+    throw redirect({ to: '/o/$organization/overview', params, search: fromUsage(search) });
+  },
+});
+
 const otherPages = [
+  inApp('/operator', () => import('./pages/operator-home/operator-home-page.tsx'), 'OperatorHomePage', exploreSearch),
   inApp(
     '/operator/organizations',
     () => import('./pages/operator-organizations/organizations-page.tsx'),
@@ -153,5 +160,5 @@ export const routeTree = root.addChildren([
   forgottenPassword,
   callback,
   link,
-  app.addChildren([start, organization.addChildren(organizationPages), ...otherPages, unknown]),
+  app.addChildren([start, organization.addChildren([...organizationPages, usage]), ...otherPages, unknown]),
 ]);

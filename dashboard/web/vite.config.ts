@@ -14,7 +14,7 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
  * along.
  */
 const SHARED =
-  /\/dashboard\/web\/(?:api|format|components|shell|forms\/(?:choices|filter-bar)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door)/;
+  /\/dashboard\/web\/(?:api|format|components|shell|forms\/(?:choices|filter-bar)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 
 const COMPRESSIBLE = /\.(?:html|js|css|svg|webmanifest)$/;
 

@@ -28,6 +28,7 @@ const ADDRESSES = [
   '/o/$organization/audit',
   '/errors',
   '/account',
+  '/operator',
   '/operator/organizations',
   '/operator/users',
   '/operator/costs?by=organization&daily=yes&show=margin',

@@ -117,7 +117,7 @@ requirement(NO_CHROMIUM, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('prod');
+    await page.getByRole('dialog').getByRole('combobox').fill('prod');
     await page.getByRole('option', { name: /Production/ }).waitFor();
     expect(await barriersWhenStill(page)).toEqual([]);
     await page.keyboard.press('Enter');

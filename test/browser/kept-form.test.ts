@@ -68,8 +68,8 @@ requirement(NO_CHROMIUM, () => {
   test('signed in again in one tab, another one goes on where it was', async () => {
     const { page } = owner;
     const other = await page.context().newPage();
-    await other.goto(`/o/${organizationId}/usage`, { waitUntil: 'networkidle' });
-    await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await other.goto(`/o/${organizationId}/requests`, { waitUntil: 'networkidle' });
+    await other.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
     await endSessions();
     await other.getByRole('link', { name: 'Credits' }).click();
     await other.waitForURL((url) => url.pathname === '/sign-in');

@@ -73,7 +73,9 @@ requirement(NO_CHROMIUM, () => {
     await operator.page.goto('/sign-in');
     await expectGoodLooks(operator.page, '01-sign-in');
     await signInByIssuer(operator.page, 'ops');
-    await operator.page.getByRole('heading', { name: 'Organizations', level: 1 }).waitFor();
+    await operator.page.getByRole('heading', { name: 'All organizations', level: 1 }).waitFor();
+    await operator.page.getByRole('link', { name: 'Organizations', exact: true }).click();
+    await operator.page.getByRole('heading', { name: 'Organizations', exact: true, level: 1 }).waitFor();
     await expectGoodLooks(operator.page, '02-operator');
     await operator.page.getByRole('button', { name: 'New organization' }).first().click();
     const creation = operator.page.getByRole('dialog');
@@ -109,7 +111,7 @@ requirement(NO_CHROMIUM, () => {
   });
 
   test('10 USD that she pays at Stripe move the balance on each open page', async () => {
-    await page.getByRole('link', { name: 'Add credit' }).click();
+    await page.getByRole('link', { name: 'Add credit' }).first().click();
     const amounts = page.getByRole('dialog', { name: 'Add credit' });
     await amounts.getByRole('button', { name: 'Cancel' }).click();
     // While the dialog is open, the page behind it is hidden from roles.

@@ -95,16 +95,11 @@ export function endpointUrl(endpoint: keyof Api, { params = {}, query = {} }: Va
   return { method: endpoint.slice(0, space), url: path + queryText(query) };
 }
 
-/**
- * `?a=1&b=2&b=3`, or nothing: a list is repeated. Absent and empty values are left out, but an
- * empty value in a list is not.
- */
+/** `?a=1&b=2&b=3`, or nothing. Absent and empty values are left out, except in lists. */
 export function queryText(query: Readonly<Record<string, unknown>>): string {
   const pairs = Object.entries(query)
     .filter(([, value]) => value !== undefined && value !== '')
-    .flatMap(([name, value]) =>
-      (Array.isArray(value) ? value : [value]).map((each): [string, string] => [name, String(each)]),
-    );
+    .flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]));
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`;
 }
 

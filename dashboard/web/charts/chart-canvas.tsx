@@ -64,7 +64,7 @@ interface ChartTipProps extends DrawnChart {
 }
 
 /** The values at the pointer, on its side that has more room. Screen readers get `describe`. */
-function ChartTip({ at, plot, kind, series, startsMs, step, format, hidden }: ChartTipProps): ReactNode {
+function ChartTip({ at, plot, kind, series, startsMs, step, format, before, hidden }: ChartTipProps): ReactNode {
   const leftPx = plot.over.offsetLeft + plot.valToPos((startsMs[at] ?? 0) / 1000, 'x');
   const isRight = leftPx > plot.width / 2;
   const shown = series.filter((one) => !hidden?.has(one.id) && !isNothing(one));
@@ -86,6 +86,11 @@ function ChartTip({ at, plot, kind, series, startsMs, step, format, hidden }: Ch
           </span>
         );
       })}
+      {before && (
+        <span className={styles.entry}>
+          Period before <strong>{valueText(before[at], format)}</strong>
+        </span>
+      )}
       {kind === 'stacked-bars' && shown.length !== 1 && (
         <span className={styles.entry}>
           Total <strong>{valueText(sumOf(shown.map(({ values }) => values[at])), format)}</strong>

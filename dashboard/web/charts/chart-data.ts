@@ -25,14 +25,9 @@ export interface ChartProps {
   /** Unit of the steps. `day` steps are UTC days. */
   readonly step: 'hour' | 'day';
   readonly heightPx?: number;
-  /**
-   * Charts with the same key show the same step under the pointer. Their `startsMs` must be equal.
-   */
-  readonly syncKey?: string;
-  /**
-   * Ids of hidden series, and the action of a click in the legend. Charts of the same series can
-   * share both.
-   */
+  /** Values of the same steps of an earlier time, all series together: a line across the chart. */
+  readonly before?: readonly ChartValue[] | undefined;
+  /** Ids of hidden series, and the action of a click in the legend. */
   readonly hidden?: ReadonlySet<string>;
   readonly onToggle?: (id: string) => void;
   /** Called for the time that a click or a drag chooses. The end is exclusive. */

@@ -5,11 +5,11 @@ export interface ChartSetup {
   readonly kind: 'stacked-bars' | 'lines';
   readonly step: 'hour' | 'day';
   readonly stepMs: number;
-  readonly syncKey: string | undefined;
   readonly widthPx: number;
   readonly heightPx: number;
   /** True if all values are whole. The axis then has no fractional steps. */
   readonly isWhole: boolean;
+  readonly hasBefore: boolean;
   /** Series in drawing order. `colour` is the name of a custom property. */
   readonly series: readonly { readonly id: string; readonly colour: string }[];
   readonly palette: Palette;
@@ -69,11 +69,11 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
       y: false,
       drag: { x: setup.selectable, y: false, setScale: false, dist: 4 },
       points: { show: kind === 'lines' },
-      ...(setup.syncKey !== undefined && { sync: { key: setup.syncKey } }),
     },
     series: [
       {},
       ...setup.series.map(({ id, colour }) => seriesOptions(id, palette.colour[colour] ?? palette.text, kind)),
+      ...(setup.hasBefore ? [{ stroke: palette.text, width: 1.5, dash: [4, 4], points: { show: false } }] : []),
     ],
     hooks: {
       setCursor: [(chart) => setup.onAt(chart.cursor.idx ?? undefined)],

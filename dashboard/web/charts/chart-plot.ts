@@ -22,7 +22,7 @@ export interface Plot {
 
 /** Draws into the box. A new shape or theme creates a new plot; new values only update it. */
 export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void): Plot {
-  const { kind, series, format, step, heightPx, syncKey, onSpan } = props;
+  const { kind, series, format, step, heightPx, before, onSpan } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const dark = useIsDark();
@@ -36,7 +36,7 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
     step,
     stepMs,
     heightPx,
-    syncKey,
+    before !== undefined,
     isWhole,
     series.map(({ id, isOther }) => [id, isOther]),
   ]);
@@ -53,7 +53,7 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
         kind,
         step,
         stepMs,
-        syncKey,
+        hasBefore: before !== undefined,
         widthPx: place.clientWidth,
         heightPx,
         isWhole,
@@ -84,14 +84,16 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
   return { box, plot, data };
 }
 
-function useData({ kind, startsMs, series, hidden = NONE }: DrawnChart): uPlot.AlignedData {
+function useData({ kind, startsMs, series, before, hidden = NONE }: DrawnChart): uPlot.AlignedData {
   return useMemo(() => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
     // A hidden series keeps its place and colour, so the plot stays the same.
     const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => undefined) : one.values));
     // The highest stack is drawn first, so that lower ones cover it.
-    if (kind === 'stacked-bars') return [seconds, ...stack(values).reverse()];
+    const lines = before === undefined ? [] : [before];
     // uPlot joins the points beside an undefined value and leaves a gap for null.
-    return [seconds, ...values.map((one) => one.map((value) => value ?? null))];
-  }, [startsMs, series, kind, hidden]);
+    const withGaps = (all: typeof values) => all.map((one) => one.map((value) => value ?? null));
+    if (kind === 'stacked-bars') return [seconds, ...stack(values).reverse(), ...withGaps(lines)];
+    return [seconds, ...withGaps([...values, ...lines])];
+  }, [startsMs, series, before, kind, hidden]);
 }

@@ -1,19 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { auditSearch, costsSearch, overviewSearch } from './searches.ts';
+import { auditSearch, costsSearch } from './searches.ts';
 
 describe('the address of the audit log', () => {
   it('gives what can be, and nothing else', () => {
     const known = { actor: 'ada', action: 'key.revoked', range: '7d' };
     expect(auditSearch(known)).toEqual(known);
     expect(auditSearch({ actor: 7, action: 'key.eaten', range: '8d', from: 'x' })).toEqual({ actor: '7' });
-  });
-});
-
-describe('the address of the overview', () => {
-  it('keeps what can be and says nothing of defaults', () => {
-    expect(overviewSearch({ range: '24h', by: 'key' })).toEqual({ range: '24h', by: 'key' });
-    expect(overviewSearch({ range: '1y', by: ['key'] })).toEqual({});
-    expect(overviewSearch({ range: '7d', by: 'model' })).toEqual({});
   });
 });
 

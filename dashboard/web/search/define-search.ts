@@ -1,3 +1,4 @@
+import { MOST_FILTER_VALUES } from '#contract/explore.ts';
 import { isIdOf } from '#core/id-form.ts';
 import { present } from '#core/present.ts';
 
@@ -34,6 +35,17 @@ export function defineSearch<Filters, View = unknown>(
   return Object.assign(read, { unfiltered: unfiltered as Partial<State<Filters & View>> });
 }
 
+/** Parameters of an address by name. Those that are repeated are a list. */
+export function readQuery(search: string): RawSearch {
+  const params = new URLSearchParams(search);
+  return Object.fromEntries(
+    [...new Set(params.keys())].map((name) => {
+      const values = params.getAll(name);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
 /** Longer than any name that the server accepts. */
 const MAX_LENGTH = 300;
 
@@ -41,6 +53,15 @@ export function text(value: unknown): string | undefined {
   // The router reads digits as a number.
   const given = typeof value === 'number' ? String(value) : value;
   return typeof given === 'string' && given !== '' && given.length <= MAX_LENGTH ? given : undefined;
+}
+
+/** Several values of one kind, each once. An empty one asks for what has none. */
+export function list(read: ReadValue<string>): ReadValue<readonly string[]> {
+  return (value) => {
+    const given: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const values = new Set(given.flatMap((one) => (one === '' ? '' : (read(one) ?? []))));
+    return values.size > 0 && values.size <= MOST_FILTER_VALUES ? [...values] : undefined;
+  };
 }
 
 export function wholeNumber(value: unknown): number | undefined {

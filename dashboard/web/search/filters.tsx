@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { present } from '#core/present.ts';
-import { useAsk } from '../api/queries.ts';
-import { type Choice, FilterSelect, Select } from '../forms/choices.tsx';
+import { type Choice, Select } from '../forms/choices.tsx';
 import { type DayRange, DayRangeInput } from '../forms/date-inputs.tsx';
 import { SearchBox } from '../forms/filter-bar.tsx';
 import {
@@ -126,35 +125,6 @@ export function TimeFilter(props: TimeFilterProps): ReactNode {
       usual="all"
       first={{ from: today, to: today }}
       objection={objectionToTimes}
-    />
-  );
-}
-
-interface OrganizationFilterProps {
-  readonly organization: string;
-  readonly value: string | undefined;
-  readonly onChange: (value: string | undefined) => void;
-}
-
-/** A filter by one of the organization's keys, revoked ones included. */
-export function KeyFilter({ organization, value, onChange }: OrganizationFilterProps): ReactNode {
-  const { data } = useAsk('GET /api/organizations/:organization/keys', { params: { organization } });
-  const keys = (data?.keys ?? []).map(({ id, name, last4 }) => ({ value: id, label: `${name} (…${last4})` }));
-  return (
-    <FilterSelect label="Key" all="All keys" value={value} onChange={onChange} choices={withChosen(keys, value)} />
-  );
-}
-
-export function ModelFilter({ organization, value, onChange }: OrganizationFilterProps): ReactNode {
-  const { data } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
-  const models = (data?.models ?? []).map(({ id }) => ({ value: id, label: id }));
-  return (
-    <FilterSelect
-      label="Model"
-      all="All models"
-      value={value}
-      onChange={onChange}
-      choices={withChosen(models, value)}
     />
   );
 }

@@ -22,7 +22,6 @@ const ORGANIZATION_PAGES: readonly Entry[] = [
   { label: 'Overview', icon: 'overview', to: '/o/$organization/overview' },
   { label: 'API keys', icon: 'key', to: '/o/$organization/keys' },
   { label: 'Requests', icon: 'requests', to: '/o/$organization/requests' },
-  { label: 'Usage', icon: 'usage', to: '/o/$organization/usage' },
   { label: 'Credits', icon: 'credits', to: '/o/$organization/credits' },
   { label: 'Models', icon: 'models', to: '/o/$organization/models' },
 ];
@@ -35,6 +34,7 @@ const OWNER_PAGES: readonly Entry[] = [
 ];
 const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to: '/errors' }];
 const OPERATOR_PAGES: readonly Entry[] = [
+  { label: 'All organizations', icon: 'overview', to: '/operator' },
   { label: 'Organizations', icon: 'organizations', to: '/operator/organizations' },
   { label: 'Users', icon: 'members', to: '/operator/users' },
   { label: 'Costs and margin', icon: 'usage', to: '/operator/costs' },
@@ -104,7 +104,7 @@ function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
               className={styles.entry}
               to={to}
               {...(organization !== undefined && to.includes('$') && { params: { organization } })}
-              activeOptions={{ includeSearch: false }}
+              activeOptions={{ includeSearch: false, exact: true }}
             >
               <Icon name={icon} />
               {label}

@@ -168,10 +168,10 @@ function KeyDetails({ organization, of: key }: { readonly organization: string; 
     <>
       <KeyFacts of={key} />
       <div className="row">
-        <LinkButton to="/o/$organization/requests" params={{ organization }} search={{ key: key.id }} icon="requests">
+        <LinkButton to="/o/$organization/requests" params={{ organization }} search={{ key: [key.id] }} icon="requests">
           Requests
         </LinkButton>
-        <LinkButton to="/o/$organization/usage" params={{ organization }} search={{ key: key.id }} icon="usage">
+        <LinkButton to="/o/$organization/overview" params={{ organization }} search={{ key: [key.id] }} icon="usage">
           Usage
         </LinkButton>
         <CopyButton text={key.id} what="key id" wide />

@@ -182,7 +182,7 @@ function Subject({ row }: { readonly row: CostRowView }): ReactNode {
   return (
     <Link
       className="clip"
-      to="/o/$organization/usage"
+      to="/o/$organization/overview"
       params={{ organization: organizationId }}
       data-hint={organizationId}
     >

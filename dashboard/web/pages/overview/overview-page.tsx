@@ -1,17 +1,23 @@
 import type { UseQueryResult } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
-import type { OrganizationView, Overview, OverviewGroup, OverviewRange } from '#contract/organization.ts';
+import type { Explore } from '#contract/explore.ts';
+import type { OrganizationView } from '#contract/organization.ts';
 import type { ApiProblem } from '../../api/api.ts';
 import { useAsk } from '../../api/queries.ts';
+import { LinkButton } from '../../components/button.tsx';
 import { ErrorState, PageHeader, Skeleton } from '../../components/panels.tsx';
-import { SegmentedControl } from '../../forms/choices.tsx';
+import { ExploreBar } from '../../explore/explore-bar.tsx';
+import { type ExploreState, exploreSearch, requestsIn } from '../../explore/explore-search.ts';
+import { Explorer } from '../../explore/explorer.tsx';
+import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
+import { useExplore } from '../../explore/use-explore.ts';
+import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { BalanceBanner } from '../../organizations/balance-banner.tsx';
-import { useUrl } from '../../search/use-url.ts';
+import { type Url, useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
-import { overviewSearch } from '../searches.ts';
+import { BalanceStats } from './balance-stats.tsx';
 import { FirstSteps } from './first-steps.tsx';
-import { FailureCodes, OverviewCharts } from './overview-charts.tsx';
-import { OverviewStats } from './overview-stats.tsx';
 
 /** Loaded for operators only. */
 const OperatorPanel = lazy(() =>
@@ -21,40 +27,25 @@ const PANEL_HEIGHT = '60px';
 
 export function OverviewPage(): ReactNode {
   const { id } = useOrganization();
-  const { search, change } = useUrl(overviewSearch);
-  const { range = '7d', by = 'model' } = search;
+  const url = useUrl(exploreSearch);
   return (
     <>
-      <PageHeader
-        title="Overview"
-        actions={
-          <>
-            <SegmentedControl
-              label="Group by"
-              value={by}
-              onChange={(next) => change({ by: next })}
-              choices={{ model: 'By model', key: 'By key' }}
-            />
-            <SegmentedControl
-              label="Range"
-              value={range}
-              onChange={(next) => change({ range: next })}
-              choices={{ '24h': '24 h', '7d': '7 d', '30d': '30 d' }}
-            />
-          </>
-        }
-      />
+      <PageHeader title="Overview" actions={<ViewsMenu organization={id} />} />
       {/* The key remounts for another organization, so that figures of the former one are never
           shown. */}
-      <OverviewOf key={id} id={id} range={range} by={by} />
+      <OverviewOf key={id} id={id} url={url} />
     </>
   );
 }
 
-function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
+function OverviewOf({ id, url }: { readonly id: string; readonly url: Url<ExploreState> }): ReactNode {
   const { role } = useOrganization();
-  const { organization, overview, firstSteps, failed } = useOverviewData({ id, range, by });
+  const navigate = useNavigate();
+  const { by = 'model' } = url.search;
+  const { query } = useExplore(id, url.search, by);
+  const { organization, firstSteps, failed } = useHomeData(id, query);
   if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
+  const requests = { to: '/o/$organization/requests', params: { organization: id } } as const;
   return (
     <>
       {organization && <BalanceBanner organization={organization} />}
@@ -63,32 +54,37 @@ function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
           {organization ? <OperatorPanel organization={organization} /> : <Skeleton height={PANEL_HEIGHT} />}
         </Suspense>
       )}
-      <OverviewStats organization={organization} overview={overview} />
+      <BalanceStats organization={organization} />
       {firstSteps ? (
         <FirstSteps organization={id} hasKey={firstSteps.hasKey} hasCredit={organization?.balanceNanoUsd !== '0'} />
       ) : (
         <>
-          <OverviewCharts overview={overview} by={by} />
-          {overview && <FailureCodes overview={overview} organization={id} />}
+          <ExploreBar organization={id} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+          <Explorer
+            query={organization ? query : { ...query, data: undefined }}
+            url={url}
+            by={by}
+            usual="cost"
+            onSpan={(span) => void navigate({ ...requests, search: requestsIn(url.search, span) })}
+            actions={
+              <LinkButton size="small" icon="requests" {...requests} search={url.search}>
+                Show requests
+              </LinkButton>
+            }
+          />
+          <GroupTable data={organization && query.data} by={by} url={url} />
         </>
       )}
     </>
   );
 }
 
-interface OverviewQuestion {
-  readonly id: string;
-  readonly range: OverviewRange;
-  readonly by: OverviewGroup;
-}
-
-interface OverviewData {
+interface HomeData {
   /**
-   * Both absent while loading. They arrive together with the banner and first steps, so that
-   * nothing moves.
+   * Absent while loading. It arrives together with the banner and first steps, so that nothing
+   * moves.
    */
   readonly organization: OrganizationView | undefined;
-  readonly overview: Overview | undefined;
   /** Present before the first request. */
   readonly firstSteps: { readonly hasKey: boolean } | undefined;
   /** The failed query without which the page cannot be shown. */
@@ -97,29 +93,21 @@ interface OverviewData {
 
 const REFRESH_MS = 15_000;
 
-function useOverviewData({ id, range, by }: OverviewQuestion): OverviewData {
+function useHomeData(id: string, explore: UseQueryResult<Explore, ApiProblem>): HomeData {
   const params = { organization: id };
-  const endpoint = 'GET /api/organizations/:organization/overview';
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
-  const overview = useAsk(endpoint, { params, query: { range, by } }, { refreshMs: REFRESH_MS, keepPrevious: true });
-  const isNew = organization.data?.totalUsageNanoUsd === '0' && overview.data !== undefined && isSilent(overview.data);
+  const isNew = organization.data?.totalUsageNanoUsd === '0' && explore.data?.totals.requests === 0;
   const keys = useAsk(
     'GET /api/organizations/:organization/keys',
     { params },
     { enabled: isNew, refreshMs: REFRESH_MS },
   );
-  const known = organization.data !== undefined && overview.data !== undefined;
+  const known = organization.data !== undefined && explore.data !== undefined;
   const isSettled = known && !(isNew && keys.isPending);
   const unused = isNew && keys.data?.keys.every(({ lastUsedAtMs }) => lastUsedAtMs === undefined);
   return {
     organization: isSettled ? organization.data : undefined,
-    overview: isSettled ? overview.data : undefined,
     firstSteps: unused ? { hasKey: keys.data?.keys.some(({ state }) => state === 'usable') ?? false } : undefined,
-    failed: [organization, overview].find(({ data, error }) => data === undefined && error !== null),
+    failed: [organization, explore].find(({ data, error }) => data === undefined && error !== null),
   };
-}
-
-/** True without requests in this and the preceding range. */
-function isSilent({ totals, before }: Overview): boolean {
-  return totals.requests + before.requests === 0;
 }

@@ -13,6 +13,8 @@ import styles from './requests.module.css';
 /** Columns that can be hidden. */
 const CHOOSABLE: Readonly<Record<string, Column<RequestView>>> = {
   key: { header: 'Key', hideBelow: 'wide', cell: ({ keyName }) => <Name text={keyName} /> },
+  user: { header: 'End user', hideBelow: 'wide', cell: ({ user }) => (user ? <Name text={user} /> : <None />) },
+  address: { header: 'Address', hideBelow: 'wide', cell: ({ address }) => <code>{address}</code> },
   tokens: {
     header: 'Tokens',
     numeric: true,
@@ -47,12 +49,17 @@ interface LogLook {
 
 function readLook(stored: unknown): LogLook {
   const { hidden, roomy } = (stored ?? {}) as Partial<Record<keyof LogLook, unknown>>;
-  const known = Array.isArray(hidden) ? Object.keys(CHOOSABLE).filter((id) => hidden.includes(id)) : ['first'];
+  const known = Array.isArray(hidden)
+    ? Object.keys(CHOOSABLE).filter((id) => hidden.includes(id))
+    : ['user', 'address', 'first'];
   return { hidden: known, roomy: roomy === true };
 }
 
-/** Columns and density of the request log, which this browser keeps, and their menu. */
-export function useLogLook() {
+/**
+ * Columns and density of the request log, which this browser keeps, and their menu. The `needed`
+ * ones are shown in any case.
+ */
+export function useLogLook(needed: readonly string[]) {
   const [look, keep] = useKept('request-log', readLook);
   const { hidden, roomy } = look;
   const toggle = (id: string) =>
@@ -80,7 +87,10 @@ export function useLogLook() {
       ]}
     />
   );
-  const columns = useMemo(() => [...FIRST, ...visible(hidden), ON_PHONES], [hidden]);
+  const columns = useMemo(
+    () => [...FIRST, ...visible(hidden.filter((id) => !needed.includes(id))), ON_PHONES],
+    [hidden, needed],
+  );
   return { menu, columns, density: roomy ? 'dense' : 'compact' } as const;
 }
 

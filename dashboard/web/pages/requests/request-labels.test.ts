@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { ERROR_CODES } from '#core/errors/error-codes.ts';
-import { resultChoice, resultChoices, resultFilter } from './request-filter.ts';
 import { statusLabel, statusTone } from './request-labels.ts';
 
 describe('the result of a request', () => {
@@ -15,23 +13,7 @@ describe('the result of a request', () => {
   it('names a client that left', () => {
     expect(statusLabel({ status: 499 })).toBe('499 client left');
     expect(statusLabel({ status: 429, code: 'rpm_exceeded' })).toBe('429 rpm_exceeded');
+    expect(statusLabel({ status: 200, code: 'upstream_error' })).toBe('200, broken by upstream_error');
     expect(statusLabel({ status: 200 })).toBe('200');
-  });
-});
-
-describe('the filter of results', () => {
-  it('offers every error code and every status, each once', () => {
-    const values = resultChoices('').map(({ value }) => value);
-    expect(new Set(values).size).toBe(values.length);
-    for (const code of Object.keys(ERROR_CODES)) expect(values).toContain(code);
-    for (const status of ['429', '503', '499']) expect(values).toContain(status);
-  });
-
-  it('comes back from the URL as it was chosen', () => {
-    for (const { value } of resultChoices('')) expect(resultChoice(resultFilter(value))).toBe(value);
-  });
-
-  it('shows what a link asks for though nobody could choose it', () => {
-    expect(resultChoices('418').at(-1)).toEqual({ value: '418', label: '418' });
   });
 });

@@ -1,21 +1,29 @@
 import { type ReactNode, useMemo, useState } from 'react';
+import type { RequestFilter } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
-import { Banner, EmptyState } from '../../components/panels.tsx';
+import { Banner, EmptyState, PageHeader } from '../../components/panels.tsx';
 import { StatusPill } from '../../components/values.tsx';
+import { ExploreBar } from '../../explore/explore-bar.tsx';
+import { type ExploreState, exploreSearch, requestsIn } from '../../explore/explore-search.ts';
+import { Explorer } from '../../explore/explorer.tsx';
+import { useExplore } from '../../explore/use-explore.ts';
+import { ViewsMenu } from '../../explore/views-menu.tsx';
 import { formatCount } from '../../format/format.ts';
-import { useUrl } from '../../search/use-url.ts';
+import { SearchBox } from '../../forms/filter-bar.tsx';
+import { type Url, useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
-import { CsvLink, ListPage } from '../../table/list-page.tsx';
-import { type RequestsState, requestsSearch } from '../searches.ts';
+import { CsvLink, List } from '../../table/list-page.tsx';
+import { canFollow, filterTextOf, listFilter } from './list-filter.ts';
 import { useLogLook } from './request-columns.tsx';
 import { CodeNote, RequestDrawer } from './request-drawer.tsx';
-import { canFollow, requestFilter } from './request-filter.ts';
 import styles from './requests.module.css';
-import { RequestsFilters } from './requests-filters.tsx';
 import { useRequestLog, useScrolledDown } from './use-request-log.ts';
 
 const TOP_PX = 240;
+/** Who looks at one key asks from where it is used. */
+const WITH_ADDRESS = ['address'];
+const NOTHING: readonly string[] = [];
 
 export function RequestsPage(): ReactNode {
   const { id } = useOrganization();
@@ -24,63 +32,110 @@ export function RequestsPage(): ReactNode {
 }
 
 function RequestsOf({ organization }: { readonly organization: string }): ReactNode {
-  const { search, change, isFiltered } = useUrl(requestsSearch);
+  const url = useUrl(exploreSearch);
+  const { search, change } = url;
+  const { by = 'status' } = search;
   const [paused, setPaused] = useState(false);
-  const { open, ...filters } = search;
-  const filterText = JSON.stringify(filters);
-  // Without the drawer, so that opening it keeps the list.
-  const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsState, Date.now()), [filterText]);
-  const scrolledDown = useScrolledDown(TOP_PX);
+  const filterText = filterTextOf(search);
+  // Without the drawer and the chart, so that they keep the list.
+  const filter = useMemo(() => listFilter(JSON.parse(filterText) as ExploreState, Date.now()), [filterText]);
+  const explored = useExplore(organization, search, by);
   const lost = useConnectionLost();
-  const following = canFollow(search) && !paused && !lost;
-  const log = useRequestLog(organization, filter, { following, holding: scrolledDown });
-  const look = useLogLook();
-  const onFilter = (next: RequestsState) => change({ ...next, open: undefined });
-  const { pages, rows } = log;
+  const look = useLogLook(search.key?.length === 1 ? WITH_ADDRESS : NOTHING);
   return (
-    <ListPage
-      title="Requests"
-      description="Requests with the organization’s keys, refused ones included."
-      actions={
-        <>
-          {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
-          {look.menu}
-          <CsvLink organization={organization} table="requests" query={{ ...filter }} />
-        </>
-      }
-      url={{ isFiltered, clear: () => onFilter(requestsSearch.unfiltered) }}
-      filters={<RequestsFilters organization={organization} search={search} onChange={onFilter} />}
-      query={pages}
-      note={
-        <>
-          {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
-          <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
-        </>
-      }
-      nouns={['request', 'requests']}
-      more="Load older"
-      // Announced when a filter has been applied, not for each new request.
-      found={pages.data?.pages.reduce((sum, { requests }) => sum + requests.length, 0)}
-      caption="Requests, newest first"
-      columns={look.columns}
-      rows={rows}
-      density={look.density}
-      isNew={log.isNew}
-      openKey={open}
-      onOpen={({ id }) => change({ open: id }, open === undefined ? 'step' : undefined)}
-      skeletonRows={14}
-      noMatch={false}
-      empty={<NoRequests organization={organization} search={search} filtered={isFiltered} />}
-    >
+    <>
+      <PageHeader
+        title="Requests"
+        description="Requests with the organization’s keys, refused ones included."
+        actions={
+          <>
+            {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
+            {look.menu}
+            <ViewsMenu organization={organization} />
+          </>
+        }
+      />
+      <ExploreBar
+        organization={organization}
+        url={url}
+        by={by}
+        actions={<CsvLink organization={organization} table="requests" query={{ ...filter }} />}
+      >
+        <SearchBox
+          label="Request or generation id"
+          value={search.search}
+          onSearch={(text) => change({ ...exploreSearch.unfiltered, search: text, open: undefined })}
+        />
+      </ExploreBar>
+      {search.search === undefined && (
+        <Explorer
+          query={explored.query}
+          url={url}
+          by={by}
+          usual="requests"
+          heightPx={140}
+          onSpan={(span) => change(requestsIn(search, span), 'step')}
+        />
+      )}
+      <LogList
+        organization={organization}
+        url={url}
+        filter={filter}
+        following={canFollow(search) && !paused && !lost}
+        look={look}
+      />
+    </>
+  );
+}
+
+interface LogListProps {
+  readonly organization: string;
+  readonly url: Url<ExploreState>;
+  readonly filter: RequestFilter;
+  readonly following: boolean;
+  readonly look: ReturnType<typeof useLogLook>;
+}
+
+/** The list, which follows the log while the reader is at its top. */
+function LogList({ organization, url, filter, following, look }: LogListProps): ReactNode {
+  const { search, change } = url;
+  const scrolledDown = useScrolledDown(TOP_PX);
+  const log = useRequestLog(organization, filter, { following, holding: scrolledDown });
+  const { pages, rows } = log;
+  const [code] = search.code ?? [];
+  return (
+    <>
+      <List
+        query={pages}
+        note={
+          <>
+            {code !== undefined && search.code?.length === 1 && <CodeNote code={code} />}
+            <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
+          </>
+        }
+        nouns={['request', 'requests']}
+        more="Load older"
+        // Announced when a filter has been applied, not for each new request.
+        found={pages.data?.pages.reduce((sum, { requests }) => sum + requests.length, 0)}
+        caption="Requests, newest first"
+        columns={look.columns}
+        rows={rows}
+        density={look.density}
+        isNew={log.isNew}
+        openKey={search.open}
+        onOpen={({ id }) => change({ open: id }, search.open === undefined ? 'step' : undefined)}
+        skeletonRows={14}
+        empty={<NoRequests organization={organization} search={search} filtered={url.isFiltered} />}
+      />
       <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
       <RequestDrawer
         organization={organization}
-        id={open}
+        id={search.open}
         rows={rows}
         onOpen={(id) => change({ open: id })}
         onClose={() => change({ open: undefined })}
       />
-    </ListPage>
+    </>
   );
 }
 
@@ -134,7 +189,7 @@ function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
 
 interface NoRequestsProps {
   readonly organization: string;
-  readonly search: RequestsState;
+  readonly search: ExploreState;
   readonly filtered: boolean;
 }
 
@@ -149,7 +204,7 @@ function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactN
   }
   if (filtered) {
     return (
-      <EmptyState icon="filter" title="No request matches these filters">
+      <EmptyState icon="filter" title="No request of this time matches these filters">
         Choose a longer time, or take a filter away.
       </EmptyState>
     );
@@ -157,14 +212,14 @@ function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactN
   return (
     <EmptyState
       icon="requests"
-      title="No requests yet"
+      title="No requests in this time"
       action={
         <LinkButton to="/o/$organization/keys" params={{ organization }} icon="key">
           API keys
         </LinkButton>
       }
     >
-      Create a key and send a first request: it appears here within a second.
+      Choose a longer time, or create a key and send a request: it appears here within a second.
     </EmptyState>
   );
 }

@@ -1,5 +1,3 @@
-import type { OverviewRange } from '#contract/organization.ts';
-
 /** The change of a figure against the preceding range. */
 export interface Change {
   readonly direction: 'up' | 'down' | 'same';
@@ -8,13 +6,6 @@ export interface Change {
   /** Large enough not to be noise. */
   readonly isNotable: boolean;
 }
-
-/** For comparisons: `12% less than in the 24 hours before`. */
-export const RANGE_LABELS: Readonly<Record<OverviewRange, string>> = {
-  '24h': '24 hours',
-  '7d': '7 days',
-  '30d': '30 days',
-};
 
 /** Larger changes are shown as a factor. */
 const FACTOR_FROM = 10;
@@ -47,9 +38,4 @@ function change(difference: number, unit: string, notableFrom: number): Change {
   if (rounded === 0) return { direction: 'same', amount: `0${unit}`, isNotable: false };
   const amount = `${rounded.toLocaleString('en-US')}${unit}`;
   return { direction: difference > 0 ? 'up' : 'down', amount, isNotable: rounded >= notableFrom };
-}
-
-/** Failures by requests. `undefined` without requests. */
-export function errorRate({ failures, requests }: { failures: number; requests: number }): number | undefined {
-  return requests === 0 ? undefined : failures / requests;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorRate, pointChange, relativeChange } from './change.ts';
+import { pointChange, relativeChange } from './change.ts';
 
 describe('a change against the range before', () => {
   it('is a percentage, with a decimal while it is small', () => {
@@ -43,13 +43,5 @@ describe('a change against the range before', () => {
         else expect(Math.abs(now / before - 1)).toBeLessThan(0.001);
       }),
     );
-  });
-});
-
-describe('the error rate', () => {
-  it('is failures of all requests, and unknown without any', () => {
-    expect(errorRate({ failures: 3, requests: 12 })).toBe(0.25);
-    expect(errorRate({ failures: 0, requests: 12 })).toBe(0);
-    expect(errorRate({ failures: 0, requests: 0 })).toBeUndefined();
   });
 });

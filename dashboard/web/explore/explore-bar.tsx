@@ -1,0 +1,171 @@
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import type { ExploreGrouping } from '#contract/explore.ts';
+import { useAsk } from '../api/queries.ts';
+import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icon.tsx';
+import { formatDuration, formatMoney } from '../format/format.ts';
+import { Checkbox, Select } from '../forms/choices.tsx';
+import { LocalDateTimeInput } from '../forms/date-inputs.tsx';
+import { Field } from '../forms/field.tsx';
+import { FilterBar, SearchBox } from '../forms/filter-bar.tsx';
+import type { Url } from '../search/use-url.ts';
+import styles from './explore.module.css';
+import {
+  type ExploreState,
+  LIST_LABELS,
+  LISTS,
+  type ListName,
+  RANGES,
+  type Range,
+  spanOf,
+  USUAL_RANGE,
+} from './explore-search.ts';
+
+// With the boxes for many values, which the charts do not wait for.
+const FilterDialog = lazy(() => import('./filter-dialog.tsx').then((module) => ({ default: module.FilterDialog })));
+
+interface ExploreBarProps {
+  /** Absent: all organizations. */
+  readonly organization: string | undefined;
+  readonly url: Url<ExploreState>;
+  readonly by: ExploreGrouping;
+  /** Further filters. */
+  readonly children?: ReactNode;
+  /** At the end. */
+  readonly actions?: ReactNode;
+}
+
+/** Time, groups and filters of the explorer. */
+export function ExploreBar({ organization, url, by, children, actions }: ExploreBarProps): ReactNode {
+  const { search, change } = url;
+  const [filtering, setFiltering] = useState(false);
+  const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : undefined;
+  return (
+    <FilterBar url={url} actions={actions}>
+      <TimeChoice url={url} />
+      <Select
+        label="Group by"
+        value={member === undefined ? by : 'metadata'}
+        onChange={(next) => change({ by: (next === 'metadata' ? 'metadata.' : next) as ExploreGrouping })}
+        choices={groupChoices(organization)}
+      />
+      {member !== undefined && (
+        <SearchBox
+          label="Name in the metadata"
+          value={member}
+          onSearch={(name = '') => change({ by: `metadata.${name}` })}
+        />
+      )}
+      <Checkbox
+        label="Compare"
+        value={search.compare !== undefined}
+        onChange={(next) => change({ compare: next ? 'yes' : undefined })}
+      />
+      {children}
+      <Button icon="filter" onClick={() => setFiltering(true)}>
+        Filter
+      </Button>
+      <Chips organization={organization} url={url} onOpen={() => setFiltering(true)} />
+      {filtering && (
+        <Suspense>
+          <FilterDialog organization={organization} url={url} onClose={() => setFiltering(false)} />
+        </Suspense>
+      )}
+    </FilterBar>
+  );
+}
+
+function groupChoices(organization: string | undefined) {
+  const { organization: all, metadata, status, ...lists } = LIST_LABELS;
+  const groups = {
+    ...lists,
+    status: 'Status class',
+    ...(organization === undefined && { organization: all }),
+    metadata,
+  };
+  const named = Object.entries(groups).map(([value, label]) => ({ value, label: `By ${label.toLowerCase()}` }));
+  return [{ value: 'none', label: 'Not grouped' }, ...named];
+}
+
+interface ChipsProps extends Pick<ExploreBarProps, 'organization' | 'url'> {
+  readonly onOpen: () => void;
+}
+
+/** The filters in force, each with its values. */
+function Chips({ organization, url: { search, change }, onOpen }: ChipsProps): ReactNode {
+  const params = { organization: organization ?? '' };
+  const named = search.key !== undefined && organization !== undefined;
+  const { data } = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: named });
+  const nameOf = (value: string) => data?.keys.find(({ id }) => id === value)?.name ?? (value === '' ? 'None' : value);
+  const { cost, duration, outcome, streamed } = search;
+  const chips: readonly (readonly [name: keyof ExploreState, words: string | undefined])[] = [
+    ...(Object.keys(LISTS) as ListName[]).map(
+      (name) => [name, search[name] && `${LIST_LABELS[name]}: ${search[name].map(nameOf).join(', ')}`] as const,
+    ),
+    ['outcome', outcome && (outcome === 'failed' ? 'Failed' : 'Succeeded')],
+    ['streamed', streamed && (streamed === 'yes' ? 'Streamed' : 'Not streamed')],
+    ['cost', cost === undefined ? undefined : `Cost from ${formatMoney(cost.toString())}`],
+    ['duration', duration === undefined ? undefined : `Duration from ${formatDuration(duration)}`],
+  ];
+  return chips.map(
+    ([name, words]) =>
+      words !== undefined && (
+        <span key={name} className={styles.chip}>
+          <button type="button" onClick={onOpen} data-hint={words}>
+            {words}
+          </button>
+          <button type="button" aria-label={`Remove ${words}`} onClick={() => change({ [name]: undefined })}>
+            <Icon name="close" />
+          </button>
+        </span>
+      ),
+  );
+}
+
+/** A half-typed year is also valid. */
+const EARLIEST_MS = Date.UTC(2000, 0);
+
+/** A range, or from and to in the reader's zone. What is wrong stays in the boxes alone. */
+function TimeChoice({ url: { search, change } }: { readonly url: Url<ExploreState> }): ReactNode {
+  const { range = USUAL_RANGE, fromMs, toMs } = search;
+  const isCustom = fromMs !== undefined || toMs !== undefined;
+  const [draft, setDraft] = useState({ fromMs, toMs });
+  useEffect(() => setDraft({ fromMs, toMs }), [fromMs, toMs]);
+  const choose = (next: Range | 'custom') =>
+    change(
+      next === 'custom'
+        ? { range: undefined, ...spanOf(search, Date.now()) }
+        : { range: next, fromMs: undefined, toMs: undefined },
+    );
+  const isWrong = (draft.fromMs ?? 0) >= (draft.toMs ?? Number.POSITIVE_INFINITY);
+  const edit = (next: typeof draft) => {
+    setDraft(next);
+    const given = [next.fromMs, next.toMs].filter((atMs) => atMs !== undefined);
+    const isRight = given.length > 0 && given.every((atMs) => atMs >= EARLIEST_MS);
+    if (isRight && (next.fromMs ?? 0) < (next.toMs ?? Number.POSITIVE_INFINITY)) change(next);
+  };
+  return (
+    <>
+      <Select
+        label="Time"
+        value={isCustom ? 'custom' : range}
+        onChange={choose}
+        choices={{ ...RANGES, custom: 'Custom' }}
+      />
+      {isCustom && (
+        <div className="row">
+          <Field label="From" hideLabel>
+            <LocalDateTimeInput value={draft.fromMs} onChange={(next) => edit({ ...draft, fromMs: next })} />
+          </Field>
+          <span aria-hidden="true">–</span>
+          <Field label="To" hideLabel>
+            <LocalDateTimeInput value={draft.toMs} onChange={(next) => edit({ ...draft, toMs: next })} />
+          </Field>
+          <span role="alert" className="bad small">
+            {isWrong && 'The end must be after the start.'}
+          </span>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+import type { Explore, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
+import type { ChartProps, ChartSeries, ChartValue } from '../charts/chart-data.ts';
+import { dollars, formatCompact, formatDollars, formatDuration, formatPercent } from '../format/format.ts';
+import type { Measure } from './explore-search.ts';
+
+/** Figures of a step, a group or the whole range. */
+export type Figures = Omit<ExploreTotals, 'firstEventP50Ms' | 'firstEventP95Ms'> & {
+  readonly firstEventP50Ms?: number | null;
+  readonly firstEventP95Ms?: number | null;
+};
+
+export interface MeasureView {
+  readonly label: string;
+  /** Shares, medians and amounts below zero are not stacked. */
+  readonly kind: ChartProps['kind'];
+  readonly format: ChartProps['format'];
+  readonly of: (figures: Figures) => ChartValue;
+  readonly upIsBad?: boolean;
+}
+
+export const MEASURE_VIEWS: Readonly<Record<Measure, MeasureView>> = {
+  cost: {
+    ...{ label: 'Spend', kind: 'stacked-bars', format: formatDollars },
+    of: ({ costNanoUsd }) => dollars(costNanoUsd),
+  },
+  margin: { label: 'Known margin', kind: 'lines', format: formatDollars, of: margin },
+  requests: { label: 'Requests', kind: 'stacked-bars', format: formatCompact, of: ({ requests }) => requests },
+  failures: {
+    ...{ label: 'Errors', kind: 'stacked-bars', format: formatCompact, upIsBad: true },
+    of: ({ failures }) => failures,
+  },
+  tokens: {
+    ...{ label: 'Tokens', kind: 'stacked-bars', format: formatCompact },
+    of: ({ promptTokens, completionTokens }) => promptTokens + completionTokens,
+  },
+  cached: {
+    ...{ label: 'Cached input', kind: 'lines', format: formatPercent },
+    of: ({ cachedTokens, promptTokens }) => shareOf(cachedTokens, promptTokens),
+  },
+  p50: {
+    ...{ label: 'First token, p50', kind: 'lines', format: formatDuration, upIsBad: true },
+    of: ({ firstEventP50Ms }) => firstEventP50Ms ?? undefined,
+  },
+  p95: {
+    ...{ label: 'First token, p95', kind: 'lines', format: formatDuration, upIsBad: true },
+    of: ({ firstEventP95Ms }) => firstEventP95Ms ?? undefined,
+  },
+};
+
+function margin({ providerCostNanoUsd, knownRevenueNanoUsd }: Figures): ChartValue {
+  if (providerCostNanoUsd === undefined || knownRevenueNanoUsd === undefined) return undefined;
+  return dollars((BigInt(knownRevenueNanoUsd) - BigInt(providerCostNanoUsd)).toString());
+}
+
+export function shareOf(part: number, whole: number): number | undefined {
+  return whole === 0 ? undefined : part / whole;
+}
+
+/** Values of one measure over the steps. */
+export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly ChartValue[] {
+  return steps.requests.map((_, step) => {
+    const fields = Object.entries(steps).map(([name, values]) => [name, (values as readonly unknown[])[step]]);
+    return of(Object.fromEntries(fields) as Figures);
+  });
+}
+
+/** Not a possible id of a group. */
+const OTHER_ID = '*';
+
+/** Series as the chart draws them. Lines of which nothing is known are left out. */
+export function chartSeries({ series }: Explore, measure: MeasureView): readonly ChartSeries[] {
+  const shown = series.map(({ id = OTHER_ID, label, steps }) => ({
+    id,
+    label: id === '' ? 'None' : label,
+    isOther: id === OTHER_ID,
+    values: stepValues(steps, measure),
+  }));
+  return shown.filter(({ values }) => values.some((value) => value !== undefined));
+}
+
+/**
+ * Keeps the known order if the series are the same: two that overtake each other by a cent must not
+ * swap colours. Otherwise as given, the largest first.
+ */
+export function inKnownOrder(series: readonly ChartSeries[], known: readonly string[]): readonly ChartSeries[] {
+  const byId = new Map(series.map((one) => [one.id, one]));
+  if (byId.size !== known.length || !known.every((id) => byId.has(id))) return series;
+  return known.flatMap((id) => byId.get(id) ?? []);
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days for which a balance lasts at the rate of the range. Absent without spend. */
+export function daysLeft(balanceNanoUsd: string, costNanoUsd: string, rangeMs: number): number | undefined {
+  if (BigInt(costNanoUsd) <= 0n) return undefined;
+  return Math.max(0, Number(balanceNanoUsd) / (Number(costNanoUsd) / (rangeMs / DAY_MS)));
+}

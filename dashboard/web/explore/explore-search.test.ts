@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from '#contract/explore.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { queryText } from '../api/api.ts';
+import { readQuery } from '../search/define-search.ts';
+import { exploreSearch, filterOf, fromUsage, RANGES, type Range, spanOf } from './explore-search.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const KEY = `key-${'0'.repeat(26)}`;
+const fromAddress = (query: string) => exploreSearch(readQuery(query));
+
+describe('the address of the explorer', () => {
+  it('has lists as repeated parameters, and one value as people write it', () => {
+    expect(fromAddress('?model=gpt-5&model=small&code=rpm_exceeded&user=')).toEqual({
+      model: ['gpt-5', 'small'],
+      code: ['rpm_exceeded'],
+      user: [''],
+    });
+  });
+
+  it('loses what the server would refuse, and nothing else', () => {
+    const wrong = '?range=ever&key=backend&open=log-1&status=42&outcome=maybe&by=metadata.&cost=-1&compare=no';
+    expect(fromAddress(`${wrong}&model=gpt-5`)).toEqual({ model: ['gpt-5'] });
+    expect(fromAddress(`?${Array.from({ length: 51 }, (_, at) => `user=u${at}`).join('&')}`)).toEqual({});
+  });
+
+  it('comes back as it was, texts that look like other things too', () => {
+    const name = fc.constantFrom('gpt-5', 'true', '007', '1e3', 'null', '["a"]', 'a,b', 'x=y&z', 'ü');
+    const state = fc.record({
+      user: fc.uniqueArray(name, { minLength: 1 }),
+      metadata: fc.uniqueArray(name, { minLength: 1 }),
+      by: fc.constantFrom('user' as const, 'metadata.team' as const),
+      fromMs: fc.nat(),
+    });
+    fc.assert(fc.property(state, (given) => void expect(fromAddress(queryText(given))).toEqual(given)));
+  });
+
+  it('of former pages leads to the same requests', () => {
+    expect(fromAddress(`?key=${KEY}&status=429`)).toEqual({ key: [KEY], status: ['4xx'] });
+    expect(fromAddress('?status=499')).toEqual({ status: ['499'] });
+    expect(fromUsage({ by: 'day,key', from: '2026-11-01', to: '2026-11-02', model: 'gpt-5' })).toEqual({
+      ...{ by: 'key', model: ['gpt-5'], range: '30d' },
+      ...{ fromMs: Date.UTC(2026, 10, 1), toMs: Date.UTC(2026, 10, 3) },
+    });
+    expect(fromUsage({ range: 'month' })).toEqual({ by: 'model', range: 'month' });
+  });
+});
+
+describe('its time', () => {
+  it('is the last seven days, or the range that is chosen', () => {
+    expect(spanOf({}, NOW_MS)).toEqual({ fromMs: NOW_MS - 7 * DAY_MS, toMs: NOW_MS });
+    expect(spanOf({ range: '15m' }, NOW_MS)).toEqual({ fromMs: NOW_MS - 900_000, toMs: NOW_MS });
+  });
+
+  it('has whole days of UTC where it is named by the calendar', () => {
+    const day = (month: number, date: number) => Date.UTC(2026, month, date);
+    expect(spanOf({ range: 'yesterday' }, NOW_MS)).toEqual({ fromMs: day(10, 20), toMs: day(10, 21) });
+    expect(spanOf({ range: 'last-month' }, NOW_MS)).toEqual({ fromMs: day(9, 1), toMs: day(10, 1) });
+    expect(spanOf({ range: 'month' }, NOW_MS)).toEqual({ fromMs: day(10, 1), toMs: NOW_MS });
+  });
+
+  it('is always one that the server answers', () => {
+    const moment = fc.option(fc.integer({ min: 0, max: 2 * NOW_MS }), { nil: undefined });
+    const range = fc.constantFrom(...(Object.keys(RANGES) as Range[]));
+    fc.assert(
+      fc.property(moment, moment, range, (fromMs, toMs, name) => {
+        const span = spanOf({ fromMs, toMs, range: name }, NOW_MS);
+        expect(span.toMs - span.fromMs).toBeGreaterThanOrEqual(SHORTEST_EXPLORED_MS);
+        expect(span.toMs - span.fromMs).toBeLessThanOrEqual(LONGEST_EXPLORED_MS);
+      }),
+    );
+  });
+});
+
+it('asks the server for what is in the address', () => {
+  const state = fromAddress('?status=5xx&status=499&streamed=no&cost=1000&duration=0&outcome=failed&by=model');
+  expect(filterOf(state)).toEqual({
+    ...{ statusClasses: ['5xx', '499'], streamed: false, minCostNanoUsd: '1000', minDurationMs: 0 },
+    outcome: 'failed',
+  });
+});

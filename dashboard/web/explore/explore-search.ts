@@ -1,0 +1,178 @@
+import {
+  type ExploreFilter,
+  type ExploreGrouping,
+  LONGEST_EXPLORED_MS,
+  SHORTEST_EXPLORED_MS,
+} from '#contract/explore.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { present } from '#core/present.ts';
+import { defineSearch, idOf, list, oneOf, text, wholeNumber } from '../search/define-search.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Times up to now. */
+const LENGTHS = {
+  '15m': 15 * MINUTE_MS,
+  '1h': HOUR_MS,
+  '6h': 6 * HOUR_MS,
+  '24h': DAY_MS,
+  '7d': 7 * DAY_MS,
+  '30d': 30 * DAY_MS,
+  '90d': 90 * DAY_MS,
+  '1y': 365 * DAY_MS,
+} as const;
+type Length = keyof typeof LENGTHS;
+/** Whole days are days of UTC, as budgets and charges have them. */
+export type Range = Length | 'yesterday' | 'month' | 'last-month';
+
+export const RANGES: Readonly<Record<Range, string>> = {
+  '15m': 'Last 15 minutes',
+  '1h': 'Last hour',
+  '6h': 'Last 6 hours',
+  '24h': 'Last 24 hours',
+  yesterday: 'Yesterday (UTC)',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+  month: 'This month (UTC)',
+  'last-month': 'Last month (UTC)',
+  '90d': 'Last 90 days',
+  '1y': 'Last year',
+};
+export const USUAL_RANGE: Range = '7d';
+
+export const GROUPS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
+export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+/** Filters of several values: their names in an address, and in questions to the server. */
+export const LISTS = {
+  key: 'keys',
+  model: 'models',
+  code: 'codes',
+  status: 'statusClasses',
+  user: 'users',
+  metadata: 'metadata',
+  provider: 'providers',
+  organization: 'organizations',
+} as const satisfies Readonly<Record<string, keyof ExploreFilter>>;
+export type ListName = keyof typeof LISTS;
+
+export const LIST_LABELS: Readonly<Record<ListName, string>> = {
+  key: 'Key',
+  model: 'Model',
+  code: 'Error code',
+  status: 'Status',
+  user: 'End user',
+  metadata: 'Metadata',
+  provider: 'Provider',
+  organization: 'Organization',
+};
+
+/**
+ * The state of the explorer. `fromMs` and `toMs` override `range`; one of them may be open.
+ * `search` is a request or generation id, which overrides every filter of the list, and `open` the
+ * request in the drawer.
+ */
+export const exploreSearch = defineSearch(
+  {
+    key: list(idOf('key')),
+    model: list(text),
+    code: list(text),
+    status: list(statusClass),
+    user: list(text),
+    metadata: list(text),
+    provider: list(text),
+    organization: list(idOf('org')),
+    outcome: oneOf(['succeeded', 'failed']),
+    streamed: oneOf(['yes', 'no']),
+    /** In nano-dollars. */
+    cost: wholeNumber,
+    /** In milliseconds. */
+    duration: wholeNumber,
+    search: text,
+  },
+  {
+    range: oneOf(Object.keys(RANGES) as Range[], USUAL_RANGE),
+    fromMs: wholeNumber,
+    toMs: wholeNumber,
+    by: grouping,
+    show: oneOf(MEASURES),
+    compare: oneOf(['yes']),
+    sort: oneOf(['name', 'balance', 'lasts', ...MEASURES]),
+    order: oneOf(['asc', 'desc']),
+    open: idOf('log'),
+  },
+);
+export type ExploreState = ReturnType<typeof exploreSearch>;
+
+/** `429` of an older address is one of `4xx`. */
+function statusClass(value: unknown): string | undefined {
+  const given = text(value) ?? '';
+  return given === '499' ? given : /^[245]..$/.test(given) ? `${given[0]}xx` : undefined;
+}
+
+function grouping(value: unknown): ExploreGrouping | undefined {
+  const known = GROUPS.find((name) => name === value);
+  return known ?? (typeof value === 'string' && /^metadata\../.test(value) ? (value as ExploreGrouping) : undefined);
+}
+
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The time that an address means, within the bounds of the server. */
+export function spanOf({ range = USUAL_RANGE, fromMs, toMs }: ExploreState, nowMs: number): Span {
+  if (fromMs === undefined && toMs === undefined) return rangeSpan(range, nowMs);
+  const endMs = toMs ?? nowMs;
+  const startMs = Math.max(fromMs ?? endMs - LENGTHS[USUAL_RANGE as Length], endMs - LONGEST_EXPLORED_MS);
+  return { fromMs: startMs, toMs: Math.max(endMs, startMs + SHORTEST_EXPLORED_MS) };
+}
+
+function rangeSpan(range: Range, nowMs: number): Span {
+  const now = new Date(nowMs);
+  const monthMs = (later: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later);
+  const todayMs = nowMs - (nowMs % DAY_MS);
+  switch (range) {
+    case 'yesterday':
+      return { fromMs: todayMs - DAY_MS, toMs: todayMs };
+    case 'month':
+      return { fromMs: monthMs(0), toMs: Math.max(nowMs, monthMs(0) + SHORTEST_EXPLORED_MS) };
+    case 'last-month':
+      return { fromMs: monthMs(-1), toMs: monthMs(0) };
+    default:
+      return { fromMs: nowMs - LENGTHS[range], toMs: nowMs };
+  }
+}
+
+/** The requests behind a part of a chart: of errors, those that failed. */
+export function requestsIn(state: ExploreState, span: Span): ExploreState {
+  const failed = state.show === 'failures' ? ({ outcome: 'failed' } as const) : {};
+  return { ...state, range: undefined, ...span, ...failed };
+}
+
+/** Everything but the time. */
+export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 'toMs'> {
+  const { outcome, streamed, cost, duration } = state;
+  const lists = Object.entries(LISTS).map(([name, field]) => [field, state[name as ListName]]);
+  return present({
+    ...(Object.fromEntries(lists) as Partial<Record<keyof ExploreFilter, never>>),
+    outcome,
+    streamed: streamed && streamed === 'yes',
+    minCostNanoUsd: cost?.toString(),
+    minDurationMs: duration,
+  });
+}
+
+/** What an address of the former pages for usage means here. */
+export function fromUsage({ from, to, ...others }: Readonly<Record<string, unknown>>): ExploreState {
+  const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
+  const [firstMs, lastMs] = [dayMs(from), dayMs(to)];
+  const days = Number.isNaN(firstMs) || Number.isNaN(lastMs) ? {} : { fromMs: firstMs, toMs: lastMs + DAY_MS };
+  const by =
+    String(others.by ?? 'model')
+      .split(',')
+      .find((name) => name !== 'day') ?? 'none';
+  return exploreSearch({ range: '30d', ...others, ...days, by });
+}

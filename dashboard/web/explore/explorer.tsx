@@ -1,0 +1,158 @@
+import { type ReactNode, useMemo, useRef } from 'react';
+import type { Explore, ExploreGrouping } from '#contract/explore.ts';
+import { Chart } from '../charts/chart.tsx';
+import { useHiddenSeries } from '../charts/hidden-series.ts';
+import { classNames } from '../components/class-names.ts';
+import { Banner, Card, type Query, Skeleton, UnlessFailed } from '../components/panels.tsx';
+import { Count, Instant, Money } from '../components/values.tsx';
+import { formatPercent } from '../format/format.ts';
+import type { Url } from '../search/use-url.ts';
+import { type Change, pointChange, relativeChange } from './change.ts';
+import styles from './explore.module.css';
+import { chartSeries, inKnownOrder, MEASURE_VIEWS, shareOf, stepValues } from './explore-figures.ts';
+import { type ExploreState, MEASURES, type Measure, type Span } from './explore-search.ts';
+
+interface ExplorerProps {
+  readonly query: Query<Explore>;
+  readonly url: Url<ExploreState>;
+  readonly by: ExploreGrouping;
+  /** The measure that is shown if the address names none. */
+  readonly usual: Measure;
+  readonly onSpan: (span: Span) => void;
+  readonly heightPx?: number;
+  /** Right of the title of the chart. */
+  readonly actions?: ReactNode;
+}
+
+/** Totals of each measure, of which one is chosen, and its chart by the groups. */
+export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, actions }: ExplorerProps): ReactNode {
+  const { show = usual, compare } = url.search;
+  const measure = MEASURE_VIEWS[show];
+  const { data } = query;
+  const known = useRef<readonly string[]>([]);
+  const series = useMemo(() => (data ? inKnownOrder(chartSeries(data, measure), known.current) : []), [data, measure]);
+  known.current = series.map(({ id }) => id);
+  const hiding = useHiddenSeries(known.current);
+  const before = useMemo(
+    () => (compare && data?.before ? stepValues(data.before.steps, measure) : undefined),
+    [compare, data, measure],
+  );
+  return (
+    <UnlessFailed query={query}>
+      <Tiles data={data} chosen={show} onChoose={(next) => url.change({ show: next === usual ? undefined : next })} />
+      {data?.chargedOnly && (
+        <Banner tone="neutral">
+          By end user and over this time, these are the charged requests alone, by day. Errors and times are not known.
+        </Banner>
+      )}
+      {data?.partial && (
+        <Banner tone="warn" title="Not every request could be read">
+          Figures are complete since <Instant atMs={data.partial.completeFromMs} />. Choose a shorter time.
+        </Banner>
+      )}
+      <Card title={measure.label} actions={actions}>
+        <Chart
+          label={`${measure.label}${by === 'none' ? '' : ` by ${by}`}`}
+          kind={measure.kind}
+          startsMs={data?.stepStartsMs}
+          series={series}
+          before={before}
+          format={measure.format}
+          step={data?.stepMs === DAY_MS ? 'day' : 'hour'}
+          heightPx={heightPx}
+          onSpan={(fromMs, toMs) => onSpan({ fromMs, toMs })}
+          {...hiding}
+        />
+      </Card>
+    </UnlessFailed>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+interface TilesProps {
+  readonly data: Explore | undefined;
+  readonly chosen: Measure;
+  readonly onChoose: (measure: Measure) => void;
+}
+
+/** The totals. Each is a button that shows its chart. */
+function Tiles({ data, chosen, onChoose }: TilesProps): ReactNode {
+  const hasMargin = data?.totals.knownRevenueNanoUsd !== undefined;
+  return (
+    <fieldset className={styles.tiles}>
+      <legend className="visually-hidden">Show</legend>
+      {MEASURES.filter((measure) => measure !== 'margin' || hasMargin).map((measure) => (
+        <button
+          key={measure}
+          type="button"
+          className={classNames(styles.tile, measure === chosen && styles.chosen)}
+          aria-pressed={measure === chosen}
+          onClick={() => onChoose(measure)}
+        >
+          <span className="muted small">{MEASURE_VIEWS[measure].label}</span>
+          <span className={styles.value}>
+            {data ? <Figure totals={data.totals} measure={measure} /> : <Skeleton width="60%" />}
+          </span>
+          <span className="muted small">{data ? <Note data={data} measure={measure} /> : '\u00a0'}</span>
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+export function Figure({
+  totals,
+  measure,
+}: {
+  readonly totals: Explore['totals'];
+  readonly measure: Measure;
+}): ReactNode {
+  const { of, format } = MEASURE_VIEWS[measure];
+  const value = of(totals);
+  if (measure === 'cost') return <Money nanoUsd={totals.costNanoUsd} />;
+  if (value === undefined) return <span className="muted">–</span>;
+  return measure === 'requests' || measure === 'tokens' ? <Count value={value} /> : format(value);
+}
+
+function Note({ data: { totals, before }, measure }: { readonly data: Explore; readonly measure: Measure }): ReactNode {
+  const { of, format, upIsBad = false } = MEASURE_VIEWS[measure];
+  const [now, was] = [of(totals), before && of(before.totals)];
+  const change = measure === 'cached' ? pointChange(now, was) : relativeChange(now, was);
+  const share =
+    measure === 'failures'
+      ? shareOf(totals.failures, totals.requests)
+      : measure === 'margin'
+        ? shareOf(Number(totals.knownRevenueNanoUsd), Number(totals.costNanoUsd))
+        : undefined;
+  return (
+    <>
+      {share !== undefined && `${measure === 'margin' ? 'known for ' : ''}${formatPercent(share)} · `}
+      <ChangeNote change={change} was={was === undefined ? undefined : format(was)} upIsBad={upIsBad} />
+    </>
+  );
+}
+
+interface ChangeNoteProps {
+  readonly change: Change | undefined;
+  /** The previous figure, for the tooltip. */
+  readonly was: string | undefined;
+  /** True if an increase is bad: errors, latency. */
+  readonly upIsBad: boolean;
+}
+
+const ARROWS = { up: '↑', down: '↓', same: '±' } as const;
+const WORDS = { up: ' more than', down: ' less than', same: ' change against' } as const;
+
+/** `↑ 12%`, with words for screen readers. */
+function ChangeNote({ change, was, upIsBad }: ChangeNoteProps): ReactNode {
+  if (change === undefined) return <span className="muted">No earlier data</span>;
+  const tone = upIsBad && change.isNotable && (change.direction === 'up' ? 'bad' : 'good');
+  return (
+    <span className={tone || 'muted'} data-hint={was && `${was} in the same time before`}>
+      <span aria-hidden="true">{ARROWS[change.direction]} </span>
+      {change.amount}
+      <span className="visually-hidden">{WORDS[change.direction]} in the same time before</span>
+    </span>
+  );
+}

@@ -1,0 +1,115 @@
+import { type ReactNode, useState } from 'react';
+import { STATUS_CLASSES } from '#contract/explore.ts';
+import { CLIENT_GONE_STATUS, ERROR_CODES } from '#core/errors/error-codes.ts';
+import { useAsk } from '../api/queries.ts';
+import { ChipsInput } from '../forms/chips-input.tsx';
+import { SelectField } from '../forms/choices.tsx';
+import { Field } from '../forms/field.tsx';
+import { FormDialog } from '../forms/form-dialog.tsx';
+import { MoneyField, NumberField } from '../forms/inputs.tsx';
+import { type ComboboxChoice, MultiCombobox } from '../forms/multi-combobox.tsx';
+import type { Url } from '../search/use-url.ts';
+import { type ExploreState, exploreSearch, LIST_LABELS, LISTS, type ListName } from './explore-search.ts';
+
+interface FilterDialogProps {
+  readonly organization: string | undefined;
+  readonly url: Url<ExploreState>;
+  readonly onClose: () => void;
+}
+
+/** Every filter of the explorer. Values of one field are alternatives. */
+export function FilterDialog({ organization, url, onClose }: FilterDialogProps): ReactNode {
+  const [draft, setDraft] = useState(url.search);
+  const choices = useChoices(organization);
+  const lists = (Object.keys(LISTS) as ListName[]).filter((name) =>
+    organization === undefined ? name !== 'key' : name !== 'organization',
+  );
+  return (
+    <FormDialog
+      title="Filter"
+      description="Values of one field are alternatives, and all fields must match."
+      submit="Apply"
+      onSubmit={() => {
+        const filters = Object.keys(exploreSearch.unfiltered).map((name) => [name, draft[name as keyof ExploreState]]);
+        url.change(Object.fromEntries(filters) as Partial<ExploreState>, 'step');
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      {lists.map((name) => (
+        <Field key={name} label={LIST_LABELS[name]} hint={HINTS[name]}>
+          {choices[name] === undefined ? (
+            <ChipsInput
+              value={draft[name]}
+              onChange={(next) => setDraft({ ...draft, [name]: next })}
+              validate={(value) => (name === 'metadata' && !value.includes('=') ? 'Write name=value.' : undefined)}
+            />
+          ) : (
+            <MultiCombobox
+              choices={choices[name]}
+              value={draft[name]}
+              onChange={(next) => setDraft({ ...draft, [name]: next })}
+            />
+          )}
+        </Field>
+      ))}
+      <SelectField
+        label="Result"
+        value={draft.outcome ?? ''}
+        onChange={(next) => setDraft({ ...draft, outcome: next === '' ? undefined : next })}
+        choices={{ '': 'All', succeeded: 'Succeeded', failed: 'Failed' }}
+      />
+      <SelectField
+        label="Streamed"
+        value={draft.streamed ?? ''}
+        onChange={(next) => setDraft({ ...draft, streamed: next === '' ? undefined : next })}
+        choices={{ '': 'All', yes: 'Streamed', no: 'Not streamed' }}
+      />
+      <MoneyField
+        label="Cost of a request, at least"
+        value={draft.cost?.toString()}
+        onChange={(next) => setDraft({ ...draft, cost: next === undefined ? undefined : Number(next) })}
+      />
+      <NumberField
+        label="Duration in milliseconds, at least"
+        value={draft.duration}
+        onChange={(next) => setDraft({ ...draft, duration: next })}
+      />
+    </FormDialog>
+  );
+}
+
+const HINTS: Readonly<Partial<Record<ListName, string>>> = {
+  user: 'As the member user of requests names them.',
+  metadata: 'Such as team=search.',
+};
+
+const CODES = Object.entries(ERROR_CODES).map(([value, { status }]) => ({ value, label: value, detail: `${status}` }));
+const STATUSES = STATUS_CLASSES.map((value) => ({
+  value,
+  label: value === String(CLIENT_GONE_STATUS) ? `${value}: the client left` : value,
+}));
+
+/** Values to choose from. Absent: free texts. */
+function useChoices(organization: string | undefined): Partial<Record<ListName, readonly ComboboxChoice[]>> {
+  const isOne = organization !== undefined;
+  const params = { organization: organization ?? '' };
+  const keys = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: isOne });
+  const models = useAsk('GET /api/organizations/:organization/models', { params }, { enabled: isOne });
+  const mapping = useAsk('GET /api/mapping', {}, { enabled: !isOne });
+  const others = useAsk('GET /api/organizations', {}, { enabled: !isOne });
+  const idsOf = (rows: readonly { readonly id: string }[] = []) => rows.map(({ id }) => ({ value: id, label: id }));
+  return {
+    code: CODES,
+    status: STATUSES,
+    model: idsOf(isOne ? models.data?.models : mapping.data?.models),
+    ...(isOne
+      ? {
+          key: (keys.data?.keys ?? []).map(({ id, name, last4 }) => ({ value: id, label: name, detail: `…${last4}` })),
+        }
+      : {
+          provider: (mapping.data?.providers ?? []).map(({ name }) => ({ value: name, label: name })),
+          organization: (others.data?.organizations ?? []).map(({ id, name }) => ({ value: id, label: name })),
+        }),
+  };
+}

@@ -1,0 +1,158 @@
+import { type ReactNode, useMemo } from 'react';
+import type { Explore, ExploreGroup, ExploreGrouping } from '#contract/explore.ts';
+import { csvLine } from '#core/csv.ts';
+import { formatUsd } from '#core/money.ts';
+import { Button } from '../components/button.tsx';
+import { EmptyState } from '../components/panels.tsx';
+import { Money } from '../components/values.tsx';
+import { formatCount } from '../format/format.ts';
+import { chosenSorting, sortedBy } from '../reports/sorting.ts';
+import type { Url } from '../search/use-url.ts';
+import type { Column } from '../table/table.tsx';
+import { Table } from '../table/table.tsx';
+import styles from './explore.module.css';
+import { daysLeft, MEASURE_VIEWS } from './explore-figures.ts';
+import { type ExploreState, LIST_LABELS, LISTS, type ListName, MEASURES } from './explore-search.ts';
+import { Figure } from './explorer.tsx';
+
+interface GroupTableProps {
+  readonly data: Explore | undefined;
+  readonly by: ExploreGrouping;
+  readonly url: Url<ExploreState>;
+}
+
+type SortColumn = NonNullable<ExploreState['sort']>;
+const SORTABLE = { usual: 'cost', names: ['name', 'balance', 'lasts'] } as const;
+
+/** The groups with all their figures. A click on a name filters by it. */
+export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
+  const { search, change } = url;
+  const sorting = chosenSorting<SortColumn>(search, SORTABLE);
+  const rangeMs = data ? data.stepMs * data.stepStartsMs.length : 1;
+  const rows = useMemo(
+    () =>
+      data?.groups.toSorted((a, b) => {
+        const order = compare(valueIn(a, sorting.by, rangeMs), valueIn(b, sorting.by, rangeMs));
+        return sorting.order === 'asc' ? order : -order;
+      }),
+    [data, sorting.by, sorting.order, rangeMs],
+  );
+  const narrow = ({ id = '' }: ExploreGroup) => {
+    const [name, value] = by.startsWith('metadata.') ? ['metadata', `${by.slice(9)}=${id}`] : [by, id];
+    if (name in LISTS) change({ [name]: [value] }, 'step');
+  };
+  if (by === 'none') return null;
+  const isBalance = data?.groups.some(({ balanceNanoUsd }) => balanceNanoUsd !== undefined) ?? false;
+  return (
+    <>
+      <Table
+        caption="Groups"
+        columns={columnsFor(by, data, { isBalance, rangeMs, narrow })}
+        rows={rows}
+        rowKey={({ id, label }) => id ?? `* ${label}`}
+        density="dense"
+        narrow="scroll"
+        sorting={{ ...sorting, onSort: (column) => change(sortedBy(sorting, column as SortColumn, SORTABLE)) }}
+        empty={<EmptyState icon="usage" title="No requests in this time" />}
+      />
+      {data && data.groupCount > data.groups.length && (
+        <p className="muted small">
+          The {data.groups.length} with most spend of {formatCount(data.groupCount)}. The total counts all of them.
+        </p>
+      )}
+    </>
+  );
+}
+
+function valueIn(group: ExploreGroup, column: SortColumn, rangeMs: number): string | number | undefined {
+  const { label, totals, balanceNanoUsd } = group;
+  if (column === 'name') return label;
+  if (column === 'balance') return balanceNanoUsd === undefined ? undefined : Number(balanceNanoUsd);
+  if (column === 'lasts') return balanceNanoUsd && daysLeft(balanceNanoUsd, totals.costNanoUsd, rangeMs);
+  return MEASURE_VIEWS[column].of(totals);
+}
+
+const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
+
+/** What is not known comes last in a list that ascends. */
+function compare(a: string | number | undefined, b: string | number | undefined): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
+  return Number(a ?? Number.POSITIVE_INFINITY) - Number(b ?? Number.POSITIVE_INFINITY) || 0;
+}
+
+interface ColumnOptions {
+  readonly isBalance: boolean;
+  readonly rangeMs: number;
+  readonly narrow: (group: ExploreGroup) => void;
+}
+
+function columnsFor(
+  by: ExploreGrouping,
+  data: Explore | undefined,
+  { isBalance, rangeMs, narrow }: ColumnOptions,
+): readonly Column<ExploreGroup>[] {
+  const name: Column<ExploreGroup> = {
+    id: 'name',
+    header: LIST_LABELS[by as ListName] ?? by.slice('metadata.'.length),
+    cell: (group) =>
+      group.id === undefined ? (
+        group.label
+      ) : (
+        <button type="button" className={styles.group} onClick={() => narrow(group)}>
+          {group.id === '' ? 'None' : group.label}
+        </button>
+      ),
+    total: 'Total',
+  };
+  const measures = MEASURES.filter((one) => one !== 'margin' || data?.totals.knownRevenueNanoUsd !== undefined);
+  const figures = measures.map(
+    (measure): Column<ExploreGroup> => ({
+      id: measure,
+      header: MEASURE_VIEWS[measure].label,
+      numeric: true,
+      cell: ({ totals }) => <Figure totals={totals} measure={measure} />,
+      total: data && <Figure totals={data.totals} measure={measure} />,
+    }),
+  );
+  const balances: readonly Column<ExploreGroup>[] = [
+    {
+      id: 'balance',
+      header: 'Balance',
+      numeric: true,
+      cell: ({ balanceNanoUsd }) => balanceNanoUsd && <Money nanoUsd={balanceNanoUsd} />,
+    },
+    {
+      id: 'lasts',
+      header: 'Lasts',
+      numeric: true,
+      cell: ({ balanceNanoUsd, totals }) => {
+        const days = balanceNanoUsd && daysLeft(balanceNanoUsd, totals.costNanoUsd, rangeMs);
+        if (typeof days !== 'number') return <span className="muted">–</span>;
+        return <span className={days < 3 ? 'bad' : undefined}>{days > 999 ? '> 999 d' : `${days.toFixed(1)} d`}</span>;
+      },
+    },
+  ];
+  return [name, ...(isBalance ? balances : []), ...figures];
+}
+
+/** Saves what the table shows. */
+export function GroupsCsv({ data, by }: Pick<GroupTableProps, 'data' | 'by'>): ReactNode {
+  const save = () => {
+    const head = [by, 'id', 'cost_usd', ...MEASURES.slice(2)];
+    const lines = (data?.groups ?? []).map(({ id, label, totals }) =>
+      csvLine([
+        ...[label, id, formatUsd(BigInt(totals.costNanoUsd))],
+        ...MEASURES.slice(2).map((measure) => MEASURE_VIEWS[measure].of(totals)),
+      ]),
+    );
+    const url = URL.createObjectURL(new Blob([csvLine(head), ...lines], { type: 'text/csv' }));
+    const link = Object.assign(document.createElement('a'), { href: url, download: `by-${by}.csv` });
+    link.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Button icon="download" disabled={data === undefined} onClick={save}>
+      Export CSV
+    </Button>
+  );
+}

@@ -1,0 +1,41 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import type { Explore, ExploreGrouping, ExploreInput } from '#contract/explore.ts';
+import type { ApiProblem } from '../api/api.ts';
+import { useAsk } from '../api/queries.ts';
+import { type ExploreState, filterOf, spanOf } from './explore-search.ts';
+
+const REFRESH_MS = 15_000;
+
+/** Figures of an organization, or of all of them for operators, with the time that they are of. */
+export function useExplore(
+  organization: string | undefined,
+  state: ExploreState,
+  usualBy: ExploreGrouping,
+): { readonly query: UseQueryResult<Explore, ApiProblem>; readonly input: ExploreInput } {
+  const nowMs = useMoment(REFRESH_MS);
+  const { by = usualBy } = state;
+  const input = useMemo(
+    () => ({ ...spanOf(state, nowMs), ...filterOf(state), by: by === 'metadata.' ? 'none' : by, compare: true }),
+    [state, nowMs, by],
+  );
+  const isOne = organization !== undefined;
+  const options = { keepPrevious: true };
+  const own = useAsk(
+    'GET /api/organizations/:organization/explore',
+    { params: { organization: organization ?? '' }, query: input },
+    { ...options, enabled: isOne },
+  );
+  const all = useAsk('GET /api/explore', { query: input }, { ...options, enabled: !isOne });
+  return { query: isOne ? own : all, input };
+}
+
+/** The present moment, which moves on while the page is visible. */
+function useMoment(everyMs: number): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === 'visible' && setNowMs(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return nowMs;
+}

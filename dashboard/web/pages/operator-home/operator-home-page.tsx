@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react';
+import { PageHeader } from '../../components/panels.tsx';
+import { ExploreBar } from '../../explore/explore-bar.tsx';
+import { exploreSearch, requestsIn } from '../../explore/explore-search.ts';
+import { Explorer } from '../../explore/explorer.tsx';
+import { GroupsCsv, GroupTable } from '../../explore/group-table.tsx';
+import { useExplore } from '../../explore/use-explore.ts';
+import { ViewsMenu } from '../../explore/views-menu.tsx';
+import { useUrl } from '../../search/use-url.ts';
+
+/** The explorer over all organizations: revenue, margin, who runs dry, which provider fails. */
+export function OperatorHomePage(): ReactNode {
+  const url = useUrl(exploreSearch);
+  const { by = 'organization' } = url.search;
+  const { query } = useExplore(undefined, url.search, by);
+  return (
+    <>
+      <PageHeader
+        title="All organizations"
+        description="What customers spend, what of it is known to remain, and what fails."
+        actions={<ViewsMenu organization={undefined} />}
+      />
+      <ExploreBar organization={undefined} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />
+      <Explorer
+        query={query}
+        url={url}
+        by={by}
+        usual="cost"
+        onSpan={(span) => url.change(requestsIn(url.search, span), 'step')}
+      />
+      <GroupTable data={query.data} by={by} url={url} />
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import type { OrganizationView } from '#contract/organization.ts';
+import { Stat, StatRow } from '../../components/panels.tsx';
+import { Money, ProgressBar } from '../../components/values.tsx';
+import { formatMoney } from '../../format/format.ts';
+import { BalanceEnd } from '../../organizations/balance-end.tsx';
+import { availableNanoUsd } from '../../organizations/balance-warning.ts';
+import { dayBudget, nextResetMs } from './day-budget.ts';
+import styles from './overview.module.css';
+
+/** The present balance and what is spent of it today. */
+export function BalanceStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
+  return (
+    <StatRow>
+      <Stat
+        label="Available balance"
+        value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
+        note={
+          organization && (
+            <BalanceEnd
+              organization={organization}
+              otherwise={
+                <>
+                  <Money nanoUsd={organization.heldNanoUsd} /> held
+                </>
+              }
+            />
+          )
+        }
+      />
+      <Stat
+        label="Spent today"
+        value={organization && <Money nanoUsd={organization.spentTodayNanoUsd} />}
+        note={<SpentToday organization={organization} />}
+      />
+    </StatRow>
+  );
+}
+
+const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+
+/** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
+function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
+  return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
+}
+
+function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
+  const resetMs = useNextReset();
+  const hint = `The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`;
+  if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
+  const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);
+  return (
+    <>
+      of <Money nanoUsd={budget.budgetNanoUsd} /> ·{' '}
+      <span data-hint={hint}>
+        resets {clock.format(resetMs)}
+        <span className="visually-hidden"> in your zone, 00:00 UTC</span>
+      </span>
+      <div className={styles.bar}>
+        <ProgressBar
+          label="Spent today of the daily budget"
+          fraction={budget.fraction}
+          text={`${formatMoney(budget.spentNanoUsd)} of ${formatMoney(budget.budgetNanoUsd)}, ${formatMoney(budget.leftNanoUsd)} left`}
+        />
+      </div>
+    </>
+  );
+}
+
+function useNextReset(): number {
+  const [resetMs, setResetMs] = useState(() => nextResetMs(Date.now()));
+  useEffect(() => {
+    const timer = setTimeout(() => setResetMs(nextResetMs(Date.now())), resetMs - Date.now() + 1);
+    return () => clearTimeout(timer);
+  }, [resetMs]);
+  return resetMs;
+}
