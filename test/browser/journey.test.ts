@@ -122,7 +122,10 @@ requirement(NO_CHROMIUM, () => {
     expect(await barriersWhenStill(page)).toEqual([]);
     await page.keyboard.press('Enter');
     await page.waitForURL((url) => url.pathname.endsWith('/keys') && url.searchParams.has('key'));
+    const drawer = page.getByRole('dialog', { name: 'Production' });
+    await drawer.waitFor();
     await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
   });
 
   test('an edit holds for the next request', async () => {
