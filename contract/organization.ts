@@ -80,8 +80,8 @@ export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
   },
   concurrency: {
     kind: 'count',
-    label: 'Requests at once',
-    hint: 'More are refused until one has ended.',
+    label: 'Concurrency',
+    hint: 'Requests at once. More are refused until one ends.',
     placeholder: String(DEFAULT_CONCURRENCY),
     max: MAX_CONCURRENCY,
     brief: '{} request(s) at once',

@@ -67,7 +67,7 @@ requirement(NO_CHROMIUM, () => {
     const form = page.getByRole('dialog', { name: 'Invite somebody' });
     await form.getByLabel('Email').fill('vera@people.example');
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
-    await page.getByRole('dialog', { name: 'A mail is on its way' }).waitFor();
+    await page.getByRole('dialog', { name: 'Email sent' }).waitFor();
     expect(await barriers(page)).toEqual([]);
     await expect.poll(() => mail.mails.length, SOON).toBe(2);
     const [link = ''] = /http\S+\/link#\S+/.exec(mail.mails[1]?.text ?? '') ?? [];

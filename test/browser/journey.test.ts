@@ -78,7 +78,7 @@ requirement(NO_CHROMIUM, () => {
     expect(secret).toMatch(/^sk-gw-[\w-]{43}$/);
     await shown.getByRole('button', { name: /Copy/ }).first().click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
-    await shown.getByRole('button', { name: 'I have stored it' }).click();
+    await shown.getByRole('button', { name: 'Done, I saved it' }).click();
     await shown.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
 

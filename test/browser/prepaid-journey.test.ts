@@ -89,7 +89,7 @@ requirement(NO_CHROMIUM, () => {
     await invitation.getByLabel('Owner').check();
     await expectGoodLooks(operator.page, '03-invite');
     await invitation.getByRole('button', { name: 'Invite', exact: true }).click();
-    await operator.page.getByRole('dialog', { name: 'A mail is on its way' }).waitFor();
+    await operator.page.getByRole('dialog', { name: 'Email sent' }).waitFor();
     await expectGoodLooks(operator.page, '04-invited');
     expect(operator.complaints()).toEqual([]);
     await operator.page.context().close();
@@ -202,7 +202,7 @@ requirement(NO_CHROMIUM, () => {
     stripe.world.declines = 'Your card has insufficient funds.';
     await credits.getByRole('button', { name: 'Turn on' }).click();
     const dialog = credits.getByRole('dialog', { name: 'Automatic top-up' });
-    await dialog.getByLabel('At most for a day').fill('50');
+    await dialog.getByLabel('Daily cap').fill('50');
     await expectGoodLooks(credits, '14-automatic');
     await dialog.getByRole('button', { name: 'Save' }).click();
     // The issuer did not say how long ago she proved who she is.

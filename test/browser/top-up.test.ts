@@ -91,7 +91,7 @@ requirement(NO_CHROMIUM, () => {
       const dialog = page.getByRole('dialog', { name: 'Automatic top-up' });
       await dialog.getByLabel('When the balance is below').fill('40');
       await dialog.getByLabel('Charge').fill('15');
-      await dialog.getByLabel('At most for a day').fill('15');
+      await dialog.getByLabel('Daily cap').fill('15');
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.waitFor({ state: 'detached' });
     };

@@ -99,7 +99,7 @@ describe('what changed', () => {
       concurrency: [null, 6400],
     } as const;
     expect(lines({ action: 'organization.created', changes })).toEqual([
-      { field: 'concurrency', label: 'Requests at once', after: { kind: 'text', text: '6,400' } },
+      { field: 'concurrency', label: 'Concurrency', after: { kind: 'text', text: '6,400' } },
     ]);
   });
 

@@ -66,7 +66,7 @@ function adviceOf(code: ErrorCode, entry: ErrorEntry): ErrorAdvice {
 /** A message template for people: `{model}` becomes a placeholder. */
 export function readableMessage({ message }: ErrorEntry): string {
   return message === '{problem}'
-    ? 'Says what exactly is wrong.'
+    ? 'The message says what is wrong.'
     : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
 }
 

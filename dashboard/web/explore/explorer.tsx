@@ -127,7 +127,8 @@ function Note({ data: { totals, before }, measure }: { readonly data: Explore; r
         : undefined;
   return (
     <>
-      {share !== undefined && `${measure === 'margin' ? 'known for ' : ''}${formatPercent(share)} · `}
+      {share !== undefined && `${measure === 'margin' ? 'known for ' : ''}${formatPercent(share)}`}
+      {share !== undefined && change && ' · '}
       <ChangeNote change={change} was={was === undefined ? undefined : format(was)} upIsBad={upIsBad} />
     </>
   );
@@ -146,7 +147,7 @@ const WORDS = { up: ' more than', down: ' less than', same: ' change against' } 
 
 /** `↑ 12%`, with words for screen readers. */
 function ChangeNote({ change, was, upIsBad }: ChangeNoteProps): ReactNode {
-  if (change === undefined) return <span className="muted">No earlier data</span>;
+  if (change === undefined) return null;
   const tone = upIsBad && change.isNotable && (change.direction === 'up' ? 'bad' : 'good');
   return (
     <span className={tone || 'muted'} data-hint={was && `${was} in the same time before`}>

@@ -98,7 +98,7 @@ export function InvitationDialog({ email, link, onClose }: InvitationDialogProps
     <Dialog
       open
       onClose={onClose}
-      title={link.url === undefined ? 'A mail is on its way' : 'Hand over this link'}
+      title={link.url === undefined ? 'Email sent' : 'Hand over this link'}
       description={`${link.url === undefined ? 'Its link' : 'It'} lets ${email} in, as a new user or with the account that they have.`}
       footer={
         <Button tone="primary" onClick={onClose}>

@@ -138,7 +138,7 @@ export function AccountMenu(): ReactNode {
           heading: 'Theme',
           actions: [
             {
-              label: 'As the system',
+              label: 'System',
               icon: 'device',
               chosen: theme === 'system',
               onSelect: () => chooseTheme('system'),

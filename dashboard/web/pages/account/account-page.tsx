@@ -31,7 +31,7 @@ export function AccountPage(): ReactNode {
             label="Theme"
             value={theme}
             onChange={chooseTheme}
-            choices={{ system: 'As the system', light: 'Light', dark: 'Dark' }}
+            choices={{ system: 'System', light: 'Light', dark: 'Dark' }}
           />
         </div>
       </Card>

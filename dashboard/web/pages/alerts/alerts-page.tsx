@@ -80,7 +80,7 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
   const body = present({ ...draft, webhookUrl: url === '' ? undefined : url });
   const field = fieldsOf(draft, setDraft, save.error?.fields);
   return (
-    <Card title="What to report, and where to">
+    <Card title="Notifications">
       {!sendsMail && <Banner tone="neutral">This gateway has no mail server: alerts go to the webhook only.</Banner>}
       {draft.emails.length === 0 && url === '' && (
         <Banner tone="warn">Nobody is told yet: add {sendsMail && 'an e-mail address or '}a webhook.</Banner>

@@ -65,7 +65,7 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
       {hasSaved && <SavedCard card={card} isOn={automatic !== undefined} />}
       {problem && <Banner tone="bad">{problem.message}</Banner>}
       <Facts>
-        <Fact label="Card">{card ?? <Muted>None is saved</Muted>}</Fact>
+        <Fact label="Card">{card ?? <Muted>No card</Muted>}</Fact>
         <Fact label="Top-up">
           {automatic ? (
             `$${formatCount(automatic.amountUsd)} when the balance is below $${formatCount(automatic.belowUsd)}`
@@ -73,7 +73,7 @@ export function AutomaticTopUp({ organization, payments, hasSaved }: AutomaticTo
             <Muted>Off</Muted>
           )}
         </Fact>
-        {automatic && <Fact label="Most for a day (UTC)">${formatCount(automatic.dailyUsd)}</Fact>}
+        {automatic && <Fact label="Daily cap (UTC)">${formatCount(automatic.dailyUsd)}</Fact>}
       </Facts>
       {dialog === 'settings' && (
         <SettingsDialog organization={organization} offer={offer} settings={automatic} onClose={close} />
@@ -159,7 +159,7 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
       />
       <NumberField label="Charge" required {...field('amountUsd')} min={leastUsd} max={mostUsd} suffix="USD" />
       <NumberField
-        label="At most for a day"
+        label="Daily cap"
         hint="A day of UTC."
         required
         {...field('dailyUsd')}

@@ -234,7 +234,7 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
           <Instant atMs={key.revokedAtMs} show="full" />
         </Fact>
       )}
-      <Fact label="Belongs to">{key.createdBy ?? 'the organization (made on the command line)'}</Fact>
+      <Fact label="Belongs to">{key.createdBy ?? 'Organization (created by operator)'}</Fact>
       <Fact label="Created">
         <Instant atMs={key.createdAtMs} />
       </Fact>

@@ -123,7 +123,7 @@ function actions(onAct: OnKeyAction): Column<KeyView> {
 const PILLS: Readonly<
   Record<KeyStatus['kind'], { readonly tone: 'good' | 'warn' | 'neutral'; readonly word: string }>
 > = {
-  usable: { tone: 'good', word: 'Usable' },
+  usable: { tone: 'good', word: 'Active' },
   expiring: { tone: 'warn', word: 'Expiring' },
   revoking: { tone: 'warn', word: 'Revoking' },
   expired: { tone: 'neutral', word: 'Expired' },

@@ -21,9 +21,9 @@ import { keyColumns } from './keys-columns.tsx';
 const REFRESH_MS = 15_000;
 
 const GROUP_LABELS: Readonly<Record<KeyGroup, string>> = {
-  usable: 'Usable',
+  usable: 'Active',
   expiring: 'Expiring',
-  ended: 'Ended',
+  ended: 'Inactive',
   all: 'All',
 };
 

@@ -42,7 +42,7 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
       description="Copy it now and keep it where your application reads its secrets. It is not stored here and will not be shown again; a lost key can only be replaced."
       footer={
         <Button tone="primary" onClick={() => (copied ? onClose() : setAsking(true))}>
-          I have stored it
+          Done, I saved it
         </Button>
       }
     >

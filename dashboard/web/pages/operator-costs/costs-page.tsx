@@ -43,7 +43,7 @@ export function CostsPage(): ReactNode {
     <>
       <PageHeader
         title="Costs and margin"
-        description="What customers paid, what providers are paid for it, and what was lost. Days are days of UTC."
+        description="What customers paid, what providers are paid for it, and what was lost. Days are in UTC."
         actions={<CsvLink table="costs" query={query} />}
       />
       <FilterBar url={url}>

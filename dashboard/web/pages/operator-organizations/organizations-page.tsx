@@ -107,7 +107,7 @@ const COLUMNS: readonly Column<OrganizationRow>[] = [
     numeric: true,
     cell: ({ spentTodayNanoUsd }) => <Money nanoUsd={spentTodayNanoUsd} />,
   },
-  { header: 'Usable keys', numeric: true, cell: ({ usableKeys }) => <Count value={usableKeys} /> },
+  { header: 'Active keys', numeric: true, cell: ({ usableKeys }) => <Count value={usableKeys} /> },
   {
     header: 'Created',
     hideBelow: 'wide',

@@ -11,7 +11,7 @@ export function ChargeDetails({ charge }: { readonly charge: ChargeView }): Reac
   const sum = chargeSum(charge);
   return (
     <section className={styles.charge} aria-labelledby="charge-heading">
-      <h3 id="charge-heading">How the cost was made</h3>
+      <h3 id="charge-heading">Cost breakdown</h3>
       <p className="muted">
         Price entry: {priceEntryLabel(pricedTier, pricedAboveTokens)}
         {charge.serviceTier !== undefined && `. The provider named the service tier ${charge.serviceTier}`}.

@@ -66,7 +66,7 @@ export function useLogLook(needed: readonly string[]) {
     keep({ ...look, hidden: hidden.includes(id) ? hidden.filter((other) => other !== id) : [...hidden, id] });
   const menu = (
     <Menu
-      trigger={<Button icon="columns">View</Button>}
+      trigger={<Button icon="columns">Columns</Button>}
       groups={[
         {
           heading: 'Columns',
