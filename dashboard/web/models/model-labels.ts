@@ -1,6 +1,6 @@
 import type { KeyView } from '#contract/keys.ts';
 import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
-import { byPrice, PRICE_KINDS } from '#core/price-kinds.ts';
+import { byPrice, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning', 'embeddings'] as const;
@@ -51,6 +51,8 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
 /** Headings of the prices, in the order in which they are shown. */
 export const PRICE_LABELS = byPrice((field): string => PRICE_KINDS[field].heading);
 
+const PRICE_FIELDS = Object.keys(PRICE_KINDS) as readonly PriceField[];
+
 interface LabelledPrices {
   readonly label: string;
   readonly prices: PricesView;
@@ -62,6 +64,15 @@ export function priceEntries(table: PriceTableView): readonly LabelledPrices[] {
     ...entriesOf(undefined, table),
     ...Object.entries(table.serviceTiers).flatMap(([tier, prices]) => entriesOf(tier, prices)),
   ];
+}
+
+/** The prices to show. One that is everywhere what it falls back to says nothing of its own. */
+export function distinctPrices(entries: readonly LabelledPrices[]): readonly PriceField[] {
+  return PRICE_FIELDS.filter((field) => {
+    const kind = PRICE_KINDS[field];
+    const other = 'fallsBackTo' in kind && PRICE_FIELDS.find((one) => PRICE_KINDS[one].name === kind.fallsBackTo);
+    return !other || entries.some(({ prices }) => prices[field] !== prices[other]);
+  });
 }
 
 function entriesOf(tier: string | undefined, { prices, above }: TierPricesView): readonly LabelledPrices[] {

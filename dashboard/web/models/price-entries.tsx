@@ -1,10 +1,8 @@
 import type { ReactNode } from 'react';
-import type { PricesInTimeView, PricesView, PriceTableView, PriceWindowView } from '#contract/money.ts';
+import type { PricesInTimeView, PriceTableView, PriceWindowView } from '#contract/money.ts';
 import { formatPricePerMillion, formatUtc } from '../format/format.ts';
-import { PRICE_LABELS, priceEntries, windowLabel } from './model-labels.ts';
+import { distinctPrices, PRICE_LABELS, priceEntries, windowLabel } from './model-labels.ts';
 import styles from './price-entries.module.css';
-
-const PRICES = Object.entries(PRICE_LABELS) as readonly (readonly [keyof PricesView, string])[];
 
 interface ModelPrices extends PricesInTimeView {
   readonly priceTable: PriceTableView;
@@ -42,19 +40,20 @@ function Windows({ of: windows }: { readonly of: readonly PriceWindowView[] }): 
   ));
 }
 
-/** Every entry of a price table. */
+/** Every entry of a price table, with the prices that differ. */
 function PriceEntries({ of: table }: { readonly of: PriceTableView }): ReactNode {
   const entries = priceEntries(table);
+  const fields = distinctPrices(entries);
   return (
     <div className={styles.entries}>
       {entries.map(({ label, prices }) => (
         <div key={label}>
           {entries.length > 1 && <div className={styles.entry}>{label}</div>}
           <dl className={styles.prices}>
-            {PRICES.map(([price, name]) => (
-              <div key={price}>
-                <dt className={styles.kind}>{name}</dt>
-                <dd className={styles.price}>{formatPricePerMillion(prices[price])}</dd>
+            {fields.map((field) => (
+              <div key={field}>
+                <dt className={styles.kind}>{PRICE_LABELS[field]}</dt>
+                <dd className={styles.price}>{formatPricePerMillion(prices[field])}</dd>
               </div>
             ))}
           </dl>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PricesView } from '#contract/money.ts';
-import { priceEntries, priceEntryLabel } from './model-labels.ts';
+import { distinctPrices, priceEntries, priceEntryLabel } from './model-labels.ts';
 
 const pricesOf = (picoUsd: string): PricesView => ({
   inputPicoUsd: picoUsd,
@@ -30,4 +30,18 @@ it('lists every price entry: the default tier, its long prompts, and the same of
 
 it('names the entry of a charge as that of the model', () => {
   expect(priceEntryLabel('flex', 200_000)).toBe('Service tier flex, prompts above 200,000 tokens');
+});
+
+it('shows no price that is what it falls back to', () => {
+  const ofOne = (changes: Partial<PricesView>) => {
+    const prices = { ...pricesOf('1'), ...changes };
+    return distinctPrices([
+      { label: '', prices: pricesOf('2') },
+      { label: '', prices },
+    ]);
+  };
+  expect(ofOne({})).toEqual(['inputPicoUsd', 'outputPicoUsd']);
+  expect(ofOne({ cachedInputPicoUsd: '0' })).toEqual(['inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
+  expect(ofOne({ cacheWritePicoUsd: '3', cacheWrite1hPicoUsd: '3' })).not.toContain('cacheWrite1hPicoUsd');
+  expect(ofOne({ cacheWritePicoUsd: '3' })).toContain('cacheWrite1hPicoUsd');
 });
