@@ -58,7 +58,10 @@ export interface AttemptResult {
 const LEASE = "interval '1 minute'";
 const DAY = "interval '1 day'";
 const GROWTH = { firstMs: 5_000, longestMs: 60 * MINUTE_MS, jitter: 0.3 };
-/** Bounds of one organization, and of the operators. */
+/**
+ * Bounds of one organization, and of the operators. Mails about forgotten passwords, for which
+ * anybody may ask, have a bound of their own: they take no place of an alert.
+ */
 export const MAX_WAITING = 200;
 /** One address, which may be a stranger's, gets at most so many mails of an organization. */
 export const MAX_MAILS_A_DAY = 300;
@@ -77,7 +80,7 @@ const INSERT: Statement = {
   text: `insert into outbox (organization_id, channel, receiver, kind, content, finished_at, outcome)
     select $1, $2, $3, $4, $5, case when w.full then now() end, case when w.full then 'dropped' end
     from (select not $6 or count(*) >= ${MAX_WAITING} as full from outbox
-      where organization_id is not distinct from $1 and finished_at is null) w
+      where organization_id is not distinct from $1 and finished_at is null and (kind = 'forgotten') = ($4 = 'forgotten')) w
     returning outcome is null as taken`,
 };
 const FORGET: Statement = {

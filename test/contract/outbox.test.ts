@@ -187,6 +187,15 @@ describe('the outbox', () => {
     expect((await listDeliveries(database.pool, other)).map(({ state }) => state)).toEqual(['waiting']);
   });
 
+  it('has places for the operators that strangers who ask for new passwords do not take', async () => {
+    const mail = (kind: string) => ({ channel: 'mail', receiver: `${kind}@example.com`, kind, content: {} }) as const;
+    for (let number = 0; number < MAX_WAITING; number++)
+      expect(await addMessage(database.pool, mail('forgotten'))).toBe(true);
+    expect(await addMessage(database.pool, mail('forgotten'))).toBe(false);
+    expect(await addMessage(database.pool, mail('ledger.losses'))).toBe(true);
+    await sql(database.url, 'delete from outbox where organization_id is null');
+  });
+
   it('says how many of the operators are sent a test, where too many messages wait already', async () => {
     const waiting = { channel: 'mail', receiver: 'busy@example.com', kind: 'ledger.losses', content: {} } as const;
     for (let number = 1; number < MAX_WAITING; number++) await addMessage(database.pool, waiting);
