@@ -13,6 +13,8 @@ import { passwordMail } from './link-mail.ts';
 const BY_ADDRESS: ChangeLimits = { perMinute: 5, perDay: 50 };
 const BY_NETWORK: ChangeLimits = { perMinute: 50, perDay: 500 };
 const BY_ACCOUNT: ChangeLimits = { perMinute: 2, perDay: 10 };
+/** Of an account, from one place: nobody uses up what its owner may ask for from another. */
+const BY_PAIR: ChangeLimits = { perMinute: 2, perDay: 4 };
 
 /**
  * Links of strangers' requests have the configured address: a request may name any host, and would
@@ -38,7 +40,9 @@ export async function askForReset(call: EntryCall, typed: string): Promise<Empty
     const counted = await countChange(deps.database, { subject: `resets ${subject}` }, limits);
     if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   }
-  const { allowed } = await countChange(deps.database, { subject: `resets ${accountSubject(typed)}` }, BY_ACCOUNT);
+  const account = `resets ${accountSubject(typed)}`;
+  const here = await countChange(deps.database, { subject: `${account} ${wide?.subject ?? near}` }, BY_PAIR);
+  const allowed = here.allowed && (await countChange(deps.database, { subject: account }, BY_ACCOUNT)).allowed;
   const email = normalizeEmail(typed);
   await call.afterResponse(async () => {
     const user = allowed && email !== undefined ? await findCredentials(deps.database, email) : undefined;

@@ -123,6 +123,23 @@ describe('a forgotten password', () => {
     expect(sent).toHaveLength(2);
   });
 
+  it('is asked for from elsewhere when somebody at one address has asked too often', async () => {
+    await forgetCounts();
+    configure({ trustedProxies: ['127.0.0.0/8'] });
+    const { email } = await dashboard.addUser({ passwordHash });
+    const askFrom = async (address: string) => {
+      await sql(dashboard.databaseUrl, 'delete from change_counts where window_seconds = 60');
+      const headers = { 'x-forwarded-for': address };
+      expect((await dashboard.browser().send('POST', '/api/password-resets', { email }, headers)).status).toBe(200);
+    };
+    const asked = () => sql(dashboard.databaseUrl, `select from outbox where receiver = '${email}'`);
+    for (let n = 0; n < 12; n++) await askFrom(`2001:db8:1:${n}::1`);
+    await expect.poll(asked, SOON).toHaveLength(4);
+    await askFrom('2001:db8:2::1');
+    await expect.poll(asked, SOON).toHaveLength(5);
+    configure();
+  });
+
   it('leaves the links of operators as they are, and is not mailed late', async () => {
     await forgetCounts();
     const { id, email } = await dashboard.addUser({ passwordHash });
