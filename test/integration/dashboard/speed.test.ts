@@ -13,6 +13,8 @@ import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
 /** Delay that a person notices. */
 const PROMPT_MS = 300;
+/** For what no sums have, so that rows are read: figures by end user. */
+const READ_ROWS_MS = 1_000;
 /**
  * A fifth for a contributor who waits for the result; CI and LOG_ROWS=1000000 (or more) run the
  * full size.
@@ -71,9 +73,9 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
   }
 
   /** The first prompt one of some tries, or the fastest: other work of the machine slows it. */
-  async function msOf(address: string): Promise<number> {
+  async function msOf(address: string, promptMs: number): Promise<number> {
     let fastestMs = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < MOST_TRIES && fastestMs >= PROMPT_MS; i++) {
+    for (let i = 0; i < MOST_TRIES && fastestMs >= promptMs; i++) {
       const startMs = performance.now();
       const { status, text } = await browser.get(address);
       fastestMs = Math.min(fastestMs, performance.now() - startMs);
@@ -82,11 +84,11 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     return fastestMs;
   }
 
-  async function expectPrompt(addresses: readonly string[]): Promise<void> {
+  async function expectPrompt(addresses: readonly string[], promptMs = PROMPT_MS): Promise<void> {
     const slow: Record<string, number> = {};
     for (const address of addresses) {
-      const ms = await msOf(address);
-      if (ms >= PROMPT_MS) slow[address] = Math.round(ms);
+      const ms = await msOf(address, promptMs);
+      if (ms >= promptMs) slow[address] = Math.round(ms);
     }
     expect(slow).toEqual({});
   }
@@ -99,34 +101,37 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     await expectPrompt(pages);
   });
 
-  it('so is every range of the overview, and usage by everything', async () => {
-    const ranges = ['24h', '7d', '30d'].flatMap((range) => ['model', 'key'].map((by) => `range=${range}&by=${by}`));
+  it('so is every range of the explorer, and usage by everything', async () => {
+    const nowMs = Date.now();
+    const ranges = [1 / 96, 1, 7, 30, 365].map((days) => `fromMs=${Math.round(nowMs - days * DAY_MS)}&toMs=${nowMs}`);
+    const by = (group: string) => ranges.map((range) => own(`explore?${range}&by=${group}`));
     const today = new Date().toISOString().slice(0, 10);
     await expectPrompt([
-      ...ranges.map((query) => own(`overview?${query}`)),
+      ...['key', 'model', 'code'].flatMap(by),
       own(`usage?from=2026-01-01&to=${today}&by=day,model,key`),
     ]);
+    await expectPrompt(by('user'), READ_ROWS_MS);
   });
 
   it('so is every filter, also one that matches nothing or the oldest only', async () => {
     const oldestMs = Date.now() - (DAYS - 1) * DAY_MS;
     await expectPrompt(
       [
-        `key=${keyId}`,
-        'model=gpt-5',
-        'model=unheard-of',
+        `keys=${keyId}`,
+        'models=gpt-5',
+        'models=unheard-of',
         'outcome=failed',
         'outcome=succeeded',
-        'status=429',
-        'status=204',
-        'status=418',
-        'code=key_revoked',
-        'code=unheard_of',
-        `key=${keyId}&code=key_revoked&model=mistral-large`,
-        `key=${keyId}&outcome=failed&status=418`,
-        'outcome=succeeded&status=401',
+        'statusClasses=4xx',
+        'statusClasses=5xx',
+        'statusClasses=499',
+        'codes=key_revoked',
+        'codes=unheard_of',
+        `keys=${keyId}&codes=key_revoked&models=mistral-large`,
+        `keys=${keyId}&outcome=failed&statusClasses=499`,
+        'outcome=succeeded&statusClasses=4xx',
         `toMs=${oldestMs}`,
-        `fromMs=${oldestMs}&toMs=${oldestMs + 3_600_000}&model=gpt-5`,
+        `fromMs=${oldestMs}&toMs=${oldestMs + 3_600_000}&models=gpt-5`,
         `before=${requestId}`,
         `after=${requestId}`,
         'search=no-such-request',
