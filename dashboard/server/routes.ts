@@ -9,7 +9,7 @@ import { MEMBER_ROUTES } from './routes/members-routes.ts';
 import { MONEY_ROUTES } from './routes/money-routes.ts';
 import { OPERATION_ROUTES } from './routes/operations-routes.ts';
 import { ORGANIZATION_ROUTES } from './routes/organizations-routes.ts';
-import { OVERVIEW_ROUTES } from './routes/overview-routes.ts';
+import { OWN_ORGANIZATION_ROUTES } from './routes/own-organization-routes.ts';
 import { PLAYGROUND_ROUTES } from './routes/playground-routes.ts';
 import { REQUEST_ROUTES } from './routes/requests-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
@@ -25,7 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...MEMBER_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,
-  ...OVERVIEW_ROUTES,
+  ...OWN_ORGANIZATION_ROUTES,
   ...EXPLORE_ROUTES,
   ...REQUEST_ROUTES,
   ...PLAYGROUND_ROUTES,

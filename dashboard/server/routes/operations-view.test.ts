@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProcessReport, ReportedModel, ReportedProcess } from '#database/process-reports/report.ts';
 import { configurationWith, holdsOf, reportWith } from '#test/fixtures/process-report.ts';
 import { mappingView, processView } from './operations-view.ts';
-import { modelView } from './overview-routes.ts';
+import { modelView } from './own-organization-routes.ts';
 import { NO_LIST } from './price-table-view.ts';
 
 const MODEL: ReportedModel = {

@@ -1,18 +1,15 @@
-import { z } from 'zod';
 import type { ModelView } from '#contract/money.ts';
 import type { PriceList } from '#core/price-list.ts';
-import { readOverview } from '#database/process-reports/overview-reads.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { actorOf, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { ownChange } from './organization-input.ts';
 import { organizationView, ownSettings } from './organization-view.ts';
-import { overviewOf, overviewPeriod } from './overview-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
-/** Routes of the first page of an organization. */
-export const OVERVIEW_ROUTES: readonly Route[] = [
+/** Routes of one organization, its settings and its models. */
+export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',
     input: nothing,
@@ -34,14 +31,6 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
     async handle(call) {
       const { deps, organizationId, input } = call;
       return ownSettings(await deps.administration.updateOrganization(organizationId, input, actorOf(call)));
-    },
-  }),
-  route('GET /api/organizations/:organization/overview', {
-    access: 'member',
-    input: z.strictObject({ range: z.enum(['24h', '7d', '30d']), by: z.enum(['model', 'key']) }),
-    async handle({ deps, organizationId, input: { range, by } }) {
-      const period = overviewPeriod(organizationId, range, by, deps.nowMs());
-      return overviewOf(range, period, await readOverview(deps.database, period));
     },
   }),
   route('GET /api/organizations/:organization/models', {

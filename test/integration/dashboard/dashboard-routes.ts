@@ -55,7 +55,6 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization': { access: 'member' },
   'GET /api/organizations/:organization/settings': { access: 'owner' },
   'PATCH /api/organizations/:organization/settings': { access: 'owner', input: { legalName: 'Acme Ltd' } },
-  'GET /api/organizations/:organization/overview': { access: 'member', input: { range: '24h', by: 'model' } },
 
   'GET /api/organizations/:organization/keys': { access: 'member' },
   'POST /api/organizations/:organization/keys': {

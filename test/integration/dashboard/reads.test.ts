@@ -84,7 +84,7 @@ describe('what the page reads', () => {
     ['/usage?from=2026-03-02&to=2026-03-01&by=day', 'from'],
     ['/usage?from=2006-03-02&to=2026-03-01&by=day', 'from'],
     ['/usage?from=2026-03-01&to=2026-03-01&by=day,hour', 'by'],
-    ['/overview?range=1y&by=model', 'range'],
+    ['/explore?by=hour&fromMs=0&toMs=1', 'by'],
   ])('%s is refused for its %s', async (path, field) => {
     const { status, body } = await member.get(own(path));
     expect([status, body.problem, Object.keys(body.fields ?? {})]).toEqual([400, 'invalid', [field]]);

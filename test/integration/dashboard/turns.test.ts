@@ -55,7 +55,15 @@ it.each([6, 30])('%i slow requests of one user keep nobody else from the dashboa
       [colleague, organizationId],
       [stranger, otherId],
     ] as const) {
-      for (const page of ['', '/overview?range=24h&by=model', '/keys', '/requests', '/ledger', '/members', '/audit']) {
+      for (const page of [
+        '',
+        '/explore?fromMs=1764000000000&toMs=1764086400000&by=model',
+        '/keys',
+        '/requests',
+        '/ledger',
+        '/members',
+        '/audit',
+      ]) {
         expect([page, (await browser.get(`/api/organizations/${id}${page}`)).status]).toEqual([page, 200]);
       }
     }
