@@ -23,7 +23,17 @@ const WINDOW: Statement = {
     order by p.id desc`,
 };
 
-const OLDEST: Statement = { name: 'oldest_request', text: 'select min(id) as id from request_log where id >= $1' };
+/**
+ * A bound of the oldest request: the first day that has a partition, or the oldest row without one.
+ * The least id of the whole log took half a second for a million rows (measured).
+ */
+const OLDEST: Statement = {
+  name: 'oldest_request',
+  text: `select
+      (select min(id) from request_log_other) as id,
+      (select min(right(c.relname, 10)) from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_other') as day`,
+};
 
 /** Finds one page of the request log of all organizations. No window begins after `patienceMs`. */
 export async function findEveryRequest(
@@ -33,8 +43,9 @@ export async function findEveryRequest(
 ): Promise<FoundRequests> {
   const fromId = later(idFloor('log', fromMs ?? 0), after === undefined ? '' : `${after}0`);
   let beforeId = earlier(before, toMs === undefined ? END : idFloor('log', toMs));
-  const [oldest] = await run<{ id: string | null }>(pool, OLDEST, [fromId]);
-  const endId = oldest?.id ?? END;
+  const [oldest] = await run<{ id: string | null; day: string | null }>(pool, OLDEST, []);
+  const firstDay = oldest?.day ? idFloor('log', Date.parse(oldest.day.replaceAll('_', '-'))) : END;
+  const endId = later(fromId, earlier(firstDay, oldest?.id ?? END));
   const rows: RequestRow[] = [];
   const startMs = performance.now();
   for (let windowMs = FIRST_WINDOW_MS; ; ) {

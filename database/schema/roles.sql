@@ -37,7 +37,7 @@ grant update, delete on request_log_other, provider_attempts_other, request_stat
 -- writes its entry.
 grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage, user_usage, generation_users,
   generation_costs, uncharged_costs,
-  organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
+  organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
 -- Not mirror_key and identity_key: only the gateway process seals copies of charges, and hashes
