@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alertText } from './message-texts.ts';
+import { alertText, slackBody } from './message-texts.ts';
 
 const LOW = { kind: 'balance.low', content: { balance_nano_usd: '98000000', threshold_nano_usd: '5000000000' } };
 const OF_ACME = { ...LOW, organizationId: 'org-1', organizationName: 'Acme\r\nBcc: x@example.com' };
@@ -29,4 +29,11 @@ it('has dollars to cents towards zero, and moments that read the same everywhere
     content: { key_name: 'a', key_id: 'key-1', expires_at: '2026-11-24T13:05:59Z' },
   };
   expect(alertText(expires, undefined)?.text).toContain('expires on 24 November 2026, 13:05 UTC.');
+});
+
+it('has no mention, link or image of a customer where a program reads Slack’s text as Markdown', () => {
+  const content = { key_name: '@channel', key_id: 'key-1', key_note: '![a](https://b) <!here> [Sign in](https://c)' };
+  const body = slackBody({ kind: 'key.expires', content }, undefined) ?? '';
+  expect(JSON.parse(body).text).toContain('The key “@\u2060channel” (key-1)');
+  expect(JSON.parse(body).text).toContain('![a] (https://b) &lt;!here&gt; [Sign in] (https://c)');
 });

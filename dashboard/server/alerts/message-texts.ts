@@ -123,9 +123,13 @@ export function slackBody(message: Parameters<typeof alertText>[0], base: URL | 
   return text && JSON.stringify({ text: escaped(`${text.subject}\n${text.text.trim()}`) });
 }
 
-/** Slack's own three escapes; more than these it would show. */
+/**
+ * Slack's own three escapes. Programs that take the same, such as Mattermost, read Markdown and
+ * plain mentions too, and know no escape of Slack for these: they are taken apart.
+ */
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const inert = text.replaceAll('@', '@\u2060').replaceAll('](', '] (');
+  return inert.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** Body of a webhook (Standard Webhooks, "Payload structure"). Amounts are USD, as in the API. */
