@@ -63,3 +63,18 @@ it('cuts texts between characters, and says so', () => {
   expect(subjectName).toBe(`${'😀'.repeat(300)}… (100 characters left out)`);
   expect(changes).toEqual({ note: [null, `${'x'.repeat(500)}… (10 characters left out)`] });
 });
+
+it('is at most so large where every text of an organization changes at once', () => {
+  for (const [was, is] of [
+    ['日', '本'],
+    ['😀', '🙂'],
+  ] as const) {
+    const textsOf = (letter: string) => ({
+      ...{ name: letter.repeat(200), legalName: letter.repeat(140), billingAddress: letter.repeat(300) },
+      ...{ taxId: letter.repeat(50), billingEmail: `${letter === was ? 'a' : 'b'}@${'c'.repeat(250)}` },
+    });
+    const changes = bounded(changesBetween(textsOf(was), textsOf(is)));
+    expect(bytes(changes)).toBeLessThanOrEqual(MOST_CHANGES_BYTES);
+    expect(Object.keys(changes)).toHaveLength(5);
+  }
+});

@@ -8,8 +8,9 @@ import { isList } from './audit-changes.ts';
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
-/** Length to which texts are cut. */
+/** Lengths to which texts are cut: the second where all texts of an organization change at once. */
 const SHORT_TEXT = 100;
+const SHORTEST_TEXT = 40;
 
 /**
  * Cuts an event to its bounds, so that no user fills the database with one change. The event says
@@ -22,15 +23,15 @@ export function boundedEvent(event: AuditEvent): AuditEvent {
 function boundedChanges(changes: AuditChanges): AuditChanges {
   const whole = shortened(changes, Number.POSITIVE_INFINITY, MOST_TEXT);
   if (fits(whole)) return whole;
-  // Binary search for the most members of each list that fit. A text of 100 characters may take 600
-  // bytes, and few fields are texts.
+  // Binary search for the most members of each list that fit.
   let [most, tooMany] = [0, longestList(changes) + 1];
   while (tooMany - most > 1) {
     const middle = Math.floor((most + tooMany) / 2);
     if (fits(shortened(changes, middle, SHORT_TEXT))) most = middle;
     else tooMany = middle;
   }
-  return shortened(changes, most, SHORT_TEXT);
+  const short = shortened(changes, most, SHORT_TEXT);
+  return fits(short) ? short : shortened(changes, most, SHORTEST_TEXT);
 }
 
 function fits(changes: AuditChanges): boolean {
