@@ -37,3 +37,9 @@ it('has no mention, link or image of a customer where a program reads Slack’s 
   expect(JSON.parse(body).text).toContain('The key “@\u2060channel” (key-1)');
   expect(JSON.parse(body).text).toContain('![a] (https://b) &lt;!here&gt; [Sign in] (https://c)');
 });
+
+it('has no half of a character where a note is cut, since a receiver may refuse the whole alert', () => {
+  const content = { key_name: 'a', key_id: 'key-1', key_note: `${'x'.repeat(199)}😀` };
+  const { text } = JSON.parse(slackBody({ kind: 'key.expires', content }, undefined) ?? '');
+  expect([text.isWellFormed(), text.includes('x'.repeat(199))]).toEqual([true, true]);
+});

@@ -149,7 +149,8 @@ export function webhookBody({
 function oneLine(value: MessageContent[string] | undefined): string {
   return String(value ?? '')
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .slice(0, isUrl(value) ? MAX_URL : MAX_VALUE);
+    .slice(0, isUrl(value) ? MAX_URL : MAX_VALUE)
+    .toWellFormed();
 }
 
 function isUrl(value: unknown): boolean {
