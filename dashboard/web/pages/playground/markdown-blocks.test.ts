@@ -100,3 +100,15 @@ test('no text takes long, whatever a model writes', () => {
   }
   expect(performance.now() - begun).toBeLessThan(5_000);
 });
+
+test('no single line takes long, and a heading has no closing marks', () => {
+  const spaces = ' '.repeat(50_000);
+  const startMs = performance.now();
+  blocks(`a | b\n-${spaces}x`);
+  blocks(`# a ${spaces}x${'#'.repeat(20_000)}y`);
+  expect(performance.now() - startMs).toBeLessThan(1_000);
+  expect(blocks('## Two ##\n# C#')).toEqual([
+    { kind: 'heading', level: 2, text: 'Two' },
+    { kind: 'heading', level: 1, text: 'C#' },
+  ]);
+});

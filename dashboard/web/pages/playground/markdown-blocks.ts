@@ -8,11 +8,14 @@ export type Block =
   | { readonly kind: 'table'; readonly rows: readonly (readonly string[])[] };
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
+const CLOSING_MARKS = /(?:^|\s)#+\s*$/;
 const RULE = /^ {0,3}(?:-\s*){3,}$|^ {0,3}(?:\*\s*){3,}$|^ {0,3}(?:_\s*){3,}$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])(\s+|$)/;
 const TABLE_LINE = /^ {0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+/** A longer line is no table: its pattern could take a second for 20,000 characters. */
+const MAX_TABLE_LINE = 1_000;
 /** Lists within lists, and quotes within them. */
 const MAX_DEPTH = 8;
 
@@ -36,8 +39,10 @@ function blockAt(lines: readonly string[], at: number, depth: number): Found {
   if (line.trim() === '') return { next: at + 1 };
   if (FENCE.test(line)) return codeAt(lines, at);
   const heading = HEADING.exec(line);
-  if (heading)
-    return { block: { kind: 'heading', level: heading[1]?.length ?? 1, text: heading[2] ?? '' }, next: at + 1 };
+  if (heading) {
+    const text = (heading[2] ?? '').replace(CLOSING_MARKS, '').trimEnd();
+    return { block: { kind: 'heading', level: heading[1]?.length ?? 1, text }, next: at + 1 };
+  }
   if (RULE.test(line)) return { block: { kind: 'rule', text: '' }, next: at + 1 };
   if (QUOTE.test(line)) {
     const next = endOf(lines, at, (one) => QUOTE.test(one));
@@ -45,7 +50,8 @@ function blockAt(lines: readonly string[], at: number, depth: number): Found {
     return { block: { kind: 'quote', blocks: blocksOf(inner, depth + 1) }, next };
   }
   if (ITEM.test(line)) return listAt(lines, at, depth);
-  if (line.includes('|') && TABLE_LINE.test(lines[at + 1] ?? '')) {
+  const below = lines[at + 1] ?? '';
+  if (line.includes('|') && below.length <= MAX_TABLE_LINE && TABLE_LINE.test(below)) {
     const next = endOf(lines, at, (one) => one.includes('|'));
     const rows = [line, ...lines.slice(at + 2, next)].map(cellsOf);
     return { block: { kind: 'table', rows }, next };
