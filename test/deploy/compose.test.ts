@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { GATEWAY_STATUS } from '#contract/playground.ts';
+import { GATEWAY_STATUS, type PlayInput } from '#contract/playground.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -55,7 +55,8 @@ requirement(missingCompose(), () => {
     const { email, password } = await compose.operate<{ email: string; password: string }>('user', 'create', ...person);
     const browser = createBrowser(compose.dashboardOrigin);
     expect((await browser.send('POST', '/api/session', { email, password })).status).toBe(200);
-    const input = { model: 'demo-chat', messages: [{ role: 'user', content: 'Hello' }], maxTokens: 50 };
+    const messages = [{ role: 'user', content: 'Hello' }] as const;
+    const input: PlayInput = { chat: { model: 'demo-chat', messages, max_tokens: 50 } };
     const play = await browser.send('POST', `/api/organizations/${organizationId}/playground`, input);
     expect([play.status, play.headers[GATEWAY_STATUS]]).toEqual([200, '200']);
     expect(play.text).toContain('data: [DONE]');
