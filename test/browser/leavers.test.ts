@@ -29,6 +29,7 @@ requirement(NO_CHROMIUM, () => {
     const password = await stack.createUser(email, { organizationId, role: 'member' });
     const { page } = await openPage(stack);
     await signIn(page, email, password);
+    await page.waitForURL(/\/overview/);
     await page.goto(`/o/${organizationId}/keys?dialog=create`);
     await page.getByRole('dialog').getByLabel('Name').fill(keyName);
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
