@@ -17,19 +17,7 @@ export interface LedgerEntryView {
   readonly actor?: string;
 }
 
-export type UsageGroupName = 'day' | 'model' | 'key';
-
 export type TokensView = Readonly<Record<TokenKind, number>>;
-
-export interface UsageRowView extends TokensView {
-  /** `2026-11-21`, UTC. */
-  readonly day?: string;
-  readonly model?: string;
-  readonly keyId?: string;
-  readonly keyName?: string;
-  readonly requests: number;
-  readonly costNanoUsd: string;
-}
 
 /** Pico-dollars per token, which equal micro-dollars per million tokens. */
 export type PricesView = Readonly<Record<PriceField, string>>;
@@ -85,18 +73,6 @@ export interface MoneyApi {
     query: { kind?: 'credit' | 'charge'; fromMs?: number; toMs?: number; before?: number };
     /** Newest first; `next` is the `before` of the older page. */
     response: { entries: readonly LedgerEntryView[]; next?: number };
-  };
-  'GET /api/organizations/:organization/usage': {
-    /**
-     * Days are inclusive, in UTC. `by` is a comma-separated list of day, model, key. `key` and
-     * `model` filter.
-     */
-    query: { from: string; to: string; by: string; key?: string; model?: string };
-    /**
-     * Newest day first, then by cost. `total` includes rows that `rows` leaves out; the CSV has
-     * them all.
-     */
-    response: { rows: readonly UsageRowView[]; total: UsageRowView; cut: boolean };
   };
   /** Empty while no gateway process has reported yet. */
   'GET /api/organizations/:organization/models': { query: Empty; response: { models: readonly ModelView[] } };

@@ -3,20 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { type LedgerQuery, ledgerPage } from '#database/ledger/ledger-pages.ts';
-import { type UsageQuery, usageRows, usageTotal } from '#database/ledger/usage-reads.ts';
 import { organizationMoney } from '#database/organizations/organization-reads.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import {
-  addCustomer,
-  addKey,
-  BY,
-  type Customer,
-  createDatabase,
-  DAY,
-  openStore,
-  settlementOf,
-  sql,
-} from '../harness/database.ts';
+import { addCustomer, BY, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -139,94 +128,5 @@ describe('the ledger by pages', () => {
       heldNanoUsd: 0n,
     });
     expect(await organizationMoney(database, 'org-none', DAY)).toBeUndefined();
-  });
-});
-
-describe('usage', () => {
-  let database: ReturnType<typeof openDatabase>;
-  let store: Awaited<ReturnType<typeof openStore>>;
-  let customer: Customer;
-  let secondKey = '';
-  beforeAll(async () => {
-    const url = await createDatabase();
-    store = await openStore(url);
-    database = openDatabase(url, LOG);
-    customer = await addCustomer(store, 1_000_000n);
-    secondKey = (await addKey(store, customer.organizationId)).keyId;
-    const other = await addCustomer(store);
-    for (const [changes, times] of [
-      [{ costNanoUsd: 10n }, 2],
-      [{ costNanoUsd: 300n, model: 'large' }, 1],
-      [{ costNanoUsd: 4_000n, keyId: secondKey, day: DAY - 1 }, 1],
-      [{ costNanoUsd: 50_000n, day: DAY - 9 }, 1],
-    ] as const) {
-      for (let i = 0; i < times; i++) await store.ledger.charge(settlementOf(customer, changes));
-    }
-    await store.ledger.charge(settlementOf(other, { costNanoUsd: 5n }));
-  });
-  afterAll(() => Promise.all([store.close(), database.end()]));
-
-  const week = (groups: readonly ('day' | 'model' | 'key')[], more: Partial<UsageQuery> = {}): UsageQuery => ({
-    organizationId: customer.organizationId,
-    firstDay: DAY - 6,
-    lastDay: DAY,
-    groupBy: new Set(groups),
-    ...more,
-  });
-  const [today, yesterday] = ['2026-11-21', '2026-11-20'];
-
-  it('is summed up by what is asked, newest day first, then the largest', async () => {
-    const short = async (groups: readonly ('day' | 'model' | 'key')[], more?: Partial<UsageQuery>) => {
-      const rows = await usageRows(database, week(groups, more), 10);
-      return rows.map(({ day, model, keyId, requests, costNanoUsd }) => [day ?? model ?? keyId, requests, costNanoUsd]);
-    };
-    expect(await short(['day'])).toEqual([
-      [today, 3, '320'],
-      [yesterday, 1, '4000'],
-    ]);
-    expect(await short(['model'])).toEqual([
-      ['gpt-5-mini', 3, '4020'],
-      ['large', 1, '300'],
-    ]);
-    expect(await short(['key'])).toEqual([
-      [secondKey, 1, '4000'],
-      [customer.keyId, 3, '320'],
-    ]);
-    expect(await short(['day'], { key: customer.keyId, model: 'gpt-5-mini' })).toEqual([[today, 2, '20']]);
-    expect(await usageRows(database, week(['day', 'model', 'key']), 10)).toHaveLength(3);
-    expect(await usageRows(database, week(['day', 'model', 'key']), 2)).toHaveLength(2);
-  });
-
-  it('has a total of everything that is asked for', async () => {
-    expect(await usageTotal(database, week(['day']))).toEqual({
-      requests: 4,
-      promptTokens: 120,
-      completionTokens: 28,
-      cachedTokens: 8,
-      cacheWriteTokens: 0,
-      cacheWrite1hTokens: 0,
-      reasoningTokens: 4,
-      costNanoUsd: '4320',
-    });
-    expect((await usageTotal(database, week([], { model: 'none' }))).costNanoUsd).toBe('0');
-  });
-
-  it('names keys and says all tokens', async () => {
-    expect(await usageRows(database, week(['day', 'model', 'key'], { model: 'large' }), 10)).toEqual([
-      {
-        day: today,
-        model: 'large',
-        keyId: customer.keyId,
-        keyName: 'test',
-        requests: 1,
-        promptTokens: 30,
-        completionTokens: 7,
-        cachedTokens: 2,
-        cacheWriteTokens: 0,
-        cacheWrite1hTokens: 0,
-        reasoningTokens: 1,
-        costNanoUsd: '300',
-      },
-    ]);
   });
 });

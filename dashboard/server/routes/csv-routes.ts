@@ -4,25 +4,12 @@ import { isInGroup, matchesSearch } from '#core/key-filter.ts';
 import { present } from '#core/present.ts';
 import { KEY_CSV_COLUMNS, type ListedKey, readKeyTable } from '#database/keys/key-table.ts';
 import { ledgerPage } from '#database/ledger/ledger-pages.ts';
-import { type UsageQuery, usageRows } from '#database/ledger/usage-reads.ts';
 import { requestDetail } from '#database/request-log/request-columns.ts';
 import type { Database } from '../fairness/stores.ts';
-import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Deps, type Route } from '../http/route.ts';
-import { CSV_LEDGER_COLUMNS, requestColumns, usageColumns } from './csv-tables.ts';
+import { CSV_LEDGER_COLUMNS, requestColumns } from './csv-tables.ts';
 import { readRequests } from './requests-routes.ts';
-import {
-  everyRequestFilter,
-  type KeyFilter,
-  keyFilter,
-  ledgerFilter,
-  requestFilter,
-  usageInput,
-  usageQuery,
-} from './table-filters.ts';
-
-/** For each day, or for the whole period if rows are not grouped by day. */
-const MOST_USAGE_ROWS = 100_000;
+import { everyRequestFilter, type KeyFilter, keyFilter, ledgerFilter, requestFilter } from './table-filters.ts';
 
 /** Tables of the page as files, with the page's filters. */
 export const CSV_ROUTES: readonly Route[] = [
@@ -52,14 +39,6 @@ export const CSV_ROUTES: readonly Route[] = [
         return { rows: entries, ...present({ next }) };
       }),
   }),
-  csvRoute('/api/organizations/:organization/usage.csv', {
-    access: 'member',
-    input: usageInput,
-    async lines({ deps, organizationId, input }) {
-      const query = usageQuery(organizationId, input);
-      return isProblem(query) ? query : usageLines(deps.database, query);
-    },
-  }),
   csvRoute('/api/organizations/:organization/keys.csv', {
     access: 'member',
     input: keyFilter,
@@ -85,18 +64,5 @@ function requestLines({ database, settings }: Deps, organizationId: string | und
     const page = { ...filter, ...present({ before }), limit };
     const { rows, next } = await readRequests(database, organizationId, page);
     return { rows: rows.map((row) => requestDetail(row)), ...present({ next }) };
-  });
-}
-
-/**
- * Reads day by day if rows are grouped by day. Otherwise the number of keys and models bounds the
- * rows.
- */
-function usageLines(database: Database, query: UsageQuery) {
-  const { groupBy, firstDay, lastDay } = query;
-  return csvLines(usageColumns(groupBy), async (day: number = lastDay) => {
-    if (!groupBy.has('day')) return { rows: await usageRows(database, query, MOST_USAGE_ROWS) };
-    const rows = await usageRows(database, { ...query, firstDay: day, lastDay: day }, MOST_USAGE_ROWS);
-    return { rows, ...(day > firstDay ? { next: day - 1 } : {}) };
   });
 }

@@ -1,10 +1,9 @@
 import type { CostGroupName, CostRowView } from '#contract/costs.ts';
-import type { LedgerEntryView, UsageGroupName, UsageRowView } from '#contract/money.ts';
+import type { LedgerEntryView } from '#contract/money.ts';
 import type { RequestDetail } from '#contract/request-log.ts';
 import { APIS } from '#core/config/apis.ts';
 import type { Column, Columns } from '#core/csv.ts';
 import { formatUsd } from '#core/money.ts';
-import { byTokens, TOKEN_KINDS } from '#core/price-kinds.ts';
 
 /** Columns by the field of the row: a field that is neither here nor left out does not compile. */
 type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
@@ -69,26 +68,6 @@ const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   actor: ['actor', ({ actor }) => actor],
 };
 export const CSV_LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(CSV_LEDGER_COLUMNS_BY_FIELD);
-
-const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
-  day: [['date', ({ day }) => day]],
-  model: [['model', ({ model }) => model]],
-  key: [
-    ['key_id', ({ keyId }) => keyId],
-    ['key_name', ({ keyName }) => keyName],
-  ],
-};
-
-const USAGE_FIGURES: ColumnsByField<UsageRowView, 'day' | 'model' | 'keyId' | 'keyName'> = {
-  requests: ['requests', ({ requests }) => requests],
-  ...byTokens((kind): Column<UsageRowView> => [TOKEN_KINDS[kind].column, (row) => row[kind]]),
-  costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
-};
-
-/** Includes only the columns of the chosen groups. */
-export function usageColumns(groupBy: ReadonlySet<UsageGroupName>): Columns<UsageRowView> {
-  return [...[...groupBy].flatMap((group) => USAGE_GROUPS[group]), ...Object.values(USAGE_FIGURES)];
-}
 
 const COST_GROUPS: Readonly<Record<CostGroupName, Columns<CostRowView>>> = {
   day: [['date', ({ day }) => day]],

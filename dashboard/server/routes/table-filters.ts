@@ -1,42 +1,11 @@
 import { z } from 'zod';
 import { type ExploreFilter, MOST_FILTER_CHARACTERS, MOST_FILTER_VALUES, STATUS_CLASSES } from '#contract/explore.ts';
-import type { UsageGroupName } from '#contract/money.ts';
 import type { RequestFilter, RequestPageInput } from '#contract/request-log.ts';
 import { KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
-import type { UsageQuery } from '#database/ledger/usage-reads.ts';
-import { type Problem, wrongField } from '../http/problem.ts';
 import { budgetNanoUsd, idOf } from './input-fields.ts';
-import { dayField, dayOf, momentField, textField, wholeNumberField } from './query-fields.ts';
+import { momentField, textField, wholeNumberField } from './query-fields.ts';
 
-const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
-/** The API's own bound on a sum of usage. */
-const MOST_DAYS = 3_660;
 const MAX_DURATION_MS = 2 ** 31 - 1;
-
-export interface UsageInput {
-  readonly from: string;
-  readonly to: string;
-  readonly by: string;
-  readonly key?: string;
-  readonly model?: string;
-}
-
-export const usageInput: z.ZodType<UsageInput> = z.strictObject({
-  from: dayField,
-  to: dayField,
-  by: z.string().regex(/^(?:day|model|key)(?:,(?:day|model|key)){0,2}$/, { error: `A list of: ${GROUPS.join(', ')}.` }),
-  key: idOf('key').exactOptional(),
-  model: textField.exactOptional(),
-});
-
-export function usageQuery(organizationId: string, input: UsageInput): UsageQuery | Problem {
-  const { from, to, by, ...filter } = input;
-  const [firstDay, lastDay] = [dayOf(from), dayOf(to)];
-  if (firstDay > lastDay) return wrongField('from', 'This is after the last day.');
-  if (lastDay - firstDay >= MOST_DAYS) return wrongField('from', `At most ${MOST_DAYS} days.`);
-  const groupBy = new Set(GROUPS.filter((group) => by.split(',').includes(group)));
-  return { organizationId, firstDay, lastDay, groupBy, ...filter };
-}
 
 export interface KeyFilter {
   readonly show: KeyGroup;

@@ -82,10 +82,6 @@ const PAGE_ROUTES = {
   'GET /api/organizations/:organization/requests': { access: 'member' },
   'GET /api/organizations/:organization/requests/:request': { access: 'member' },
   'GET /api/organizations/:organization/ledger': { access: 'member' },
-  'GET /api/organizations/:organization/usage': {
-    access: 'member',
-    input: { from: '2026-11-01', to: '2026-11-30', by: 'day' },
-  },
   'GET /api/organizations/:organization/models': { access: 'member' },
 
   'GET /api/organizations/:organization/top-ups': { access: 'owner' },
@@ -148,7 +144,6 @@ const CSV_ROUTES: Readonly<Record<string, Decision>> = {
   [`GET ${ORGANIZATION}/requests.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
   [`GET ${ORGANIZATION}/keys.csv`]: { access: 'member' },
-  [`GET ${ORGANIZATION}/usage.csv`]: { access: 'member', input: { from: '2026-11-01', to: '2026-11-30', by: 'day' } },
   'GET /api/requests.csv': { access: 'operator' },
   'GET /api/costs.csv': { access: 'operator', input: COSTS },
 };

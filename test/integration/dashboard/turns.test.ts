@@ -19,8 +19,9 @@ afterAll(async () => {
   await dashboard.close();
 });
 
+/** Days of a month, whose money is read from daily_usage. */
 const usage = (browser: Browser, organizationId: string) =>
-  browser.get(`/api/organizations/${organizationId}/usage?from=2026-11-01&to=2026-11-30&by=day`);
+  browser.get(`/api/organizations/${organizationId}/explore?fromMs=1764000000000&toMs=1766592000000&by=model`);
 
 /** Every read of usage stands still meanwhile. */
 async function whileUsageIsSlow(work: () => Promise<void>): Promise<void> {
