@@ -4,11 +4,10 @@ import {
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
 } from '#contract/explore.ts';
-import { DAY_MS } from '#core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
 import { defineSearch, idOf, list, oneOf, text, wholeNumber } from '../search/define-search.ts';
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** Times up to now. */

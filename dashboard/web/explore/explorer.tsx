@@ -1,5 +1,6 @@
 import { type ReactNode, useMemo, useRef } from 'react';
 import type { Explore, ExploreGrouping } from '#contract/explore.ts';
+import { DAY_MS } from '#core/clock.ts';
 import { Chart } from '../charts/chart.tsx';
 import { useHiddenSeries } from '../charts/hidden-series.ts';
 import { classNames } from '../components/class-names.ts';
@@ -67,8 +68,6 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
     </UnlessFailed>
   );
 }
-
-const DAY_MS = 86_400_000;
 
 interface TilesProps {
   readonly data: Explore | undefined;
