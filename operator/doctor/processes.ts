@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { countOf } from '#core/count-of.ts';
 import { REPORT_FRESH_MS, type ReportedConfiguration, type ReportedProcess } from '#database/process-reports/report.ts';
 import { type Finding, ok, problem, skipped, warning } from './check.ts';
@@ -7,14 +8,21 @@ import type { LookedAt } from './database.ts';
 /** The next tokens of every stream wait as long. */
 const LAGGING_MS = 250;
 const SHORT_HOST = 40;
+/** Longer than from one report to the next. */
+const NEXT_REPORT_MS = 3_000;
 
 /**
  * Checks the reports of gateway processes about themselves, their configuration and their Envoy.
  */
 export async function lookAtProcesses({ database, readable }: LookedAt, version: string): Promise<readonly Finding[]> {
   if (database === undefined || !readable) return [skipped('gateway processes', 'the database cannot be read')];
-  const all = await database.processes();
-  const fresh = all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
+  let all = await database.processes();
+  // The last report of a young process may be from before its Envoy served.
+  if (freshOf(all).some(({ report }) => report.notReady !== null)) {
+    await sleep(NEXT_REPORT_MS);
+    all = await database.processes();
+  }
+  const fresh = freshOf(all);
   if (fresh.length === 0) {
     const advice = 'Start the gateway (npm start), or find in its log why it cannot reach the database.';
     return [...silent(all, fresh), problem('gateway processes', 'none has reported in the last ten seconds', advice)];
@@ -35,8 +43,12 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
  */
 export async function areElsewhere({ database, readable }: LookedAt): Promise<boolean> {
   if (database === undefined || !readable) return false;
-  const fresh = (await database.processes()).filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
+  const fresh = freshOf(await database.processes());
   return fresh.length > 0 && fresh.every(({ host }) => host !== hostname());
+}
+
+function freshOf(all: readonly ReportedProcess[]): ReportedProcess[] {
+  return all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
 }
 
 /**

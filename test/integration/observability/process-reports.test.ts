@@ -183,6 +183,15 @@ test('the doctor of a machine without gateway processes does not look for what i
   expect(skipped).toEqual(['limit store', 'readiness', 'certificate', 'disk', 'provider fake']);
 });
 
+test('the doctor believes no report from before a process was ready', async () => {
+  await expect.poll(async () => (await own())?.report.notReady, SOON).toBe(null);
+  await pool.query(`update gateway_processes set report = jsonb_set(report, '{notReady}', '"it starts"')`);
+  const result = await runCommandLine(['doctor'], gateway.stack.env);
+  const { findings } = (result as { json: { findings: { check: string; found: string }[] } }).json;
+  const ofProcess = findings.filter(({ check }) => check.startsWith('gateway ') && check.endsWith('/0'));
+  expect(ofProcess.map(({ found }) => found)).toEqual([expect.stringMatching(/^ready, process/)]);
+});
+
 test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
   await gateway.stack.envoy.end('SIGKILL');
   await expect.poll(async () => (await own())?.report.envoy, SOON).toEqual({ reachable: false });
