@@ -35,6 +35,13 @@ const OLDEST: Statement = {
         where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_other') as day`,
 };
 
+/** A text that sorts before every id of the log, and after those of days that were dropped. */
+export async function oldestRequest(pool: pg.Pool): Promise<string> {
+  const [oldest] = await run<{ id: string | null; day: string | null }>(pool, OLDEST, []);
+  const firstDay = oldest?.day ? idFloor('log', Date.parse(oldest.day.replaceAll('_', '-'))) : END;
+  return earlier(firstDay, oldest?.id ?? END);
+}
+
 /** Finds one page of the request log of all organizations. No window begins after `patienceMs`. */
 export async function findEveryRequest(
   pool: pg.Pool,
@@ -43,9 +50,7 @@ export async function findEveryRequest(
 ): Promise<FoundRequests> {
   const fromId = later(idFloor('log', fromMs ?? 0), after === undefined ? '' : `${after}0`);
   let beforeId = earlier(before, toMs === undefined ? END : idFloor('log', toMs));
-  const [oldest] = await run<{ id: string | null; day: string | null }>(pool, OLDEST, []);
-  const firstDay = oldest?.day ? idFloor('log', Date.parse(oldest.day.replaceAll('_', '-'))) : END;
-  const endId = later(fromId, earlier(firstDay, oldest?.id ?? END));
+  const endId = later(fromId, await oldestRequest(pool));
   const rows: RequestRow[] = [];
   const startMs = performance.now();
   for (let windowMs = FIRST_WINDOW_MS; ; ) {

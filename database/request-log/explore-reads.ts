@@ -3,6 +3,7 @@ import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
 import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
 import { chooseIndex, scanEnd } from './request-indexes.ts';
@@ -128,6 +129,42 @@ function sumsFor(query: ExploreQuery): ExploreSource {
 
 /** The moment since which the rows can be read. `undefined`: all of them can be. */
 async function boundOfRows(
+  pool: pg.Pool,
+  query: ExploreQuery,
+  steps: Steps,
+  mostRows: number,
+): Promise<number | undefined> {
+  const [ofDropped, ofMany] = await Promise.all([
+    boundOfDropped(pool, query, steps),
+    boundOfMany(pool, query, steps, mostRows),
+  ]);
+  return ofMany ?? ofDropped;
+}
+
+/** An hour that has sums, and whose requests are not in the log any more. */
+const droppedHour = (of: string, scope: string): Statement => ({
+  name: `dropped_hour_of_${of}`,
+  text: `select from request_stats
+    where ${scope} and hour > to_timestamp($2::double precision / 1000) - interval '1 hour'
+      and hour <= to_timestamp($3::double precision / 1000) - interval '1 hour' limit 1`,
+});
+const DROPPED_OF_ONE = droppedHour('organization', 'organization_id = $1');
+const DROPPED_OF_ALL = droppedHour('all', '$1::text is null');
+
+async function boundOfDropped(
+  pool: pg.Pool,
+  { organizationId }: ExploreQuery,
+  { startsMs, endMs }: Steps,
+): Promise<number | undefined> {
+  const fromMs = startsMs[0] ?? endMs;
+  const keptMs = idMoment(await oldestRequest(pool));
+  if (fromMs >= keptMs) return undefined;
+  const statement = organizationId === undefined ? DROPPED_OF_ALL : DROPPED_OF_ONE;
+  const dropped = await run(pool, statement, [organizationId ?? null, fromMs, Math.min(keptMs, endMs)]);
+  return dropped.length === 0 ? undefined : keptMs;
+}
+
+async function boundOfMany(
   pool: pg.Pool,
   { organizationId, filter }: ExploreQuery,
   { startsMs, endMs }: Steps,

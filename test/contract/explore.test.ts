@@ -7,6 +7,7 @@ import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { exploreView } from '#dashboard/server/routes/explore-view.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
+import { dropOldLog } from '#database/request-log/request-log-partitions.ts';
 import type { RequestLogRow } from '#database/request-log/request-log-store.ts';
 import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -250,5 +251,30 @@ describe('the explorer', () => {
   it('shows what providers are paid to operators alone', async () => {
     expect(JSON.stringify(await view({ organizationId: one }))).not.toMatch(/provider|Revenue/i);
     expect((await view({ by: 'organization' }, undefined, true)).totals.providerCostNanoUsd).not.toBe('0');
+  });
+
+  it('takes sums of days whose requests were dropped, and says where it has none', async () => {
+    const customer: Customer = await addCustomer(store, 1_000_000_000n);
+    const { organizationId, keyId } = customer;
+    for (const daysAgo of [1, 20]) {
+      const arrivedAtMs = END_MS - daysAgo * DAY_MS + HOUR_MS;
+      const charged = { costNanoUsd: 7n, user: 'ada' };
+      await log.write([rowWith({ organizationId, keyId, arrivedAtMs, ...charged })]);
+      await store.ledger.charge(settlementOf(customer, { day: utcDay(arrivedAtMs), ...charged }));
+    }
+    await dropOldLog(database, END_MS, 10 * DAY_MS, LOG);
+    for (const scope of [{ organizationId }, { filter: { keys: [keyId] } }]) {
+      const fromMs = END_MS - 20 * DAY_MS;
+      const cost = async (query: Partial<Parameters<typeof explore>[1]>) => {
+        const { totals, partial, chargedOnly } = await view({ ...scope, fromMs, ...query });
+        return [totals.costNanoUsd, partial !== undefined, chargedOnly ?? false];
+      };
+      expect(await cost({ toMs: fromMs + 2 * HOUR_MS })).toEqual(['7', false, false]);
+      expect(await cost({ by: 'user' })).toEqual(['14', false, true]);
+      expect(await cost({ by: 'metadata.team' })).toEqual(['7', true, false]);
+      expect(await cost({ by: 'user', fromMs: END_MS - 2 * DAY_MS })).toEqual(['7', false, false]);
+      const recent = await view({ ...scope, fromMs: END_MS - 10 * DAY_MS, by: 'metadata.team', compare: true });
+      expect([recent.partial, recent.before]).toEqual([undefined, undefined]);
+    }
   });
 });
