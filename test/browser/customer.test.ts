@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -11,7 +10,7 @@ import {
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
-import { expectGoodLooks } from './looks.ts';
+import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 
 /** An owner who needs nobody: a forgotten password, billing data, Slack, and an invoice. */
 requirement(NO_CHROMIUM, () => {
@@ -23,8 +22,6 @@ requirement(NO_CHROMIUM, () => {
   let owner: WatchedPage;
   const OWNER = 'owner@acme.example';
   const SOON = { timeout: 30_000, interval: 200 };
-  /** What moves under a person's eyes; less than this is good. */
-  const MOST_SHIFT = 0.05;
 
   beforeAll(async () => {
     [mail, hook, stripe] = await Promise.all([startMailServer(), startWebhookReceiver(), startScriptedStripe()]);
@@ -38,6 +35,7 @@ requirement(NO_CHROMIUM, () => {
     ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
     await stack.createUser(OWNER, { organizationId, role: 'owner' });
     owner = await openPage(stack);
+    await watchShifts(owner.page);
   });
 
   afterAll(async () => {
@@ -106,22 +104,10 @@ requirement(NO_CHROMIUM, () => {
     await page.goto(`/o/${organizationId}/credits`);
     await page.getByRole('button', { name: 'Invoice' }).waitFor();
     await page.getByText('What the balance pays for').waitFor();
-    expect(await shiftOf(page)).toBeLessThan(MOST_SHIFT);
+    expect(await shifts(page)).toEqual([]);
     await page.route('https://invoice.stripe.com/**', (route) => route.fulfill({ body: 'The invoice' }));
     await page.getByRole('button', { name: 'Invoice' }).click();
     await page.getByText('The invoice').waitFor();
     expect(complaints()).toEqual([]);
   });
 });
-
-/** Cumulative layout shift since the page was opened. */
-function shiftOf(page: Page): Promise<number> {
-  return page.evaluate(
-    `new Promise((resolve) => {
-      let sum = 0;
-      new PerformanceObserver((list) => { for (const { value } of list.getEntries()) sum += value; })
-        .observe({ type: 'layout-shift', buffered: true });
-      setTimeout(() => resolve(sum), 500);
-    })`,
-  ) as Promise<number>;
-}

@@ -1,30 +1,34 @@
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient } from '../harness/gateway-client.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import { jsonAnswer } from '../provider/acts.ts';
-import { barriers, barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { expectGoodLooks, flaws, keepPicture, overflows, shifts, watchShifts } from './looks.ts';
+
+/** Addresses that need no session. */
+const OUTSIDE = ['/sign-in', '/forgotten-password', '/sign-in/callback', '/link'];
 
 /**
- * Every address of the page, as an operator sees it, who sees them all. `$organization` is filled
- * in, and so is `$poor`, whose balance is 0.01 USD.
+ * Every other address of the page, as an operator sees it, who sees them all. `$organization` is
+ * filled in, and so is `$poor`, whose balance is 0.01 USD.
  */
 const ADDRESSES = [
   '/o/$organization/overview',
   '/o/$organization/keys',
   '/o/$organization/requests',
-  '/o/$organization/usage',
   '/o/$organization/credits',
   '/o/$poor/credits',
   '/o/$organization/models',
   '/o/$organization/playground',
   '/o/$organization/members',
   '/o/$organization/alerts',
+  '/o/$organization/settings',
   '/o/$organization/audit',
   '/errors',
   '/account',
@@ -55,10 +59,13 @@ const PRICE_TABLE = {
   service_tiers: { flex: { input: 0.625, output: 5, above: [{ input_tokens: 200_000, input: 1, output: 8 }] } },
 };
 
-const PHONE = { name: 'a phone, dark', width: 360, colorScheme: 'dark' } as const;
-const DESKTOP = { name: 'a desktop, light', width: 1280, colorScheme: 'light' } as const;
+const PHONE = 390;
+/** Nothing may stick out there either. */
+const SMALL_PHONE = 360;
+const isThorough = process.env.CI === 'true' || process.env.PICTURES !== undefined;
 /** Each takes 10 s of CPU; a narrow page breaks first. */
-const LOOKS = process.env.CI === 'true' ? [PHONE, DESKTOP] : [PHONE];
+const WIDTHS = isThorough ? [PHONE, 1280, 2560] : [PHONE];
+const SCHEMES = isThorough ? (['light', 'dark'] as const) : (['dark'] as const);
 
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
@@ -71,7 +78,9 @@ requirement(NO_CHROMIUM, () => {
     // Cheaper and larger than in the model catalogue, and gone.
     const outdated = { targets: [{ provider: 'openai', model: 'gpt-3.5-turbo' }] };
     const models = { small: {}, large: { usd_per_million_tokens: PRICE_TABLE }, outdated };
-    stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai']);
+    stack = await startDashboardStack(inject('postgresSocketDir'), models, ['openai'], {
+      mail: { smtp_url: 'smtp://127.0.0.1:9', from: 'noreply@gateway.example' },
+    });
     ({ organizationId, key } = await stack.operator.customer({ organization: { name: 'Acme' } }));
     ({ organizationId: poorId } = await stack.operator.customer({ credit: '0.01' }));
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
@@ -87,58 +96,91 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  describe.each(LOOKS)('on $name', ({ width, colorScheme }) => {
-    test('no page has a barrier, moves sideways or complains', { timeout: 180_000 }, async () => {
-      const { page, complaints } = await openPage(stack, { width, colorScheme });
-      await page.goto('/sign-in');
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      const found: string[] = (await barriers(page)).map((barrier) => `/sign-in: ${barrier}`);
-      await signIn(page, 'operator@gateway.example', password);
-      for (const address of ADDRESSES) {
-        await page.goto(address.replace('$organization', organizationId).replace('$poor', poorId));
+  test.each(WIDTHS)(
+    'no page has a barrier, sticks out, moves or complains at %i pixels',
+    { timeout: 240_000 },
+    async (width) => {
+      const { page, complaints } = await openPage(stack, { width });
+      await watchShifts(page);
+      const found: string[] = [];
+      const look = async (address: string) => {
+        const path = address.replace('$organization', organizationId).replace('$poor', poorId);
+        await page.setViewportSize({ width, height: 900 });
+        await page.goto(path);
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('[aria-busy="true"], [class*="skeleton"]').first().waitFor({ state: 'detached' });
         const says = SAYS[address];
         if (says !== undefined) await page.getByText(says).first().waitFor();
-        for (const barrier of await barriers(page)) found.push(`${address}: ${barrier}`);
-        if (await overflows(page)) found.push(`${address}: is wider than the screen`);
-      }
-      expect([...found, ...complaints()]).toEqual([]);
-    });
-
-    test('a charged request says how its cost was made, without a barrier', async () => {
-      const usage = {
-        ...{ prompt_tokens: 1000, completion_tokens: 77 },
-        prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
-        cache_creation: { ephemeral_1h_input_tokens: 101 },
+        const here = await shifts(page);
+        for (const colorScheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme });
+          here.push(...(await flaws(page)));
+          await keepPicture(page, `${address.replaceAll(/\W+/g, '-')}-${width}-${colorScheme}`);
+        }
+        if (width === PHONE) {
+          await page.setViewportSize({ width: SMALL_PHONE, height: 900 });
+          here.push(...(await overflows(page)));
+        }
+        found.push(...here.map((flaw) => `${address}: ${flaw}`));
       };
-      stack.provider.script('large', jsonAnswer({ usage }));
-      const client = gatewayClient(stack.origin, key);
-      const { headers } = await client.chat({ model: 'large', max_tokens: 1000, service_tier: 'flex' });
-      client.close();
-      const charged = `select l.id from request_log l join generations g on g.id = l.generation_id where g.id = '${headers['x-generation-id']}'`;
-      await expect.poll(() => sql(stack.databaseUrl, charged)).toHaveLength(1);
-      const [{ id } = { id: '' }] = await sql<{ id: string }>(stack.databaseUrl, charged);
-      const { page, complaints } = await openPage(stack, { width, colorScheme });
+      for (const address of OUTSIDE) await look(address);
       await signIn(page, 'operator@gateway.example', password);
-      await page.goto(`/o/${organizationId}/requests?open=${id}`);
-      const drawer = page.getByRole('dialog');
-      await drawer.getByText('Price entry: Service tier flex.').waitFor();
-      const lines = await drawer.getByRole('table').getByRole('row').allInnerTexts();
-      // 100 uncached, 600 cached, 300 written at 0.625; 77 at 5.
-      expect(lines.map((line) => line.split(/\s*\t\s*/))).toEqual([
-        ['Tokens of', 'Number', 'Per million', 'Amount'],
-        ['Uncached input', '100', '$0.625', '$0.0000625'],
-        ['Cached input', '600', '$0.625', '$0.000375'],
-        ['Cache writes, 5 min', '199', '$0.625', '$0.000124375'],
-        ['Cache writes, 1 h', '101', '$0.625', '$0.000063125'],
-        ['Output', '77', '$5.00', '$0.000385'],
-        ['Sum', '$0.00101'],
-      ]);
-      expect([...(await barriersWhenStill(page)), ...complaints()]).toEqual([]);
-    });
+      for (const address of ADDRESSES) await look(address);
+      expect([...found, ...complaints()]).toEqual([]);
+    },
+  );
+
+  test('a charged request says how its cost was made, without a barrier', { timeout: 60_000 }, async () => {
+    const usage = {
+      ...{ prompt_tokens: 1000, completion_tokens: 77 },
+      prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 },
+      cache_creation: { ephemeral_1h_input_tokens: 101 },
+    };
+    stack.provider.script('large', jsonAnswer({ usage }));
+    const client = gatewayClient(stack.origin, key);
+    const { headers } = await client.chat({ model: 'large', max_tokens: 1000, service_tier: 'flex' });
+    client.close();
+    const charged = `select l.id from request_log l join generations g on g.id = l.generation_id where g.id = '${headers['x-generation-id']}'`;
+    await expect.poll(() => sql(stack.databaseUrl, charged)).toHaveLength(1);
+    const [{ id } = { id: '' }] = await sql<{ id: string }>(stack.databaseUrl, charged);
+    const { page, complaints } = await openPage(stack);
+    await signIn(page, 'operator@gateway.example', password);
+    await page.goto(`/o/${organizationId}/requests?open=${id}`);
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('Price entry: Service tier flex.').waitFor();
+    const lines = await drawer.getByRole('table').getByRole('row').allInnerTexts();
+    // 100 uncached, 600 cached, 300 written at 0.625; 77 at 5.
+    expect(lines.map((line) => line.split(/\s*\t\s*/))).toEqual([
+      ['Tokens of', 'Number', 'Per million', 'Amount'],
+      ['Uncached input', '100', '$0.625', '$0.0000625'],
+      ['Cached input', '600', '$0.625', '$0.000375'],
+      ['Cache writes, 5 min', '199', '$0.625', '$0.000124375'],
+      ['Cache writes, 1 h', '101', '$0.625', '$0.000063125'],
+      ['Output', '77', '$5.00', '$0.000385'],
+      ['Sum', '$0.00101'],
+    ]);
+    await expectGoodLooks(page, 'charged');
+    expect(complaints()).toEqual([]);
+  });
+
+  test('no address of the page is left out', () => {
+    const routes = readFileSync(fileURLToPath(new URL('../../dashboard/web/routes.tsx', import.meta.url)), 'utf8');
+    const inOrganization = [...routes.matchAll(/inOrganization\(\s*'([^']+)'/g)].map(
+      ([, name]) => `/o/$organization/${name}`,
+    );
+    const others = [...routes.matchAll(/(?:inApp\(|path: )\s*'(\/[^']+)'/g)].map(([, path = '']) => path);
+    const walked = [...OUTSIDE, ...ADDRESSES].map((address) => address.split('?')[0] ?? '');
+    const own = [...inOrganization, ...others.filter((path) => path !== '/o/$organization')];
+    expect(own.length).toBeGreaterThan(20);
+    expect(own.filter((path) => !walked.some((address) => covers(path, address)))).toEqual([]);
   });
 });
+
+/** Whether the address is one of the route, whose parameters stand for any text. */
+function covers(path: string, address: string): boolean {
+  const [parts, given] = [path.split('/'), address.split('/')];
+  return parts.length === given.length && parts.every((part, at) => part.startsWith('$') || part === given[at]);
+}
 
 /** Charges of ten days: `small` with costs, above the revenue now and then, `large` without. */
 async function fillCosts(databaseUrl: string, organizationId: string): Promise<void> {
@@ -158,11 +200,4 @@ async function fillCosts(databaseUrl: string, organizationId: string): Promise<v
     `insert into generation_costs select id, case when extract(day from day)::integer % 4 = 0 then 3 * cost_nano_usd else cost_nano_usd * 7 / 10 end
      from generations where model = 'small'`,
   );
-}
-
-/** The page, or a fact of it, which its card would cut off. */
-function overflows(page: Page): Promise<boolean> {
-  const isWide = 'document.documentElement.scrollWidth > window.innerWidth';
-  const isCut = `[...document.querySelectorAll('dd')].some((fact) => fact.scrollWidth > fact.clientWidth)`;
-  return page.evaluate(`${isWide} || ${isCut}`) as Promise<boolean>;
 }

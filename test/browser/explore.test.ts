@@ -7,13 +7,11 @@ import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
-import { expectGoodLooks } from './looks.ts';
+import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 
 /** Questions about the own requests, each answered within five clicks from the home page. */
 requirement(NO_CHROMIUM, () => {
   const MOST_CLICKS = 5;
-  /** Where the layout of a page counts as still. */
-  const MOST_SHIFT = 0.05;
   let stack: DashboardStack;
   let organizationId: string;
   let leakedId: string;
@@ -31,7 +29,7 @@ requirement(NO_CHROMIUM, () => {
     await fillRequestLog(databaseUrl, { ...filling, rows: 900, keyIds: [leakedId], endMs: Date.now() });
     const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
     owner = await openPage(stack);
-    await owner.page.addInitScript(WATCH_SHIFTS);
+    await watchShifts(owner.page);
     await signIn(owner.page, 'owner@acme.example', password);
   });
 
@@ -147,7 +145,7 @@ requirement(NO_CHROMIUM, () => {
       await page.goto(`/o/${organizationId}/${name}`);
       await page.locator('[aria-busy="true"], [class*="skeleton"]').first().waitFor({ state: 'detached' });
       await page.getByRole('application').waitFor();
-      expect(await page.evaluate('window.shifted'), name).toBeLessThan(MOST_SHIFT);
+      expect(await shifts(page), name).toEqual([]);
       await expectGoodLooks(page, `explore-${name}`);
     }
     expect(complaints()).toEqual([]);
@@ -167,8 +165,3 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 });
-
-const WATCH_SHIFTS = `window.shifted = 0;
-  new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
-  }).observe({ type: 'layout-shift', buffered: true });`;

@@ -11,27 +11,64 @@ const ALL_LOOKS = [
   ['desktop-light', 1280, 'light'],
   ['phone-light', 390, 'light'],
   ['desktop-dark', 1280, 'dark'],
+  ['wide-light', 2560, 'light'],
+  ['wide-dark', 2560, 'dark'],
 ] as const;
 /** Two that differ from each other in everything. */
 export const TWO_LOOKS = ALL_LOOKS.slice(0, 2);
 /** Each takes a second of CPU. */
 const LOOKS = process.env.CI === 'true' || PICTURES !== undefined ? ALL_LOOKS : TWO_LOOKS;
 
-/** Barriers of the page as it stands, and whether it is wider than the screen. */
+/** Barriers of the page as it stands, and what is wider than the screen or its card. */
 export async function flaws(page: Page): Promise<string[]> {
-  const beyond = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
-  return [...(await barriersWhenStill(page)), ...(Number(beyond) > 0 ? [`${beyond} pixels beyond the screen`] : [])];
+  return [...(await barriersWhenStill(page)), ...(await overflows(page))];
 }
 
-/** No barrier, and nothing beyond the screen, for a phone and a desktop, dark and light. */
+/** How far the page is wider than the screen, and facts that their card cuts off. */
+export async function overflows(page: Page): Promise<string[]> {
+  const beyond = Number(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'));
+  const cut = (await page.evaluate(
+    `[...document.querySelectorAll('dd')].filter((fact) => fact.scrollWidth > fact.clientWidth).map((fact) => fact.innerText)`,
+  )) as string[];
+  return [...(beyond > 0 ? [`${beyond} pixels beyond the screen`] : []), ...cut.map((fact) => `cut off: ${fact}`)];
+}
+
+/** Kept as `NAME.png` where somebody looks at pictures. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+}
+
+/** Less than this may move under a person's eyes while a page loads. */
+export const MOST_SHIFT = 0.05;
+
+/** Counts what moves, from the next page that is loaded on. */
+export async function watchShifts(page: Page): Promise<void> {
+  await page.addInitScript(`window.shifts = [];
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput, sources } of list.getEntries())
+        if (!hadRecentInput) window.shifts.push({ value, of: sources.map(({ node }) => node?.className || node?.nodeName) });
+    }).observe({ type: 'layout-shift', buffered: true });`);
+}
+
+/** The cumulative layout shift of the page so far, if it is too much, and what moved. */
+export async function shifts(page: Page): Promise<string[]> {
+  const all = (await page.evaluate('window.shifts')) as { readonly value: number; readonly of: readonly string[] }[];
+  const sum = all.reduce((total, { value }) => total + value, 0);
+  if (sum < MOST_SHIFT) return [];
+  return [
+    `moves by ${sum.toFixed(3)}: ${all.map(({ value, of }) => `${value.toFixed(3)} ${of.join(', ')}`).join('; ')}`,
+  ];
+}
+
+/** No barrier, and nothing beyond the screen, for a phone and desktops, dark and light. */
 export async function expectGoodLooks(page: Page, name: string): Promise<void> {
   for (const [look, width, colorScheme] of LOOKS) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     expect(await flaws(page), `${name}, ${look}`).toEqual([]);
-    if (PICTURES === undefined) continue;
-    await mkdir(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}-${look}.png`), fullPage: true });
+    await keepPicture(page, `${name}-${look}`);
   }
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.emulateMedia({ colorScheme: 'light' });

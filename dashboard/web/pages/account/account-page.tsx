@@ -19,7 +19,7 @@ import { deviceName } from './device-name.ts';
 
 export function AccountPage(): ReactNode {
   const { user, invitations, signedInBy } = useSession();
-  const { password: hasPasswords, issuer } = useSignInMethods();
+  const { issuer } = useSignInMethods();
   const theme = useTheme();
   return (
     <>
@@ -35,6 +35,9 @@ export function AccountPage(): ReactNode {
           />
         </div>
       </Card>
+      {signedInBy === 'password' && <ChangePassword />}
+      <Devices />
+      {/* Known later than the others, which it does not move. */}
       {issuer !== undefined && signedInBy !== 'issuer' && (
         <Card title="Single sign-on">
           <p>Prove once that you are {user.email} at the identity provider, and sign in there from then on.</p>
@@ -43,8 +46,6 @@ export function AccountPage(): ReactNode {
           </div>
         </Card>
       )}
-      {hasPasswords && signedInBy === 'password' && <ChangePassword />}
-      <Devices />
     </>
   );
 }

@@ -14,8 +14,7 @@ import { type Column, Table } from '../../table/table.tsx';
 import { differenceLabel, differenceValue, disputeLabel, SHUTDOWN } from './difference-label.ts';
 
 interface MappingModelsProps {
-  /** Absent while loading. */
-  readonly models: readonly MappedModelView[] | undefined;
+  readonly models: readonly MappedModelView[];
   readonly differences: readonly CatalogueDifference[];
 }
 
@@ -24,7 +23,7 @@ interface ModelRow extends MappedModelView {
 }
 
 export function MappingModels({ models, differences }: MappingModelsProps): ReactNode {
-  const rows = models?.map((model) => ({
+  const rows = models.map((model) => ({
     ...model,
     differences: differences.filter((difference) => difference.model === model.id),
   }));
@@ -33,7 +32,6 @@ export function MappingModels({ models, differences }: MappingModelsProps): Reac
       caption="Models and their targets"
       columns={COLUMNS}
       rows={rows}
-      skeletonRows={5}
       empty={
         <EmptyState icon="models" title="The configuration has no models">
           Declare them under models in the file.
@@ -121,39 +119,34 @@ function Drift({ of: { differences } }: { readonly of: ModelRow }): ReactNode {
   return differences.length > 0 && <StatusPill tone="warn">Differs from catalogue</StatusPill>;
 }
 
-/** Absent while loading. */
-export function CatalogueDifferences({ of: catalogue }: { readonly of: CatalogueComparison | undefined }): ReactNode {
-  const asOf = catalogue && formatUtcDay(catalogue.asOf);
+export function CatalogueDifferences({ of: catalogue }: { readonly of: CatalogueComparison }): ReactNode {
   return (
     <>
       <p className="muted">
-        Prices below the provider's, costs that differ, service tiers and hours without a price, changes of prices
-        within 30 days, limits that are not its own, and shutdowns within 60 days
-        {asOf === undefined ? '.' : `, as of ${asOf}.`} Prices are for 1M tokens. No price changes by itself.
+        What differs from the providers' own prices and limits on {formatUtcDay(catalogue.asOf)}, price changes within
+        30 days, and shutdowns within 60 days. Prices are per 1M tokens. Nothing changes until you change the file.
       </p>
       <Table
         caption="Differences from the model catalogue"
         columns={DIFFERENCES}
-        rows={catalogue?.differences}
+        rows={catalogue.differences}
         rowKey={(row) => JSON.stringify(row)}
-        skeletonRows={2}
         empty={
           <EmptyState icon="check" title="No differences">
             Models that the catalogue does not have are not compared.
           </EmptyState>
         }
       />
-      {catalogue !== undefined && catalogue.disputed.length > 0 && (
+      {catalogue.disputed.length > 0 && (
         <>
           <p className="muted">
-            The catalogue has two sources, which disagree about these prices. Compare them with the provider's page.
+            The catalogue has two sources, which disagree about these prices. Check the provider's price page.
           </p>
           <Table
             caption="Disputed prices"
             columns={DISPUTES}
             rows={catalogue.disputed}
             rowKey={(row) => JSON.stringify(row)}
-            skeletonRows={2}
             empty={null}
           />
         </>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { MappingView, ProviderView } from '#contract/operator.ts';
 import { useAsk } from '../../api/queries.ts';
-import { Banner, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
+import { Banner, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { CatalogueDifferences, MappingModels } from './mapping-models.tsx';
@@ -11,44 +11,53 @@ const REFRESH_MS = 5_000;
 
 export function MappingPage(): ReactNode {
   const mapping = useAsk('GET /api/mapping', {}, { refreshMs: REFRESH_MS });
-  const { data } = mapping;
+  const { file, loadedAtMs } = mapping.data ?? {};
   return (
     <>
       <PageHeader
         title="Model mapping"
         description={
-          data?.file === undefined || data.loadedAtMs === undefined ? (
+          file === undefined || loadedAtMs === undefined ? (
             'Which provider answers for which model, as the gateway has loaded it.'
           ) : (
             <>
-              <code>{data.file}</code>, loaded <Instant atMs={data.loadedAtMs} show="relative" />
+              <code>{file}</code>, loaded <Instant atMs={loadedAtMs} show="relative" />
             </>
           )
         }
       />
-      <UnlessFailed query={mapping}>
-        {data !== undefined && data.file === undefined ? (
-          <EmptyState icon="mapping" title="No gateway process has reported yet">
-            The mapping is shown as a running process has loaded it. Start the gateway with this database.
-          </EmptyState>
-        ) : (
-          <>
-            {data && <MappingBanners mapping={data} />}
-            <section className="section" aria-labelledby="models">
-              <h2 id="models">Models</h2>
-              <MappingModels models={data?.models} differences={data?.catalogue.differences ?? []} />
-            </section>
-            <section className="section" aria-labelledby="catalogue">
-              <h2 id="catalogue">Model catalogue</h2>
-              <CatalogueDifferences of={data?.catalogue} />
-            </section>
-            <section className="section" aria-labelledby="providers">
-              <h2 id="providers">Providers</h2>
-              <MappingProviders providers={data?.providers} />
-            </section>
-          </>
-        )}
-      </UnlessFailed>
+      <Loaded query={mapping} skeleton={<Skeleton height="600px" />}>
+        {(data) => (data.file === undefined ? <NoMapping /> : <Mapping mapping={data} />)}
+      </Loaded>
+    </>
+  );
+}
+
+function NoMapping(): ReactNode {
+  return (
+    <EmptyState icon="mapping" title="No gateway process has reported yet">
+      The mapping is shown as a running process has loaded it. Start the gateway with this database.
+    </EmptyState>
+  );
+}
+
+function Mapping({ mapping }: { readonly mapping: MappingView }): ReactNode {
+  const { models, catalogue, providers } = mapping;
+  return (
+    <>
+      <MappingBanners mapping={mapping} />
+      <section className="section" aria-labelledby="models">
+        <h2 id="models">Models</h2>
+        <MappingModels models={models} differences={catalogue.differences} />
+      </section>
+      <section className="section" aria-labelledby="catalogue">
+        <h2 id="catalogue">Model catalogue</h2>
+        <CatalogueDifferences of={catalogue} />
+      </section>
+      <section className="section" aria-labelledby="providers">
+        <h2 id="providers">Providers</h2>
+        <MappingProviders providers={providers} />
+      </section>
     </>
   );
 }
@@ -106,15 +115,13 @@ function Lines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
   );
 }
 
-/** Absent while loading. */
-function MappingProviders({ providers }: { readonly providers: readonly ProviderView[] | undefined }): ReactNode {
+function MappingProviders({ providers }: { readonly providers: readonly ProviderView[] }): ReactNode {
   return (
     <Table
       caption="Providers"
       columns={COLUMNS}
       rows={providers}
       rowKey={({ name }) => name}
-      skeletonRows={2}
       empty={
         <EmptyState icon="mapping" title="The configuration has no providers">
           Declare them under providers in the file.
