@@ -6,7 +6,7 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
 import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
-import { chooseIndex, scanEnd } from './request-indexes.ts';
+import { ALL_ROWS, type ChosenIndex, chooseIndex, scanEnd } from './request-indexes.ts';
 import { filterValues } from './row-filter.ts';
 
 export interface ExploreQuery {
@@ -62,24 +62,31 @@ export async function explore(pool: pg.Pool, query: ExploreQuery, mostRows = MOS
   const fine = stepsOf(fromMs, toMs, MINUTE_MS);
   const summed = () => readFrom(pool, query, sumsFor(query), stepsOf(fromMs, toMs, HOUR_MS));
   if (hasSums(query) && fine.stepMs >= HOUR_MS) return summed();
-  const completeFromMs = await boundOfRows(pool, query, fine, mostRows);
+  const chosen = await indexFor(pool, query, fine);
+  const boundIn = (steps: Steps) => boundOfRows(pool, query, steps, { ...chosen, mostRows });
+  const completeFromMs = await boundIn(fine);
   if (completeFromMs === undefined) {
-    const before = stepsBefore(fine);
-    const canCompare = query.compare && (await boundOfRows(pool, query, before, mostRows)) === undefined;
-    return readFrom(pool, { ...query, compare: canCompare }, 'rows', fine);
+    const canCompare = query.compare && (await boundIn(stepsBefore(fine))) === undefined;
+    return readFrom(pool, { ...query, compare: canCompare }, 'rows', fine, chosen);
   }
   if (hasSums(query)) return summed();
   if (isCharged(query) && toMs - fromMs >= DAY_MS) {
     return readFrom(pool, query, 'ledger', stepsOf(fromMs, toMs, DAY_MS));
   }
-  const cells = await readCells(pool, query, 'rows', fine, completeFromMs);
+  const cells = await readCells(pool, query, 'rows', fine, { chosen, fromMs: completeFromMs });
   return { source: 'rows', steps: fine, cells, completeFromMs };
 }
 
-async function readFrom(pool: pg.Pool, query: ExploreQuery, source: ExploreSource, steps: Steps): Promise<Explored> {
+async function readFrom(
+  pool: pg.Pool,
+  query: ExploreQuery,
+  source: ExploreSource,
+  steps: Steps,
+  chosen?: ChosenIndex,
+): Promise<Explored> {
   const [cells, before] = await Promise.all([
-    readCells(pool, query, source, steps),
-    query.compare ? readCells(pool, { ...query, by: 'none' }, source, stepsBefore(steps)) : undefined,
+    readCells(pool, query, source, steps, { chosen }),
+    query.compare ? readCells(pool, { ...query, by: 'none' }, source, stepsBefore(steps), { chosen }) : undefined,
   ]);
   return { source, steps, cells, ...(before === undefined ? {} : { before }) };
 }
@@ -89,13 +96,13 @@ async function readCells(
   { organizationId, filter, by }: ExploreQuery,
   source: ExploreSource,
   { startsMs, endMs }: Steps,
-  fromMs = startsMs[0] ?? endMs,
+  { chosen = ALL_ROWS, fromMs = startsMs[0] ?? endMs }: { chosen?: ChosenIndex | undefined; fromMs?: number } = {},
 ): Promise<readonly ExploreCell[]> {
   const shared = [organizationId ?? null, startsMs, fromMs, endMs, ...filterValues(filter)];
   const name = by.startsWith('metadata.') ? [by.slice('metadata.'.length)] : [];
   const ids = [startsMs.map((ms) => idFloor('log', ms)), idFloor('log', fromMs), idFloor('log', endMs)];
-  const values = [...shared, ...(source === 'rows' ? [...ids, ...name] : [])];
-  return run<ExploreCell>(pool, exploreStatement(source, by), values);
+  const values = [...shared, ...(source === 'rows' ? [...ids, chosen.value, ...name] : [])];
+  return run<ExploreCell>(pool, exploreStatement(source, by, chosen.index), values);
 }
 
 function hasSums({ by, filter }: ExploreQuery): boolean {
@@ -127,16 +134,19 @@ function sumsFor(query: ExploreQuery): ExploreSource {
   return isCharged(query) ? 'days_of_ledger' : 'days';
 }
 
+/** Rows of an index, and how many of them may be read. */
+type CountedRows = ChosenIndex & { readonly mostRows: number };
+
 /** The moment since which the rows can be read. `undefined`: all of them can be. */
 async function boundOfRows(
   pool: pg.Pool,
   query: ExploreQuery,
   steps: Steps,
-  mostRows: number,
+  counted: CountedRows,
 ): Promise<number | undefined> {
   const [ofDropped, ofMany] = await Promise.all([
     boundOfDropped(pool, query, steps),
-    boundOfMany(pool, query, steps, mostRows),
+    boundOfMany(pool, query, steps, counted),
   ]);
   return ofMany ?? ofDropped;
 }
@@ -164,16 +174,26 @@ async function boundOfDropped(
   return dropped.length === 0 ? undefined : keptMs;
 }
 
-async function boundOfMany(
+/** No index has the rows of all organizations by anything but time. */
+async function indexFor(
   pool: pg.Pool,
   { organizationId, filter }: ExploreQuery,
   { startsMs, endMs }: Steps,
-  mostRows: number,
+): Promise<ChosenIndex> {
+  if (organizationId === undefined) return ALL_ROWS;
+  const range = { organizationId, fromId: idFloor('log', startsMs[0] ?? endMs), beforeId: idFloor('log', endMs) };
+  return chooseIndex(pool, filter, range);
+}
+
+async function boundOfMany(
+  pool: pg.Pool,
+  { organizationId }: ExploreQuery,
+  { startsMs, endMs }: Steps,
+  { index, value, mostRows }: CountedRows,
 ): Promise<number | undefined> {
   const fromMs = startsMs[0] ?? endMs;
   if (organizationId === undefined) return boundByHours(pool, fromMs, endMs, mostRows);
   const range = { organizationId, fromId: idFloor('log', fromMs), beforeId: idFloor('log', endMs) };
-  const { index, value } = await chooseIndex(pool, filter, range);
   const { scanned, lastId } = await scanEnd(pool, index, { ...range, value, rows: mostRows });
   return scanned < mostRows || lastId === null ? undefined : idMoment(lastId) + 1;
 }

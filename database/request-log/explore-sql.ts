@@ -1,11 +1,12 @@
 import type { ExploreGrouping } from '#contract/explore.ts';
 import type { Statement } from '../connection/connection-pool.ts';
+import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
 import { FILTER_VALUES, filterSql, OMITTED_ROWS, STATUS_CLASS } from './row-filter.ts';
 
 /**
  * SQL of the explorer. $1 is the organization (null: all of them), $2 the starts of the steps in
  * Unix milliseconds, $3 and $4 the range. The values of the filter come next; for rows the steps
- * and the range in ids, and the name of the metadata that groups them.
+ * and the range in ids, the value of their index, and the name of the metadata that groups them.
  */
 
 /** A source of figures. `ledger`: sums of charges by end user. */
@@ -70,7 +71,9 @@ const OF_DAYS_BESIDE_LEDGER: Figures = { ...OF_SUMS, prompt: '0', completion: '0
 
 const FIRST_FILTER = 5;
 /** Of rows alone. */
-const [IDS, FROM_ID, END_ID, NAME] = [0, 1, 2, 3].map((place) => `$${FIRST_FILTER + FILTER_VALUES + place}`);
+const [IDS, FROM_ID, END_ID, VALUE = '', NAME] = [0, 1, 2, 3, 4].map(
+  (place) => `$${FIRST_FILTER + FILTER_VALUES + place}`,
+);
 const FILTER = filterSql(FIRST_FILTER);
 const OWN = '($1::text is null or organization_id = $1)';
 const [FROM, END] = ['to_timestamp($3::double precision / 1000)', 'to_timestamp($4::double precision / 1000)'];
@@ -121,7 +124,7 @@ function groupOf(by: ExploreGrouping): string {
   return columns[by] ?? `''`;
 }
 
-function cellsOf(source: ExploreSource, group: string): string {
+function cellsOf(source: ExploreSource, group: string, index: RequestIndex): string {
   const cells = (step: string, figures: Figures, from: string) => `
     select ${step} as step, ${group} as grp, ${FIGURES.map((figure) => `${figures[figure]} as ${figure}`).join(', ')}
     from ${from} where ${FILTER} group by 1, 2`;
@@ -133,7 +136,7 @@ function cellsOf(source: ExploreSource, group: string): string {
   if (source === 'ledger') return sums({ ...OF_LEDGER, requests: 'sum(requests)' }, CHARGED_BY_USER);
   const rows = `(
       select *, width_bucket(first_event_ms, ${BUCKET_ENDS}) as bucket from request_log
-      where ${OWN} and id >= ${FROM_ID} and id < ${END_ID}
+      where ${OWN} and id >= ${FROM_ID} and id < ${END_ID} and ${index.condition(VALUE)}
     ) as logged`;
   const omitted = `(
       select * from ${OMITTED_ROWS} where ${OWN} and minute >= floor($3::double precision / 60000) and minute < ceil($4::double precision / 60000)
@@ -153,13 +156,20 @@ const SHOWN = FIGURES.map((figure) =>
   ['cost', 'provider_cost', 'known_revenue'].includes(figure) ? `${figure}::text` : `${figure}::double precision`,
 ).join(', ');
 
-/** Groups with most spend come with their totals, and the largest of them step by step. */
-export function exploreStatement(source: ExploreSource, by: ExploreGrouping): Statement {
+/**
+ * Groups with most spend come with their totals, and the largest of them step by step. Rows are
+ * read by `index`, by which they were counted: the conditions of a filter alone may use none.
+ */
+export function exploreStatement(
+  source: ExploreSource,
+  by: ExploreGrouping,
+  index: RequestIndex = ALL_ROWS.index,
+): Statement {
   const kind = by.startsWith('metadata.') ? 'metadata' : by;
   return {
-    name: `explore_${source}_by_${kind}`,
+    name: `explore_${source}_by_${kind}_of_${index.name}`,
     text: `with cells as materialized (
-        select step, grp, ${sumsOf('parts')} from (${cellsOf(source, groupOf(by))}) as parts group by 1, 2
+        select step, grp, ${sumsOf('parts')} from (${cellsOf(source, groupOf(by), index)}) as parts group by 1, 2
       ), ranked as (
         select grp, count(*) over () as group_count,
           row_number() over (order by coalesce(sum(cost), 0) desc, sum(requests) desc, grp) as rank, ${sumsOf('cells')}

@@ -5,8 +5,8 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */
 export interface RequestIndex {
   readonly name: string;
-  /** The filter as a condition; $5 is its value. */
-  readonly condition: string;
+  /** The filter as a condition, by the parameter that has its value; $1 is the organization. */
+  condition(value: string): string;
 }
 
 /** Reads the newest `rows` rows of an index between two ids. */
@@ -30,17 +30,21 @@ export interface ChosenIndex {
   readonly value: string | null;
 }
 
-const BY_TIME: RequestIndex = { name: 'time', condition: '$5::text is null' };
+const BY_TIME: RequestIndex = { name: 'time', condition: (value) => `${value}::text is null` };
+export const ALL_ROWS: ChosenIndex = { index: BY_TIME, value: null };
 /**
  * Keys are no secret, so another organization's could be asked for: its rows are not even scanned.
  */
 const BY_KEY: RequestIndex = {
   name: 'key',
-  condition: 'key_id = (select k.id from keys k where k.id = $5 and k.organization_id = $1)',
+  condition: (value) => `key_id = (select k.id from keys k where k.id = ${value} and k.organization_id = $1)`,
 };
-const BY_MODEL: RequestIndex = { name: 'model', condition: 'model = $5' };
-const BY_CODE: RequestIndex = { name: 'code', condition: 'code = $5' };
-const FAILURES: RequestIndex = { name: 'failure', condition: '$5::text is null and code is not null' };
+const BY_MODEL: RequestIndex = { name: 'model', condition: (value) => `model = ${value}` };
+const BY_CODE: RequestIndex = { name: 'code', condition: (value) => `code = ${value}` };
+const FAILURES: RequestIndex = {
+  name: 'failure',
+  condition: (value) => `${value}::text is null and code is not null`,
+};
 
 const PROBE_ROWS = 1_000;
 
@@ -55,7 +59,7 @@ export async function chooseIndex(
   range: Pick<IndexScan, 'organizationId' | 'fromId' | 'beforeId'>,
 ): Promise<ChosenIndex> {
   const candidates = indexesFor(filter);
-  const [only = { index: BY_TIME, value: null }, ...others] = candidates;
+  const [only = ALL_ROWS, ...others] = candidates;
   if (others.length === 0) return only;
   const probed = await Promise.all(
     candidates.map(async ({ index, value }) => {
@@ -87,7 +91,7 @@ function scanEndStatement({ name, condition }: RequestIndex): Statement {
     text: `select count(*)::integer as scanned, min(id) as "lastId"
       from (
         select id from request_log
-        where organization_id = $1 and id >= $2 and id < $3 and ${condition} order by id desc limit $4
+        where organization_id = $1 and id >= $2 and id < $3 and ${condition('$5')} order by id desc limit $4
       ) as scanned`,
   };
 }

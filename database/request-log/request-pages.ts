@@ -53,7 +53,7 @@ function pageStatement({ name, condition }: RequestIndex): Statement {
       from (
         select * from (
           select ${REQUEST_COLUMNS}, model_known from request_log
-          where organization_id = $1 and id >= $2 and id < $3 and ${condition} order by id desc limit $4
+          where organization_id = $1 and id >= $2 and id < $3 and ${condition('$5')} order by id desc limit $4
         ) as scanned
         where ${filterSql(7)}
         order by id desc limit $6

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Explore, type ExploreFilter, type ExploreGrouping, STATUS_CLASSES } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
-import { newId } from '#core/ids.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { exploreView } from '#dashboard/server/routes/explore-view.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
@@ -13,13 +12,12 @@ import { openRequestLog } from '#database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { rowWith } from '../fixtures/request-log-row.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
+import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const END_MS = utcDay(Date.now()) * DAY_MS;
 /** Hours, and days that are summed up. */
 const SPAN_MS = 40 * DAY_MS;
-const KEYS = ['key-1', 'key-2', 'key-3'];
 const HOUR_MS = 60 * MINUTE_MS;
 
 describe('the explorer', () => {
@@ -27,7 +25,9 @@ describe('the explorer', () => {
   let store: Awaited<ReturnType<typeof openStore>>;
   let log: ReturnType<typeof openRequestLog>;
   let close: () => Promise<unknown> = async () => undefined;
-  const [one, other] = [newId('org', 1), newId('org', 2)];
+  let one = '';
+  let other: Customer;
+  let keys: readonly string[] = [];
   let entries: RequestLogRow[] = [];
 
   beforeAll(async () => {
@@ -36,6 +36,10 @@ describe('the explorer', () => {
     log = openRequestLog(url, LOG, PATIENT);
     database = openDatabase(url, LOG);
     close = () => Promise.all([store.close(), log.close(), database.end()]);
+    const { organizationId, keyId } = await addCustomer(store, 0n);
+    const more = [await addKey(store, organizationId), await addKey(store, organizationId)];
+    [one, keys] = [organizationId, [keyId, ...more.map((key) => key.keyId)]];
+    other = await addCustomer(store, 0n);
     entries = Array.from({ length: 1_500 }, (_, i) => entryNumber(i));
     for (let i = 0; i < entries.length; i += 500) await log.write(entries.slice(i, i + 500));
     await sumUpRequestDays(database, END_MS - 3 * DAY_MS);
@@ -53,8 +57,7 @@ describe('the explorer', () => {
     };
     return rowWith({
       arrivedAtMs: END_MS - 1 - (i % 3 === 0 ? (i * SPAN_MS) / 1_500 : (i * 2 * DAY_MS) / 1_500),
-      organizationId: i % 11 === 0 ? other : one,
-      keyId: KEYS[i % 3] ?? '',
+      ...(i % 11 === 0 ? other : { organizationId: one, keyId: keys[i % 3] ?? '' }),
       model: ['small', 'large', 'invented'][i % 5] ?? 'small',
       modelKnown: i % 5 !== 2,
       provider: failed ? undefined : ['openai', 'mistral'][i % 2],
@@ -124,7 +127,7 @@ describe('the explorer', () => {
   const some = <Value>(...values: Value[]) => fc.subarray(values, { minLength: 1, maxLength: 2 });
   const filters = () => {
     const all = fc.record({
-      keys: some(...KEYS),
+      keys: some(...keys, other.keyId),
       models: some('small', 'large', ''),
       codes: some('rpm_exceeded', 'upstream_error', ''),
       statusClasses: some(...STATUS_CLASSES),

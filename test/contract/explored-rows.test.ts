@@ -1,0 +1,72 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { openDatabase } from '#dashboard/server/fairness/stores.ts';
+import { explore } from '#database/request-log/explore-reads.ts';
+import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { fillRequestLog } from '../load/fill-request-log.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const ROWS = 20_000;
+const MOST_ROWS = 1_000;
+
+interface Plan {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+describe('the explorer', () => {
+  let database: ReturnType<typeof openDatabase>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+  let organizationId = '';
+
+  beforeAll(async () => {
+    const url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, LOG);
+    ({ organizationId } = await addCustomer(store, 0n));
+    await fillRequestLog(url, { organizationId, rows: ROWS, days: 2 });
+    await sql(url, 'analyze request_log');
+  });
+  afterAll(() => Promise.all([store.close(), database.end()]));
+
+  /** The rows of the log that its statement reads, as PostgreSQL counts them. */
+  async function rowsRead(by: ExploreGrouping, filter: ExploreFilter): Promise<number> {
+    const counted: number[] = [];
+    const counting = Object.assign(Object.create(database) as pg.Pool, {
+      query: async (statement: pg.QueryConfig) => {
+        if (!statement.name?.startsWith('explore_rows')) return database.query(statement);
+        const text = `explain (analyze, format json) ${statement.text}`;
+        const { rows } = await database.query({ text, values: statement.values ?? [] });
+        counted.push(readBy(rows[0]['QUERY PLAN'][0].Plan));
+        return { rows: [] };
+      },
+    });
+    const [toMs, compare] = [Date.now(), false];
+    const query = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs, by, compare, filter };
+    await explore(counting, query, MOST_ROWS);
+    return counted.reduce((sum, rows) => sum + rows, 0);
+  }
+
+  function readBy(plan: Plan): number {
+    const ofLog = plan['Relation Name']?.startsWith('request_log') === true;
+    const own = ofLog ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] : 0;
+    return (plan.Plans ?? []).reduce((sum, one) => sum + readBy(one), own);
+  }
+
+  it.each<[ExploreGrouping, ExploreFilter]>([
+    ['none', { minDurationMs: 1 }],
+    ['user', { codes: ['key_revoked'] }],
+    ['metadata.team', { codes: ['key_revoked'], minDurationMs: 1 }],
+    ['user', { outcome: 'failed' }],
+    ['none', { statusClasses: ['5xx'], users: ['user-1'] }],
+  ])('reads no more rows than it has counted: by %s, %j', async (by, filter) => {
+    const read = await rowsRead(by, filter);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(2 * MOST_ROWS);
+  });
+});
