@@ -33,6 +33,8 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
   const { deps, input, session } = call;
   const url = deps.settings().playgroundUrl;
   if (url === undefined) return problem('conflict', 'There is no playground: the operator has not set it up.');
+  const body = bodyOf(input.chat);
+  if (body === undefined) return problem('invalid', 'This is nested too deeply.');
   const restrictions = await restrictionsOf(call, input);
   if (isProblem(restrictions)) return restrictions;
   const end = deps.playground.begin(session.user.id);
@@ -41,7 +43,7 @@ async function begin(call: OrganizationCall & { readonly input: CheckedPlay }): 
     end();
     throw error;
   });
-  if (typeof secret === 'string') return relayTo(url, secret, bodyOf(input.chat), end);
+  if (typeof secret === 'string') return relayTo(url, secret, body, end);
   end();
   return secret;
 }
@@ -61,7 +63,11 @@ function relayTo(url: string, secret: string, body: string, end: () => void): Re
   };
 }
 
-/** The request as any client would send it. */
-function bodyOf(request: CheckedPlay['chat']): string {
-  return JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } });
+/** The request as any client would send it. `undefined`: it is deeper than can be written. */
+function bodyOf(request: CheckedPlay['chat']): string | undefined {
+  try {
+    return JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } });
+  } catch {
+    return undefined;
+  }
 }

@@ -293,5 +293,8 @@ describe('the relay', () => {
     expect((await play(browser, { messages: long })).body.problem).toBe('too_large');
     expect((await play(browser, { messages: [] })).body.problem).toBe('invalid');
     expect((await play(browser, { max_tokens: 0 })).body.problem).toBe('invalid');
+    const deep = JSON.stringify(INPUT).replace('"Hello"', '['.repeat(50_000) + ']'.repeat(50_000));
+    for (let i = 0; i < 5; i++) expect((await browser.send('POST', path(), deep)).body.problem).toBe('invalid');
+    expect((await play(browser)).status).toBe(200);
   });
 });
