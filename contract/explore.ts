@@ -129,6 +129,8 @@ export interface ExploreSteps {
   readonly firstEventP50Ms: readonly (number | null)[];
   readonly firstEventP95Ms: readonly (number | null)[];
   /** As in ExploreTotals. */
+  readonly tokensPerSecond: readonly (number | null)[];
+  /** As in ExploreTotals. */
   readonly providerCostNanoUsd?: readonly string[];
   readonly knownRevenueNanoUsd?: readonly string[];
 }
@@ -142,6 +144,10 @@ export interface ExploreTotals {
   readonly cachedTokens: number;
   readonly firstEventP50Ms?: number;
   readonly firstEventP95Ms?: number;
+  /**
+   * Output of streams after their first event. Absent without any, and where only sums were read.
+   */
+  readonly tokensPerSecond?: number;
   /**
    * Only for operators, over all organizations. What providers are paid for the requests whose cost
    * is known, and the part of `costNanoUsd`, the revenue, that these requests brought: the known

@@ -13,6 +13,8 @@ export interface SessionView {
   readonly organizations: readonly OrganizationChoice[];
   /** Base URL of the API as clients reach it, for snippets. Ends in `/v1`. */
   readonly apiUrl: string;
+  /** APIs that clients may speak beside chat completions. */
+  readonly apis: readonly ('responses' | 'messages' | 'embeddings')[];
   readonly topUpUrl?: string;
   readonly signedInBy: 'password' | 'link' | 'issuer';
   /** Owners pay on the credits page. */

@@ -119,6 +119,7 @@ const organizationPages = [
   inOrganization('requests', () => import('./pages/requests/requests-page.tsx'), 'RequestsPage', exploreSearch),
   inOrganization('credits', () => import('./pages/credits/credits-page.tsx'), 'CreditsPage', creditsSearch),
   inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
+  inOrganization('model', () => import('./pages/model/model-page.tsx'), 'ModelPage', exploreSearch),
   inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
   inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
   inOrganization('settings', () => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),

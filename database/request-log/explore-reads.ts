@@ -36,6 +36,8 @@ export interface ExploreCell extends Readonly<Record<`b${number}`, number | null
   readonly prompt: number | null;
   readonly completion: number | null;
   readonly cached: number | null;
+  readonly timed_tokens: number | null;
+  readonly timed_ms: number | null;
   readonly cost: string | null;
   readonly provider_cost: string | null;
   readonly known_revenue: string | null;

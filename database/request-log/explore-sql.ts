@@ -29,10 +29,15 @@ const FIGURES = [
   'cost',
   'provider_cost',
   'known_revenue',
+  'timed_tokens',
+  'timed_ms',
   ...(BUCKETS.map((bucket) => `b${bucket}`) as readonly `b${number}`[]),
 ] as const;
 
 const NONE: Figures = Object.fromEntries(FIGURES.map((figure) => [figure, '0'])) as Figures;
+
+/** Streams of which the speed is known. */
+const TIMED = 'where streamed and code is null and completion_tokens > 0 and duration_ms > first_event_ms';
 
 const OF_ROWS: Figures = {
   ...NONE,
@@ -44,6 +49,8 @@ const OF_ROWS: Figures = {
   cost: 'sum(cost_nano_usd)',
   provider_cost: 'sum(provider_cost_nano_usd)',
   known_revenue: 'sum(cost_nano_usd) filter (where provider_cost_nano_usd is not null)',
+  timed_tokens: `sum(completion_tokens) filter (${TIMED})`,
+  timed_ms: `sum(duration_ms - first_event_ms) filter (${TIMED})`,
   ...Object.fromEntries(BUCKETS.map((bucket) => [`b${bucket}`, `count(*) filter (where bucket = ${bucket})`])),
 };
 

@@ -131,6 +131,7 @@ export const AREAS: readonly Area[] = [
       'pages/keys',
       'pages/link',
       'pages/members',
+      'pages/model',
       'pages/models',
       'pages/operator-costs',
       'pages/operator-home',

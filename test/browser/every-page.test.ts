@@ -25,6 +25,7 @@ const ADDRESSES = [
   '/o/$organization/credits',
   '/o/$poor/credits',
   '/o/$organization/models',
+  '/o/$organization/model?model=large',
   '/o/$organization/playground',
   '/o/$organization/members',
   '/o/$organization/alerts',
@@ -50,7 +51,7 @@ const SAYS: Readonly<Record<string, string | RegExp>> = {
   '/o/$organization/credits': 'the longest output of every model',
   '/o/$poor/credits': 'Largest output limit',
   '/operator/mapping': /^Shut down Oct 23, 2026$/,
-  '/o/$organization/models': 'Service tier flex, prompts above 200,000 tokens',
+  '/o/$organization/model?model=large': 'Service tier flex, prompts above 200,000 tokens',
 };
 
 const PRICE_TABLE = {

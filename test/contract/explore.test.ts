@@ -124,6 +124,16 @@ describe('the explorer', () => {
     };
   }
 
+  /** Of rows alone. */
+  function speed(of: readonly RequestLogRow[]): number | undefined {
+    const timed = of.filter(({ streamed, code, usage, durationMs, firstEventMs = Infinity }) => {
+      return streamed && code === undefined && (usage?.completionTokens ?? 0) > 0 && durationMs > firstEventMs;
+    });
+    const tokens = timed.reduce((sum, { usage }) => sum + (usage?.completionTokens ?? 0), 0);
+    const ms = timed.reduce((sum, { durationMs, firstEventMs = 0 }) => sum + durationMs - firstEventMs, 0);
+    return timed.length === 0 ? undefined : (tokens * 1000) / ms;
+  }
+
   const some = <Value>(...values: Value[]) => fc.subarray(values, { minLength: 1, maxLength: 2 });
   const filters = () => {
     const all = fc.record({
@@ -178,6 +188,7 @@ describe('the explorer', () => {
           const before = own.filter(({ arrivedAtMs }) => arrivedAtMs < startMs && arrivedAtMs >= startMs - lengthMs);
           expect(view.partial).toBeUndefined();
           expect(view.totals).toMatchObject(figures(inside));
+          expect(view.totals.tokensPerSecond).toBe(explored.source === 'rows' ? speed(inside) : undefined);
           expect(view.before?.totals).toMatchObject(figures(before));
           const byGroup = Map.groupBy(inside, (entry) => groupOf(entry, by));
           expect(new Map(view.groups.map(({ id, totals }) => [id, totals]))).toEqual(

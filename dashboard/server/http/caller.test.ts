@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts';
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
-  hasDoors: false,
+  apis: [],
   privateNetworks: [],
   trustedProxies: ['10.0.0.0/8'],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },

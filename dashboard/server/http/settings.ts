@@ -1,3 +1,4 @@
+import type { DoorApi } from '#core/config/apis.ts';
 import type {
   BrandConfig,
   DashboardProcessConfig,
@@ -11,8 +12,8 @@ import type { Address, DashboardSessionConfig } from '#core/config/gateway-confi
 export interface Settings {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;
-  /** Clients may speak other APIs than chat completions. */
-  readonly hasDoors: boolean;
+  /** APIs that clients may speak beside chat completions. */
+  readonly apis: readonly DoorApi[];
   readonly trustedProxies: readonly string[];
   readonly session: DashboardSessionConfig;
   readonly signIn: SignInConfig;
@@ -33,7 +34,7 @@ export function settingsOf(config: DashboardProcessConfig): Settings {
   return {
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,
-    hasDoors: apis.size > 0,
+    apis: [...apis],
     trustedProxies,
     session: dashboard.session,
     signIn,

@@ -59,7 +59,7 @@ function keyLines(database: Database, organizationId: string, { show, search = '
 }
 
 function requestLines({ database, settings }: Deps, organizationId: string | undefined, filter: RequestFilter) {
-  const columns = requestColumns(settings().hasDoors, organizationId === undefined);
+  const columns = requestColumns(settings().apis.length > 0, organizationId === undefined);
   return csvLines(columns, async (before: string | undefined, limit) => {
     const page = { ...filter, ...present({ before }), limit };
     const { rows, next } = await readRequests(database, organizationId, page);

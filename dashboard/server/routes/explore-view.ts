@@ -57,7 +57,7 @@ function groupOf(group: ExploreCell, showsMargin: boolean): ExploreGroup {
 }
 
 type Amount = 'cost' | 'provider_cost' | 'known_revenue';
-type Count = 'requests' | 'failures' | 'prompt' | 'completion' | 'cached';
+type Count = 'requests' | 'failures' | 'prompt' | 'completion' | 'cached' | 'timed_tokens' | 'timed_ms';
 
 function sum(cells: readonly ExploreCell[], name: Count | `b${number}`): number {
   return cells.reduce((total, cell) => total + (cell[name] ?? 0), 0);
@@ -72,6 +72,11 @@ function percentiles(cells: readonly ExploreCell[]) {
   return { firstEventP50Ms: percentileMs(buckets, MEDIAN), firstEventP95Ms: percentileMs(buckets, TAIL) };
 }
 
+function speedOf(cells: readonly ExploreCell[]): number | undefined {
+  const ms = sum(cells, 'timed_ms');
+  return ms === 0 ? undefined : (sum(cells, 'timed_tokens') * 1000) / ms;
+}
+
 function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreTotals {
   return {
     requests: sum(cells, 'requests'),
@@ -80,7 +85,7 @@ function totalsOf(cells: readonly ExploreCell[], showsMargin: boolean): ExploreT
     promptTokens: sum(cells, 'prompt'),
     completionTokens: sum(cells, 'completion'),
     cachedTokens: sum(cells, 'cached'),
-    ...present(percentiles(cells)),
+    ...present({ ...percentiles(cells), tokensPerSecond: speedOf(cells) }),
     ...(showsMargin
       ? { providerCostNanoUsd: amount(cells, 'provider_cost'), knownRevenueNanoUsd: amount(cells, 'known_revenue') }
       : {}),
@@ -99,6 +104,7 @@ function stepsOf(cells: readonly ExploreCell[], count: number, showsMargin: bool
     cachedTokens: each.map(({ cachedTokens }) => cachedTokens),
     firstEventP50Ms: each.map(({ firstEventP50Ms = null }) => firstEventP50Ms),
     firstEventP95Ms: each.map(({ firstEventP95Ms = null }) => firstEventP95Ms),
+    tokensPerSecond: each.map(({ tokensPerSecond = null }) => tokensPerSecond),
     ...(showsMargin
       ? {
           providerCostNanoUsd: each.map(({ providerCostNanoUsd = '0' }) => providerCostNanoUsd),

@@ -6,7 +6,7 @@ import { sessionView } from './session.ts';
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
-  hasDoors: false,
+  apis: [],
   privateNetworks: [],
   trustedProxies: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
@@ -64,7 +64,7 @@ describe('a session', () => {
 
   it('says where to top up, if there is such a place, and nothing of the session itself', () => {
     expect(view('http://a', { topUpUrl: 'https://pay.example/' }).topUpUrl).toBe('https://pay.example/');
-    expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl', 'signedInBy']);
+    expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl', 'apis', 'signedInBy']);
   });
 
   it('tells operators, and nobody else, of a proxy that is not trusted, until the configuration names it', () => {

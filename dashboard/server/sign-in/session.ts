@@ -26,6 +26,7 @@ export function sessionView(
       suspended,
     })),
     apiUrl: apiUrl(caller, settings),
+    apis: settings.apis,
     signedInBy: beganBy,
     ...(settings.playgroundUrl === undefined ? {} : { playground: playgroundView() }),
     ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),

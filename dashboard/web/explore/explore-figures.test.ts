@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Explore, ExploreSteps } from '#contract/explore.ts';
-import { chartSeries, daysLeft, inKnownOrder, MEASURE_VIEWS, stepValues } from './explore-figures.ts';
+import { chartSeries, daysLeft, inKnownOrder, MEASURE_VIEWS, shownMeasures, stepValues } from './explore-figures.ts';
 
 const STEPS: ExploreSteps = {
   ...{ requests: [4, 0], failures: [1, 0], costNanoUsd: ['1500000000', '0'] },
   ...{ promptTokens: [200, 0], completionTokens: [30, 0], cachedTokens: [50, 0] },
-  ...{ firstEventP50Ms: [120, null], firstEventP95Ms: [900, null] },
+  ...{ firstEventP50Ms: [120, null], firstEventP95Ms: [900, null], tokensPerSecond: [41.7, null] },
   ...{ knownRevenueNanoUsd: ['1000000000', '0'], providerCostNanoUsd: ['1250000000', '0'] },
 };
 
@@ -19,6 +19,7 @@ describe('the values of a measure', () => {
     ['cached', [0.25, undefined]],
     ['p50', [120, undefined]],
     ['p95', [900, undefined]],
+    ['speed', [41.7, undefined]],
   ] as const)('are of its steps, and unknown where there is nothing to measure: %s', (measure, values) => {
     expect(stepValues(STEPS, MEASURE_VIEWS[measure])).toEqual(values);
   });
@@ -27,6 +28,14 @@ describe('the values of a measure', () => {
     const { knownRevenueNanoUsd: _, ...steps } = STEPS;
     expect(stepValues(steps, MEASURE_VIEWS.margin)).toEqual([undefined, undefined]);
   });
+});
+
+it('margin and speed are shown where they are known', () => {
+  const totals = { requests: 0, failures: 0, costNanoUsd: '0', promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  const extra = (of: Explore['totals']) => shownMeasures(of).filter((one) => one === 'margin' || one === 'speed');
+  expect(extra(totals)).toEqual([]);
+  const known = { ...totals, tokensPerSecond: 3, providerCostNanoUsd: '0', knownRevenueNanoUsd: '0' };
+  expect(extra(known)).toEqual(['margin', 'speed']);
 });
 
 describe('the series of a chart', () => {

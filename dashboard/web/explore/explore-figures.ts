@@ -1,13 +1,11 @@
 import type { Explore, ExploreSteps, ExploreTotals } from '#contract/explore.ts';
 import type { ChartProps, ChartSeries, ChartValue } from '../charts/chart-data.ts';
 import { dollars, formatCompact, formatDollars, formatDuration, formatPercent } from '../format/format.ts';
-import type { Measure } from './explore-search.ts';
+import { MEASURES, type Measure } from './explore-search.ts';
 
 /** Figures of a step, a group or the whole range. */
-export type Figures = Omit<ExploreTotals, 'firstEventP50Ms' | 'firstEventP95Ms'> & {
-  readonly firstEventP50Ms?: number | null;
-  readonly firstEventP95Ms?: number | null;
-};
+type Unsure = 'firstEventP50Ms' | 'firstEventP95Ms' | 'tokensPerSecond';
+export type Figures = Omit<ExploreTotals, Unsure> & { readonly [Name in Unsure]?: number | null };
 
 export interface MeasureView {
   readonly label: string;
@@ -45,7 +43,18 @@ export const MEASURE_VIEWS: Readonly<Record<Measure, MeasureView>> = {
     ...{ label: 'First token, p95', kind: 'lines', format: formatDuration, upIsBad: true },
     of: ({ firstEventP95Ms }) => firstEventP95Ms ?? undefined,
   },
+  speed: {
+    ...{ label: 'Tokens a second', kind: 'lines', format: (value) => formatCompact(Math.round(value)) },
+    of: ({ tokensPerSecond }) => tokensPerSecond ?? undefined,
+  },
 };
+
+/** Margins are shown to operators, and the speed where requests were read. */
+export function shownMeasures(totals: ExploreTotals | undefined): readonly Measure[] {
+  return MEASURES.filter(
+    (one) => (one !== 'margin' && one !== 'speed') || (totals && MEASURE_VIEWS[one].of(totals) !== undefined),
+  );
+}
 
 function margin({ providerCostNanoUsd, knownRevenueNanoUsd }: Figures): ChartValue {
   if (providerCostNanoUsd === undefined || knownRevenueNanoUsd === undefined) return undefined;
@@ -68,10 +77,10 @@ export function stepValues(steps: ExploreSteps, { of }: MeasureView): readonly C
 const OTHER_ID = '*';
 
 /** Series as the chart draws them. Lines of which nothing is known are left out. */
-export function chartSeries({ series }: Explore, measure: MeasureView): readonly ChartSeries[] {
+export function chartSeries({ series }: Explore, measure: MeasureView, unnamed = 'None'): readonly ChartSeries[] {
   const shown = series.map(({ id = OTHER_ID, label, steps }) => ({
     id,
-    label: id === '' ? 'None' : label,
+    label: id === '' ? unnamed : label,
     isOther: id === OTHER_ID,
     values: stepValues(steps, measure),
   }));

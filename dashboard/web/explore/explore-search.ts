@@ -41,7 +41,7 @@ export const RANGES: Readonly<Record<Range, string>> = {
 export const USUAL_RANGE: Range = '7d';
 
 export const GROUPS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
-export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95'] as const;
+export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 /** Filters of several values: their names in an address, and in questions to the server. */

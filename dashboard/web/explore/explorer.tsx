@@ -10,8 +10,8 @@ import { formatPercent } from '../format/format.ts';
 import type { Url } from '../search/use-url.ts';
 import { type Change, pointChange, relativeChange } from './change.ts';
 import styles from './explore.module.css';
-import { chartSeries, inKnownOrder, MEASURE_VIEWS, shareOf, stepValues } from './explore-figures.ts';
-import { type ExploreState, MEASURES, type Measure, type Span } from './explore-search.ts';
+import { chartSeries, inKnownOrder, MEASURE_VIEWS, shareOf, shownMeasures, stepValues } from './explore-figures.ts';
+import type { ExploreState, Measure, Span } from './explore-search.ts';
 
 interface ExplorerProps {
   readonly query: Query<Explore>;
@@ -31,7 +31,11 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
   const measure = MEASURE_VIEWS[show];
   const { data } = query;
   const known = useRef<readonly string[]>([]);
-  const series = useMemo(() => (data ? inKnownOrder(chartSeries(data, measure), known.current) : []), [data, measure]);
+  const unnamed = by === 'none' ? measure.label : 'None';
+  const series = useMemo(
+    () => (data ? inKnownOrder(chartSeries(data, measure, unnamed), known.current) : []),
+    [data, measure, unnamed],
+  );
   known.current = series.map(({ id }) => id);
   const hiding = useHiddenSeries(known.current);
   const before = useMemo(
@@ -77,11 +81,10 @@ interface TilesProps {
 
 /** The totals. Each is a button that shows its chart. */
 function Tiles({ data, chosen, onChoose }: TilesProps): ReactNode {
-  const hasMargin = data?.totals.knownRevenueNanoUsd !== undefined;
   return (
     <fieldset className={styles.tiles}>
       <legend className="visually-hidden">Show</legend>
-      {MEASURES.filter((measure) => measure !== 'margin' || hasMargin).map((measure) => (
+      {shownMeasures(data?.totals).map((measure) => (
         <button
           key={measure}
           type="button"

@@ -6,12 +6,12 @@ import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/panels.tsx';
 import { Money } from '../components/values.tsx';
 import { formatCount } from '../format/format.ts';
-import { chosenSorting, sortedBy } from '../reports/sorting.ts';
+import { chosenSorting, sortedBy, sortRows } from '../reports/sorting.ts';
 import type { Url } from '../search/use-url.ts';
 import type { Column } from '../table/table.tsx';
 import { Table } from '../table/table.tsx';
 import styles from './explore.module.css';
-import { daysLeft, MEASURE_VIEWS } from './explore-figures.ts';
+import { daysLeft, MEASURE_VIEWS, shownMeasures } from './explore-figures.ts';
 import { type ExploreState, LIST_LABELS, LISTS, type ListName, MEASURES } from './explore-search.ts';
 import { Figure } from './explorer.tsx';
 
@@ -30,11 +30,7 @@ export function GroupTable({ data, by, url }: GroupTableProps): ReactNode {
   const sorting = chosenSorting<SortColumn>(search, SORTABLE);
   const rangeMs = data ? data.stepMs * data.stepStartsMs.length : 1;
   const rows = useMemo(
-    () =>
-      data?.groups.toSorted((a, b) => {
-        const order = compare(valueIn(a, sorting.by, rangeMs), valueIn(b, sorting.by, rangeMs));
-        return sorting.order === 'asc' ? order : -order;
-      }),
+    () => data && sortRows(data.groups, sorting.order, (group) => valueIn(group, sorting.by, rangeMs)),
     [data, sorting.by, sorting.order, rangeMs],
   );
   const narrow = ({ id = '' }: ExploreGroup) => {
@@ -72,14 +68,6 @@ function valueIn(group: ExploreGroup, column: SortColumn, rangeMs: number): stri
   return MEASURE_VIEWS[column].of(totals);
 }
 
-const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
-
-/** What is not known comes last in a list that ascends. */
-function compare(a: string | number | undefined, b: string | number | undefined): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareText(a, b);
-  return Number(a ?? Number.POSITIVE_INFINITY) - Number(b ?? Number.POSITIVE_INFINITY) || 0;
-}
-
 interface ColumnOptions {
   readonly isBalance: boolean;
   readonly rangeMs: number;
@@ -104,8 +92,7 @@ function columnsFor(
       ),
     total: 'Total',
   };
-  const measures = MEASURES.filter((one) => one !== 'margin' || data?.totals.knownRevenueNanoUsd !== undefined);
-  const figures = measures.map(
+  const figures = shownMeasures(data?.totals).map(
     (measure): Column<ExploreGroup> => ({
       id: measure,
       header: MEASURE_VIEWS[measure].label,

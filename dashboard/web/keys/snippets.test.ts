@@ -12,6 +12,8 @@ const run = promisify(execFile);
 const DEADLINE_MS = 60_000;
 /** Every character that a shell or a language could take for its own. */
 const MODEL = `a'b"c$HOME\\\`d`;
+/** 0.5 in base64, which the libraries ask for. */
+const HALF = 'AAAAPw==';
 const SECRET = 'sk-gw-0123456789';
 
 interface Seen {
@@ -37,11 +39,13 @@ beforeAll(async () => {
       JSON.stringify(
         request.url === '/v1/credits'
           ? { data: { balance: 12.5 } }
-          : {
-              id: 'gen-1',
-              object: 'chat.completion',
-              choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' } }],
-            },
+          : request.url === '/v1/embeddings'
+            ? { object: 'list', data: [{ object: 'embedding', index: 0, embedding: HALF }] }
+            : {
+                id: 'gen-1',
+                object: 'chat.completion',
+                choices: [{ index: 0, message: { role: 'assistant', content: 'Hello there.' } }],
+              },
       ),
     );
   }).listen(0, '127.0.0.1');
@@ -119,6 +123,12 @@ describe.each(['curl', 'Python', 'TypeScript'] as const)('in %s', (language) => 
       expect(seen.map(({ body }) => body)).toEqual([{ model: MODEL, ...chat }]);
     },
   );
+
+  it.skipIf(missing(language, true))('a model of embeddings is asked for one', { timeout: DEADLINE_MS }, async () => {
+    const facts = { apiUrl, secret: SECRET, scopes: ['chat'], model: MODEL, embeds: true } as const;
+    expect(await printed(snippet(language, facts))).toMatch(/0\.5|AAAAPw==/);
+    expect(seen).toMatchObject([{ url: '/v1/embeddings', body: { model: MODEL, input: 'Say hello.' } }]);
+  });
 
   it.skipIf(missing(language, false))(
     'a key that only reads is tried with the balance',

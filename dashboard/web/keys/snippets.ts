@@ -11,6 +11,8 @@ export interface SnippetFacts {
   readonly model?: string;
   /** Default: a greeting. */
   readonly chat?: ChatExample;
+  /** The model makes embeddings, and does not chat. */
+  readonly embeds?: boolean;
 }
 
 /** A request as an example shows it. */
@@ -30,19 +32,30 @@ const GREETING: ChatExample = { messages: [{ role: 'user', content: 'Say hello.'
  * Examples with the balance for keys without the scope `chat`, because every other key may read it.
  */
 export function snippets(facts: SnippetFacts): readonly Snippet[] {
-  return facts.scopes.includes('chat') ? chatSnippets(facts) : creditSnippets(facts);
+  return facts.scopes.includes('chat') ? requestSnippets(facts) : creditSnippets(facts);
 }
 
-function chatSnippets({ apiUrl, secret, model = MODEL_TO_FILL_IN, chat = GREETING }: SnippetFacts): readonly Snippet[] {
-  const { messages, ...others } = chat;
-  const body = JSON.stringify({ model, messages, ...others });
+const RESULTS = { chat: 'choices[0]?.message.content', embeddings: 'data[0]?.embedding' } as const;
+
+function requestSnippets({ apiUrl, secret, ...facts }: SnippetFacts): readonly Snippet[] {
+  const { model = MODEL_TO_FILL_IN, chat = GREETING, embeds = false } = facts;
+  const path = embeds ? 'embeddings' : 'chat/completions';
+  const call = path.replace('/', '.');
+  const result = RESULTS[embeds ? 'embeddings' : 'chat'];
+  const body = { model, ...(embeds ? { input: 'Say hello.' } : chat) };
+  const lines = (write: (name: string, value: unknown) => string) =>
+    Object.entries(body)
+      .map(([name, value]) => `${write(name, value)},\n`)
+      .join('');
+  const written = (name: string, value: unknown, indent: string, write: (value: unknown) => string) =>
+    name === 'messages' ? listOf(chat.messages, indent, write) : write(value);
   return [
     {
       label: 'curl',
-      code: `curl ${shellText(`${apiUrl}/chat/completions`)} \\
+      code: `curl ${shellText(`${apiUrl}/${path}`)} \\
   -H ${shellText(`Authorization: Bearer ${secret}`)} \\
   -H 'Content-Type: application/json' \\
-  -d ${shellText(body)}`,
+  -d ${shellText(JSON.stringify(body))}`,
     },
     {
       label: 'Python',
@@ -53,13 +66,9 @@ client = OpenAI(
     base_url=${quoted(apiUrl)},
     api_key=${quoted(secret)},
 )
-completion = client.chat.completions.create(
-    model=${quoted(model)},
-    messages=${listOf(messages, '    ', python)},
-${Object.entries(others)
-  .map(([name, value]) => `    ${name}=${python(value)},\n`)
-  .join('')})
-print(completion.choices[0].message.content)`,
+response = client.${call}.create(
+${lines((name, value) => `    ${name}=${written(name, value, '    ', python)}`)})
+print(response.${result.replace('?', '')})`,
     },
     {
       label: 'TypeScript',
@@ -70,13 +79,9 @@ const client = new OpenAI({
   baseURL: ${quoted(apiUrl)},
   apiKey: ${quoted(secret)},
 });
-const completion = await client.chat.completions.create({
-  model: ${quoted(model)},
-  messages: ${listOf(messages, '  ', JSON.stringify)},
-${Object.entries(others)
-  .map(([name, value]) => `  ${name}: ${JSON.stringify(value)},\n`)
-  .join('')}});
-console.log(completion.choices[0]?.message.content);`,
+const response = await client.${call}.create({
+${lines((name, value) => `  ${name}: ${written(name, value, '  ', JSON.stringify)}`)}});
+console.log(response.${result});`,
     },
   ];
 }

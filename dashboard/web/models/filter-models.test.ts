@@ -36,6 +36,22 @@ const ids = (...rest: Parameters<typeof filterModels> extends [unknown, ...infer
   filterModels(MODELS, ...rest).map(({ id }) => id);
 
 describe('filterModels', () => {
+  it('sorts by price, the cheapest first, and what works before what does not', () => {
+    const { priceTable } = model('any');
+    const prices = (inputPicoUsd: string) => ({ ...priceTable, prices: { ...priceTable.prices, inputPicoUsd } });
+    const priced = [
+      model('dear', { priceTable: prices('10000000'), contextWindow: 9 }),
+      model('off', { priceTable: prices('1'), state: 'disabled' }),
+      model('cheap', { priceTable: prices('9') }),
+    ];
+    const sorted = (filter: Parameters<typeof filterModels>[1]) =>
+      filterModels(priced, filter, undefined).map(({ id }) => id);
+    expect(sorted({ sort: 'input' })).toEqual(['cheap', 'dear', 'off']);
+    expect(sorted({ sort: 'input', order: 'desc' })).toEqual(['dear', 'cheap', 'off']);
+    expect(sorted({ sort: 'context' })).toEqual(['cheap', 'dear', 'off']);
+    expect(sorted({})).toEqual(['cheap', 'dear', 'off']);
+  });
+
   it('shows what works first, by id', () => {
     expect(ids({}, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'gpt-5-mini', 'a-disabled']);
   });

@@ -2,6 +2,7 @@ import type { KeyView } from '#contract/keys.ts';
 import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
 import { byPrice, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
+import { chosenSorting, type SortingState, sortRows } from '../reports/sorting.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning', 'embeddings'] as const;
 /** A capability, or `reasoning`: the model accepts a reasoning effort. */
@@ -97,23 +98,37 @@ export function windowLabel({ utc, days, except }: Omit<PriceWindowView, 'priceT
   return `${utc} UTC${onDays}${except.length === 0 ? '' : `, not on ${except.join(', ')}`}`;
 }
 
-interface ModelFilter {
+/** What models are sorted by. Prices begin with the lowest, tokens with the most. */
+const SORT_VALUES = {
+  name: ({ id }) => id,
+  context: ({ contextWindow }) => contextWindow,
+  limit: ({ maxOutputTokens }) => maxOutputTokens,
+  input: ({ priceTable: { prices } }) => BigInt(prices.inputPicoUsd),
+  cached: ({ priceTable: { prices } }) => BigInt(prices.cachedInputPicoUsd),
+  output: ({ priceTable: { prices } }) => BigInt(prices.outputPicoUsd),
+} as const satisfies Readonly<Record<string, (model: ModelView) => string | number | bigint>>;
+type ModelSort = keyof typeof SORT_VALUES;
+export const MODEL_SORTS = Object.keys(SORT_VALUES) as readonly ModelSort[];
+export const SORTABLE_MODELS = { usual: 'name', names: ['name', 'input', 'cached', 'output'] } as const;
+
+interface ModelFilter extends SortingState<ModelSort> {
   readonly search?: string | undefined;
   readonly can?: Ability | undefined;
 }
 
-/** Available models first, then by id. `key` restricts them to the models of a key. */
+/** Available models first, then as sorted. `key` restricts them to the models of a key. */
 export function filterModels(
   models: readonly ModelView[],
-  { search = '', can }: ModelFilter,
+  { search = '', can, ...sorting }: ModelFilter,
   key: Pick<KeyView, 'models'> | undefined,
 ): readonly ModelView[] {
   const words = search.toLowerCase().split(/\s+/);
-  return models
+  const { by, order } = chosenSorting<ModelSort>(sorting, SORTABLE_MODELS);
+  return sortRows(models, order, SORT_VALUES[by])
     .filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)))
     .filter((model) => can === undefined || abilitiesOf(model).includes(can))
     .filter(({ id }) => key?.models === undefined || key.models.includes(id))
-    .toSorted((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id, 'en'));
+    .toSorted((a, b) => rank(a) - rank(b));
 }
 
 function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly string[] {

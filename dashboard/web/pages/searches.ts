@@ -1,6 +1,6 @@
 import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
-import { ABILITIES } from '../models/model-labels.ts';
+import { ABILITIES, MODEL_SORTS } from '../models/model-labels.ts';
 import { DEFAULT_PRESET, PRESETS, SPANS, validDays, validTimes } from '../search/days.ts';
 import { day, defineSearch, idOf, oneOf, text } from '../search/define-search.ts';
 
@@ -25,7 +25,10 @@ export const creditsSearch = defineSearch(
 );
 
 /** `key`: only models that this key may use. */
-export const modelsSearch = defineSearch({ search: text, can: oneOf(ABILITIES), key: text });
+export const modelsSearch = defineSearch(
+  { search: text, can: oneOf(ABILITIES), key: text },
+  { sort: oneOf(MODEL_SORTS), order: ORDER },
+);
 export const membersSearch = defineSearch({ search: text }, { dialog: oneOf(['invite']) });
 export const organizationsSearch = defineSearch({ search: text }, { dialog: oneOf(['create']) });
 export const usersSearch = membersSearch;

@@ -35,6 +35,23 @@ export function sortedBy<Column extends string>(
   return { sort: column, order: column === by ? reversed : firstOrder(column, names) };
 }
 
+const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
+
+/** What has no value comes last, whatever the order. Equal rows keep their order. */
+export function sortRows<Row>(
+  rows: readonly Row[],
+  order: Order,
+  read: (row: Row) => string | number | bigint | undefined,
+): readonly Row[] {
+  const direction = order === 'asc' ? 1 : -1;
+  return rows.toSorted((one, other) => {
+    const [a, b] = [read(one), read(other)];
+    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+    if (typeof a === 'string' && typeof b === 'string') return direction * compareText(a, b);
+    return direction * (a < b ? -1 : Number(a > b));
+  });
+}
+
 function firstOrder<Column extends string>(column: Column, names: readonly Column[]): Order {
   return names.includes(column) ? 'asc' : 'desc';
 }

@@ -117,7 +117,7 @@ function useFound(text: string): readonly Found[] {
     ...(models.data?.models ?? []).map(
       (model): Found => ({
         ...{ kind: 'Model', icon: 'models', label: model.id },
-        link: { to: '/o/$organization/models', params, search: { search: model.id } },
+        link: { to: '/o/$organization/model', params, search: { model: [model.id] } },
       }),
     ),
     ...(user.isOperator && search !== '' ? (others.data?.organizations ?? []) : organizations).map(

@@ -64,7 +64,7 @@ const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.re
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },
   apiSpeaksTls: false,
-  hasDoors: false,
+  apis: [],
   trustedProxies: [],
   privateNetworks: [],
   session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },

@@ -52,6 +52,7 @@ describe('signing in', () => {
       user: { id, email, isOperator: false },
       organizations: [{ id: organizationId, name: 'Acme', role: 'owner', suspended: false }],
       apiUrl: 'http://127.0.0.1:8080/v1',
+      apis: [],
       signedInBy: 'password',
     };
     expect(body).toEqual(view);

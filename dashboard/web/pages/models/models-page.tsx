@@ -1,15 +1,17 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { ModelView } from '#contract/money.ts';
+import type { PriceField } from '#core/price-kinds.ts';
 import { useAsk } from '../../api/queries.ts';
-import { useSession } from '../../api/session.ts';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/panels.tsx';
-import { Badge, Count, StatusPill } from '../../components/values.tsx';
+import { Count } from '../../components/values.tsx';
+import { formatPricePerMillion } from '../../format/format.ts';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
-import { ABILITY_LABELS, capabilityLabel, chats, filterModels, MODEL_STATES } from '../../models/model-labels.ts';
-import { ModelPrices } from '../../models/price-entries.tsx';
+import { Abilities, ModelState } from '../../models/model-facts.tsx';
+import { ABILITY_LABELS, filterModels, priceEntries, SORTABLE_MODELS } from '../../models/model-labels.ts';
+import { chosenSorting, sortedBy } from '../../reports/sorting.ts';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
@@ -23,6 +25,8 @@ export function ModelsPage(): ReactNode {
   const { id: organization } = useOrganization();
   const url = useUrl(modelsSearch);
   const { search, change } = url;
+  const navigate = useNavigate();
+  const sorting = chosenSorting(search, SORTABLE_MODELS);
   const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
   const keys = useAsk('GET /api/organizations/:organization/keys', { params }).data?.keys;
@@ -63,6 +67,11 @@ export function ModelsPage(): ReactNode {
       nouns={['model', 'models']}
       caption="Models"
       columns={COLUMNS}
+      sorting={{
+        ...sorting,
+        onSort: (column) => change(sortedBy(sorting, column as typeof sorting.by, SORTABLE_MODELS)),
+      }}
+      onOpen={({ id }) => void navigate({ to: '/o/$organization/model', params, search: { model: [id] } })}
       rows={isKnown ? models && filterModels(models, search, key) : undefined}
       skeletonRows={6}
       empty={
@@ -74,87 +83,43 @@ export function ModelsPage(): ReactNode {
   );
 }
 
+const price = (id: PriceField, header: string, sort: string): Column<ModelView> => ({
+  id: sort,
+  header,
+  numeric: true,
+  cell: ({ priceTable: { prices } }) => formatPricePerMillion(prices[id]),
+});
+
 const COLUMNS: readonly Column<ModelView>[] = [
+  { id: 'name', header: 'Model', width: '44%', cell: (model) => <Named of={model} /> },
+  { id: 'context', header: 'Context', numeric: true, cell: ({ contextWindow }) => <Count value={contextWindow} /> },
   {
-    header: 'Model',
-    width: '22%',
-    cell: (model) => (
-      <div className="stack">
-        <span className="row">
-          <code>{model.id}</code>
-          <CopyButton text={model.id} what={`model id ${model.id}`} />
-        </span>
-        <State of={model} />
-        <TryIt of={model} />
-      </div>
-    ),
-  },
-  { header: 'Capabilities', width: '22%', cell: (model) => <Abilities of={model} /> },
-  {
-    header: 'Tokens',
+    id: 'limit',
+    header: 'Output limit',
     numeric: true,
-    cell: ({ contextWindow, maxOutputTokens, defaultOutputTokens }) => (
-      <div className="stack nowrap">
-        <span>
-          <Count value={contextWindow} /> context
-        </span>
-        {maxOutputTokens > 0 && (
-          <span>
-            <Count value={maxOutputTokens} /> output
-          </span>
-        )}
-        {defaultOutputTokens !== maxOutputTokens && (
-          <span className="muted" data-hint="Sent when a request gives no limit">
-            <Count value={defaultOutputTokens} /> default
-          </span>
-        )}
-      </div>
-    ),
+    cell: ({ maxOutputTokens }) => maxOutputTokens > 0 && <Count value={maxOutputTokens} />,
   },
-  { header: 'Prices', width: '40%', cell: (model) => <ModelPrices of={model} /> },
+  price('inputPicoUsd', 'Input', 'input'),
+  price('cachedInputPicoUsd', 'Cached input', 'cached'),
+  price('outputPicoUsd', 'Output', 'output'),
 ];
 
-/** Leads to the playground, if there is one and the model can be used. */
-function TryIt({ of: model }: { readonly of: ModelView }): ReactNode {
-  const { id, state } = model;
-  const { playground } = useSession();
+/** The name leads to the page of the model. */
+function Named({ of: model }: { readonly of: ModelView }): ReactNode {
   const { id: organization } = useOrganization();
-  if (playground === undefined || state !== 'available' || !chats(model)) return null;
-  return (
-    <Link
-      className="small"
-      to="/o/$organization/playground"
-      params={{ organization }}
-      search={{ model: id }}
-      aria-label={`Try it: ${id}`}
-    >
-      Try it
-    </Link>
-  );
-}
-
-/** Shows nothing for available models. */
-function State({ of: { state } }: { readonly of: ModelView }): ReactNode {
-  const { tone, text, means } = MODEL_STATES[state];
-  if (state === 'available') return null;
-  return (
-    <span className="row small">
-      <StatusPill tone={tone}>{text}</StatusPill>
-      <span className="muted">{means}</span>
-    </span>
-  );
-}
-
-function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: ModelView }): ReactNode {
-  if (capabilities.length === 0 && reasoningEfforts.length === 0) return <span className="muted">Text only</span>;
+  const { id, state, priceTable, priceWindows, priceChanges } = model;
+  const varies = priceEntries(priceTable).length + priceWindows.length + priceChanges.length > 1;
   return (
     <div className="stack">
-      <span className="badges">
-        {capabilities.map((capability) => (
-          <Badge key={capability}>{capabilityLabel(capability)}</Badge>
-        ))}
+      <span className="row">
+        <Link to="/o/$organization/model" params={{ organization }} search={{ model: [id] }}>
+          <code>{id}</code>
+        </Link>
+        <CopyButton text={id} what={`model id ${id}`} />
       </span>
-      {reasoningEfforts.length > 0 && <span className="muted">Reasoning: {reasoningEfforts.join(', ')}</span>}
+      <ModelState of={state} />
+      <Abilities of={model} />
+      {varies && <span className="muted small">Other prices by time, tier or length of the prompt</span>}
     </div>
   );
 }

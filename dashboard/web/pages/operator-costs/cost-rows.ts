@@ -1,10 +1,8 @@
 import type { CostRowView } from '#contract/costs.ts';
 import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
 import { dollars } from '../../format/format.ts';
-import type { Order } from '../../reports/sorting.ts';
+import { type Order, sortRows } from '../../reports/sorting.ts';
 import type { CostMeasure, CostsState } from '../searches.ts';
-
-const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
 
 /** Name of what a row is about, as people know it. */
 export function subjectOf({ model, provider, organizationName, organizationId }: CostRowView): string {
@@ -36,14 +34,11 @@ export function sortCosts(
   sort: NonNullable<CostsState['sort']>,
   order: Order,
 ): readonly CostRowView[] {
-  const direction = order === 'asc' ? 1 : -1;
-  return rows.toSorted((a, b) => {
-    if (sort === 'day') return direction * compareText(a.day ?? '', b.day ?? '');
-    if (sort === 'subject') return direction * compareText(subjectOf(a), subjectOf(b));
-    if (sort === 'requests') return direction * (a.requests - b.requests);
-    const [first, second] = [amountOf(a, sort), amountOf(b, sort)];
-    if (first === undefined || second === undefined) return Number(first === undefined) - Number(second === undefined);
-    return direction * Number(BigInt(first) - BigInt(second));
+  return sortRows(rows, order, (row) => {
+    if (sort === 'day' || sort === 'requests') return row[sort];
+    if (sort === 'subject') return subjectOf(row);
+    const amount = amountOf(row, sort);
+    return amount === undefined ? undefined : BigInt(amount);
   });
 }
 

@@ -1,0 +1,165 @@
+import { useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { ModelView } from '#contract/money.ts';
+import { useAsk } from '../../api/queries.ts';
+import { useSession } from '../../api/session.ts';
+import { LinkButton } from '../../components/button.tsx';
+import { CodeSnippet, CopyButton } from '../../components/copy.tsx';
+import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
+import { Fact, Facts } from '../../components/values.tsx';
+import { exploreSearch, RANGES, type Range, requestsIn } from '../../explore/explore-search.ts';
+import { Explorer } from '../../explore/explorer.tsx';
+import { useExplore } from '../../explore/use-explore.ts';
+import { formatCount } from '../../format/format.ts';
+import { type Choice, SegmentedControl } from '../../forms/choices.tsx';
+import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
+import { Abilities, ModelState } from '../../models/model-facts.tsx';
+import { chats } from '../../models/model-labels.ts';
+import { ModelPrices } from '../../models/price-entries.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { useOrganization } from '../../shell/use-organization.tsx';
+import styles from './model.module.css';
+
+const REFRESH_MS = 30_000;
+
+/** One model, named by the filter of the address: what it costs, what it can do, how it does. */
+export function ModelPage(): ReactNode {
+  const { id: organization } = useOrganization();
+  const { playground } = useSession();
+  const [id = ''] = useUrl(exploreSearch).search.model ?? [];
+  const params = { organization };
+  const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
+  const model = query.data?.models.find((one) => one.id === id);
+  // Its button has its place while the model is not known.
+  const isPlayable = playground && (query.data === undefined || (model?.state === 'available' && chats(model)));
+  return (
+    <>
+      <PageHeader
+        title={id}
+        description={model && <ModelState of={model.state} />}
+        actions={
+          <>
+            <CopyButton text={id} what="model id" />
+            {isPlayable && (
+              <LinkButton
+                tone="primary"
+                icon="play"
+                to="/o/$organization/playground"
+                params={params}
+                search={{ model: id }}
+              >
+                Open in the playground
+              </LinkButton>
+            )}
+          </>
+        }
+      />
+      <Loaded query={query} skeleton={<Skeleton height="1400px" />}>
+        {() => (
+          <>
+            {model ? <OneModel key={id} model={model} /> : <NoSuchModel />}
+            <OwnFigures key={`${organization} ${id}`} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function NoSuchModel(): ReactNode {
+  const { id: organization } = useOrganization();
+  return (
+    <EmptyState
+      icon="models"
+      title="The gateway has no such model"
+      action={
+        <LinkButton to="/o/$organization/models" params={{ organization }}>
+          All models
+        </LinkButton>
+      }
+    >
+      It may have had it when earlier requests were sent.
+    </EmptyState>
+  );
+}
+
+function OneModel({ model }: { readonly model: ModelView }): ReactNode {
+  const { apiUrl, apis } = useSession();
+  const { id, contextWindow, maxOutputTokens, defaultOutputTokens, takesTemperature } = model;
+  const doors = chats(model) ? ['chat/completions', ...apis.filter((api) => api !== 'embeddings')] : ['embeddings'];
+  return (
+    <>
+      <div className={styles.columns}>
+        <Card title="Prices">
+          <p className="muted small">In USD per million tokens.</p>
+          <ModelPrices of={model} />
+        </Card>
+        <Card title="Limits and features">
+          <Facts>
+            <Fact label="Context window">{formatCount(contextWindow)} tokens</Fact>
+            {maxOutputTokens > 0 && (
+              <Fact label="Output limit">
+                {formatCount(maxOutputTokens)} tokens
+                {defaultOutputTokens !== maxOutputTokens && (
+                  <div className="muted">{formatCount(defaultOutputTokens)} if a request gives none</div>
+                )}
+              </Fact>
+            )}
+            <Fact label="Features">
+              <Abilities of={model} />
+            </Fact>
+            {!takesTemperature && <Fact label="Temperature">Is left out: the model takes none.</Fact>}
+            <Fact label="Endpoints">
+              <div className="stack">
+                {doors.map((door) => (
+                  <code key={door}>POST /v1/{door}</code>
+                ))}
+              </div>
+            </Fact>
+          </Facts>
+        </Card>
+      </div>
+      <Card title="Code">
+        <CodeSnippet
+          snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model: id, embeds: !chats(model) })}
+        />
+      </Card>
+    </>
+  );
+}
+
+const USUAL_RANGE: Range = '24h';
+const SHOWN_RANGES = (['1h', '6h', '24h'] as const).map((value): Choice<Range> => ({ value, label: RANGES[value] }));
+
+/** How the model did for this organization. */
+function OwnFigures(): ReactNode {
+  const { id: organization, name } = useOrganization();
+  const url = useUrl(exploreSearch);
+  const navigate = useNavigate();
+  const search = { ...url.search, range: url.search.range ?? USUAL_RANGE };
+  const { query } = useExplore(organization, search, 'none');
+  const requests = { to: '/o/$organization/requests', params: { organization } } as const;
+  return (
+    <>
+      <div className={styles.head}>
+        <h2>Requests of {name}</h2>
+        <SegmentedControl
+          label="Time"
+          value={search.range}
+          onChange={(range) => url.change({ range })}
+          choices={SHOWN_RANGES}
+        />
+        <LinkButton size="small" icon="requests" {...requests} search={search}>
+          Show requests
+        </LinkButton>
+      </div>
+      <Explorer
+        query={query}
+        url={url}
+        by="none"
+        usual="p95"
+        onSpan={(span) => void navigate({ ...requests, search: requestsIn(search, span) })}
+      />
+    </>
+  );
+}
