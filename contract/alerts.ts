@@ -1,36 +1,38 @@
-import type { Empty } from './empty.ts';
-import type { Settings } from './setting.ts';
+import { z } from 'zod';
+import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
+import { budgetNanoUsd, type Empty, email, yesOrNo } from './fields.ts';
 
-/** Alerts of an organization, and their receivers. */
-export interface AlertSettingsInput {
-  /** Absent: no alert about the balance. Decimal text of nano-dollars. */
-  readonly balanceBelowNanoUsd?: string;
-  readonly keyBudgets: boolean;
-  readonly keyExpiry: boolean;
-  readonly topUps: boolean;
-  readonly emails: readonly string[];
-  readonly webhookUrl?: string;
-  /** What the messages to it look like. Absent: signed JSON. */
-  readonly webhookKind?: WebhookKind;
-}
+const MAX_URL = 2000;
 
 /** `slack`: an incoming webhook of Slack, or of another program that takes the same. */
-export type WebhookKind = 'webhook' | 'slack';
+export type WebhookKind = z.infer<typeof webhookKind>;
+const webhookKind = z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' });
 
-export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
-  balanceBelowNanoUsd: {
-    kind: 'money',
-    label: 'Balance below',
-    none: 'no alert',
-    hint: 'Empty: no alert about the balance.',
-  },
-  keyBudgets: { kind: 'yes-no', label: 'Budget of a key at 80% and 100%' },
-  keyExpiry: { kind: 'yes-no', label: 'A key that expires within 7 days' },
-  topUps: { kind: 'yes-no', label: 'A failed top-up' },
-  emails: { kind: 'list', label: 'E-mail addresses' },
-  webhookUrl: { kind: 'text', label: 'Webhook URL', none: 'none' },
-  webhookKind: { kind: 'choice', label: 'Messages to it', none: 'none' },
-};
+/** Alerts of an organization, and their receivers. */
+export type AlertSettingsInput = Readonly<z.infer<typeof alertSettings>>;
+export const alertSettings = z.strictObject({
+  /** Absent: no alert about the balance. */
+  balanceBelowNanoUsd: budgetNanoUsd
+    .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than nothing.' })
+    .exactOptional(),
+  keyBudgets: yesOrNo,
+  keyExpiry: yesOrNo,
+  topUps: yesOrNo,
+  emails: z
+    .array(email, { error: 'This must be a list of e-mail addresses.' })
+    .max(MAX_ALERT_EMAILS, { error: `At most ${MAX_ALERT_EMAILS} addresses.` })
+    .transform((emails): readonly string[] => [...new Set(emails)]),
+  webhookUrl: z
+    .string({ error: 'This must be text.' })
+    .trim()
+    .max(MAX_URL, { error: `At most ${MAX_URL} characters.` })
+    .refine((text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text), {
+      error: 'This is not an URL such as https://example.com/alerts.',
+    })
+    .exactOptional(),
+  /** What the messages to it look like. Absent: signed JSON. */
+  webhookKind: webhookKind.exactOptional(),
+});
 
 export interface DeliveryView {
   readonly messageId: string;

@@ -1,3 +1,16 @@
+import { z } from 'zod';
+import { dayField } from './fields.ts';
+
+/** Days are inclusive, in UTC: those of the arrival of requests. */
+export type CostsInput = Readonly<z.infer<typeof costsInput>>;
+export const costsInput = z.strictObject({
+  from: dayField,
+  to: dayField,
+  by: z.string().regex(/^(?:day|(?:day,)?(?:model|provider|organization))$/, {
+    error: `day, or one of model, provider and organization, or both, such as day,model.`,
+  }),
+});
+
 export type CostGroupName = 'day' | 'model' | 'provider' | 'organization';
 
 /** Revenue and cost of charged requests, and the losses of the operator. */
@@ -24,11 +37,7 @@ export interface CostRowView {
 
 export interface CostsApi {
   'GET /api/costs': {
-    /**
-     * Days are inclusive, in UTC: those of the arrival of requests. `by` is day, one of model,
-     * provider and organization, or both, such as `day,model`.
-     */
-    query: { from: string; to: string; by: string };
+    query: CostsInput;
     /**
      * Newest day first, then by revenue. `total` includes rows that `rows` leaves out; the CSV has
      * them all.

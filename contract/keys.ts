@@ -1,28 +1,65 @@
-import { MAX_NAME_CHARACTERS, MAX_NOTE_CHARACTERS, MAX_TOKENS_PER_MINUTE } from '#core/field-bounds.ts';
-import type { Empty } from './empty.ts';
-import type { Change, Settings } from './setting.ts';
+import { z } from 'zod';
+import { MAX_OVERLAP_HOURS, MOST_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
+import { SCOPES } from '#core/principal.ts';
+import {
+  budgetNanoUsd,
+  changeOf,
+  type Empty,
+  idOf,
+  ipRanges,
+  modelIds,
+  momentMs,
+  name,
+  note,
+  requestsPerMinute,
+  tokensPerMinute,
+  wholeNumber,
+} from './fields.ts';
 
-export type ScopeName = 'chat' | 'usage:read';
+export type ScopeName = (typeof SCOPES)[number];
+
+const scopes = z
+  .array(z.enum(SCOPES, { error: `A key can have ${SCOPES.join(' and ')}.` }), { error: 'This must be a list.' })
+  .min(1, { error: 'Choose at least one.' })
+  .max(SCOPES.length, { error: 'There are not so many.' })
+  .transform((chosen): readonly ScopeName[] => SCOPES.filter((scope) => chosen.includes(scope)));
+
+/** Settings of a key. Absent: not restricted. */
+export type KeyRestrictions = Readonly<z.infer<typeof keyRestrictions>>;
+export const keyRestrictions = z.strictObject({
+  name,
+  note: note.exactOptional(),
+  scopes,
+  models: modelIds.exactOptional(),
+  ipRanges: ipRanges.exactOptional(),
+  expiresAtMs: momentMs.exactOptional(),
+  requestsPerMinute: requestsPerMinute.exactOptional(),
+  tokensPerMinute: tokensPerMinute.exactOptional(),
+  dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+  /** Budget of each UTC month. */
+  monthlyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+  /** Budget of everything that the key ever spends. */
+  lifetimeBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+});
+
+export type KeyChange = z.infer<typeof keyChange>;
+export const keyChange = changeOf(keyRestrictions);
+
+export const keyReplacement = z.strictObject({
+  revokeOldAfterHours: wholeNumber(0, MAX_OVERLAP_HOURS),
+  expiresAtMs: momentMs.nullable().exactOptional(),
+});
+
+export const severalKeys = z.strictObject({
+  keys: z
+    .array(idOf('key'), { error: 'This must be a list of key ids.' })
+    .min(1, { error: 'Choose at least one.' })
+    .max(MOST_REVOKED_AT_ONCE, { error: `At most ${MOST_REVOKED_AT_ONCE} keys at once.` })
+    .transform((ids) => [...new Set(ids)]),
+});
 
 /** `revoking`: works until its revocation, which is scheduled. */
 export type KeyStateName = 'usable' | 'revoking' | 'expired' | 'revoked';
-
-/** Settings of a key. Absent: not restricted. */
-export interface KeyRestrictions {
-  readonly name: string;
-  readonly note?: string;
-  readonly scopes: readonly ScopeName[];
-  readonly models?: readonly string[];
-  readonly ipRanges?: readonly string[];
-  readonly expiresAtMs?: number;
-  readonly requestsPerMinute?: number;
-  readonly tokensPerMinute?: number;
-  readonly dailyBudgetNanoUsd?: string;
-  /** Budget of each UTC month. */
-  readonly monthlyBudgetNanoUsd?: string;
-  /** Budget of everything that the key ever spends. */
-  readonly lifetimeBudgetNanoUsd?: string;
-}
 
 export interface KeyView extends KeyRestrictions {
   readonly id: string;
@@ -52,61 +89,6 @@ export interface CreatedKeyView {
   readonly secret: string;
 }
 
-export type KeyChange = Change<KeyRestrictions>;
-
-export const KEY_SETTINGS: Settings<KeyRestrictions> = {
-  name: {
-    kind: 'text',
-    label: 'Name',
-    hint: 'Says what uses it, such as “Backend production”.',
-    max: MAX_NAME_CHARACTERS,
-  },
-  scopes: { kind: 'list', label: 'Scopes' },
-  models: {
-    kind: 'list',
-    label: 'Models',
-    none: 'all',
-    hint: 'If none is chosen, the key may use every model, including future ones.',
-  },
-  ipRanges: {
-    kind: 'list',
-    label: 'Addresses',
-    none: 'any',
-    hint: 'Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. If empty, it works from everywhere.',
-  },
-  expiresAtMs: { kind: 'instant', label: 'Expires', none: 'never' },
-  requestsPerMinute: { kind: 'count', label: 'Requests per minute', none: 'unlimited', brief: '{} rpm' },
-  tokensPerMinute: {
-    kind: 'count',
-    label: 'Tokens per minute',
-    none: 'unlimited',
-    max: MAX_TOKENS_PER_MINUTE,
-    brief: '{} tpm',
-  },
-  dailyBudgetNanoUsd: { kind: 'money', label: 'Daily budget', none: 'unlimited', brief: '{}/day' },
-  monthlyBudgetNanoUsd: {
-    kind: 'money',
-    label: 'Monthly budget',
-    none: 'unlimited',
-    hint: 'Of each month in UTC',
-    brief: '{}/month',
-  },
-  lifetimeBudgetNanoUsd: {
-    kind: 'money',
-    label: 'Lifetime budget',
-    none: 'unlimited',
-    hint: 'Of all that the key ever spends',
-    brief: '{} in all',
-  },
-  note: {
-    kind: 'text',
-    label: 'Note',
-    none: 'none',
-    hint: 'For people only, such as who to ask. No provider sees it.',
-    max: MAX_NOTE_CHARACTERS,
-  },
-};
-
 export interface KeysApi {
   /** Newest first: all keys that are not revoked, and the newest thousand revoked ones. */
   'GET /api/organizations/:organization/keys': { query: Empty; response: { keys: readonly KeyView[] } };
@@ -116,16 +98,16 @@ export interface KeysApi {
   'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; response: KeyView };
   /** Revokes all of these keys or none. */
   'POST /api/organizations/:organization/keys/revocation': {
-    body: { keys: readonly string[] };
+    body: z.infer<typeof severalKeys>;
     /** Number of keys that were not revoked before. */
     response: { revoked: number };
   };
   /**
    * Creates a key with the same settings, but for the expiry if one is given. The old key is
-   * revoked after so many hours, at most 720; 0 is now.
+   * revoked after so many hours; 0 is now.
    */
   'POST /api/organizations/:organization/keys/:key/replacement': {
-    body: { revokeOldAfterHours: number; expiresAtMs?: number | null };
+    body: z.infer<typeof keyReplacement>;
     response: CreatedKeyView;
   };
 }

@@ -1,5 +1,16 @@
+import { z } from 'zod';
 import type { PriceField, TokenKind } from '#core/price-kinds.ts';
-import type { Empty } from './empty.ts';
+import { type Empty, momentField, wholeNumberField } from './fields.ts';
+
+export const ledgerFilter = z.strictObject({
+  kind: z.enum(['credit', 'charge'], { error: 'credit or charge.' }).exactOptional(),
+  fromMs: momentField.exactOptional(),
+  /** Exclusive. */
+  toMs: momentField.exactOptional(),
+});
+export const ledgerPageInput = ledgerFilter.extend({
+  before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional(),
+});
 
 export interface LedgerEntryView {
   readonly sequence: number;
@@ -69,8 +80,7 @@ export interface ModelView extends PricesInTimeView {
 
 export interface MoneyApi {
   'GET /api/organizations/:organization/ledger': {
-    /** `toMs` is exclusive. */
-    query: { kind?: 'credit' | 'charge'; fromMs?: number; toMs?: number; before?: number };
+    query: z.infer<typeof ledgerPageInput>;
     /** Newest first; `next` is the `before` of the older page. */
     response: { entries: readonly LedgerEntryView[]; next?: number };
   };

@@ -1,7 +1,13 @@
-import type { Empty } from './empty.ts';
+import type { z } from 'zod';
+import type { Empty } from './fields.ts';
 import type { PricesInTimeView, PriceTableView } from './money.ts';
-import type { OrganizationChangeInput, OrganizationSettings, OrganizationView } from './organization.ts';
-import type { AuditFilter, AuditPage, LinkView } from './people.ts';
+import type {
+  NewOrganizationInput,
+  OrganizationChangeInput,
+  OrganizationView,
+  organizationCredit,
+} from './organization.ts';
+import type { AuditPage, everyAuditInput, LinkView } from './people.ts';
 
 export interface OrganizationRow {
   readonly id: string;
@@ -11,13 +17,6 @@ export interface OrganizationRow {
   readonly spentTodayNanoUsd: string;
   readonly usableKeys: number;
   readonly createdAtMs: number;
-}
-
-export interface NewOrganizationInput extends Partial<OrganizationSettings> {
-  readonly name: string;
-  readonly creditNanoUsd?: string;
-  /** Reference of the opening credit in the ledger. */
-  readonly reference?: string;
 }
 
 export interface UserRow {
@@ -161,7 +160,7 @@ export interface OperatorApi {
    * `conflict` of the field `reference`.
    */
   'POST /api/organizations/:organization/credits': {
-    body: { amountNanoUsd: string; note?: string; reference?: string };
+    body: z.infer<typeof organizationCredit>;
     response: OrganizationView;
   };
   'GET /api/users': {
@@ -181,5 +180,5 @@ export interface OperatorApi {
   'GET /api/price-lists': { query: Empty; response: { priceLists: readonly string[] } };
   'GET /api/mapping': { query: Empty; response: MappingView };
   'GET /api/system': { query: Empty; response: SystemView };
-  'GET /api/audit': { query: AuditFilter & { before?: string; organization?: string }; response: AuditPage };
+  'GET /api/audit': { query: z.infer<typeof everyAuditInput>; response: AuditPage };
 }

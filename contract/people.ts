@@ -1,4 +1,28 @@
-import type { Empty } from './empty.ts';
+import { z } from 'zod';
+import { type Empty, email, idOf, memberRole, momentField, textField } from './fields.ts';
+
+export const newMember = z.strictObject({ email, role: memberRole, known: z.literal(true).exactOptional() });
+export const changedMember = z.strictObject({ role: memberRole });
+export const removedMember = z.strictObject({
+  revokeKeys: z.boolean().exactOptional(),
+  keysTo: idOf('usr').exactOptional(),
+});
+
+/** Absent fields do not filter. */
+const auditFilter = z.strictObject({
+  /** Part of the shown actor name, ignoring case. */
+  actor: textField.exactOptional(),
+  action: z
+    .string()
+    .regex(/^[a-z_]{1,40}\.[a-z_]{1,40}$/, { error: 'An action such as key.revoked.' })
+    .exactOptional(),
+  fromMs: momentField.exactOptional(),
+  /** Exclusive. */
+  toMs: momentField.exactOptional(),
+});
+export type AuditFilter = Readonly<z.infer<typeof auditFilter>>;
+export const auditPageInput = auditFilter.extend({ before: idOf('evt').exactOptional() });
+export const everyAuditInput = auditPageInput.extend({ organization: idOf('org').exactOptional() });
 
 export interface MemberView {
   /** For an invited person without an account, the id of the user that accepting would create. */
@@ -47,16 +71,6 @@ export interface AuditEventView {
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown] | ListChangeView>>;
 }
 
-/** Absent fields do not filter. */
-export interface AuditFilter {
-  /** Part of the shown actor name, ignoring case. */
-  readonly actor?: string;
-  readonly action?: string;
-  readonly fromMs?: number;
-  /** Exclusive. */
-  readonly toMs?: number;
-}
-
 export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
@@ -74,19 +88,19 @@ export interface PeopleApi {
    * the person.
    */
   'POST /api/organizations/:organization/members': {
-    body: { email: string; role: 'owner' | 'member'; known?: true };
+    body: z.infer<typeof newMember>;
     response: { member: MemberView; link?: LinkView };
   };
-  'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; response: MemberView };
+  'PATCH /api/organizations/:organization/members/:user': { body: z.infer<typeof changedMember>; response: MemberView };
   /**
    * Revokes the member's active keys or hands them to an owner: to the user `keysTo`, or with
    * `revokeKeys: false` to the caller.
    */
   'DELETE /api/organizations/:organization/members/:user': {
-    body: { revokeKeys?: boolean; keysTo?: string };
+    body: z.infer<typeof removedMember>;
     response: Empty;
   };
   /** A new link for a pending invitation. The former link stops working. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; response: LinkView };
-  'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; response: AuditPage };
+  'GET /api/organizations/:organization/audit': { query: z.infer<typeof auditPageInput>; response: AuditPage };
 }

@@ -1,5 +1,5 @@
-import type { Empty } from './empty.ts';
 import type { ExploreFilter } from './explore.ts';
+import type { Empty } from './fields.ts';
 import type { PricesView, TokensView } from './money.ts';
 
 export interface RequestView {

@@ -1,4 +1,4 @@
-import type { Empty } from './empty.ts';
+import type { Empty } from './fields.ts';
 import type { PlaygroundView } from './playground.ts';
 
 /**

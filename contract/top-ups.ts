@@ -1,4 +1,19 @@
-import type { Empty } from './empty.ts';
+import { z } from 'zod';
+import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
+import { type Empty, wholeNumber } from './fields.ts';
+
+/** The bounds of the configuration are narrower. */
+export const topUp = z.strictObject({ amountUsd: wholeNumber(1, MAX_TOP_UP_USD) });
+
+export type AutomaticTopUpView = Readonly<z.infer<typeof automaticTopUp>>;
+const automaticTopUp = topUp.extend({
+  /** Balance below which a payment begins. */
+  belowUsd: wholeNumber(1, MAX_TOP_UP_USD),
+  /** Most for one UTC day. */
+  dailyUsd: wholeNumber(1, MAX_DAILY_TOP_UPS_USD),
+});
+/** Absent settings end it. */
+export const automaticTopUpChange = z.strictObject({ settings: automaticTopUp.exactOptional() });
 
 /** Amounts that an owner may pay, in whole USD. */
 export interface TopUpOffer {
@@ -25,14 +40,6 @@ export interface TopUpView {
   readonly createdAtMs: number;
 }
 
-export interface AutomaticTopUpView {
-  /** Balance below which a payment begins. */
-  readonly belowUsd: number;
-  readonly amountUsd: number;
-  /** Most for one UTC day. */
-  readonly dailyUsd: number;
-}
-
 export interface TopUpsView {
   /** Absent: payments are not configured. */
   readonly offer?: TopUpOffer;
@@ -51,7 +58,7 @@ export interface TopUpsApi {
   'GET /api/organizations/:organization/top-ups': { query: { before?: string }; response: TopUpsView };
   /** `url` is the page at which Stripe takes the payment. */
   'POST /api/organizations/:organization/top-ups': {
-    body: { amountUsd: number };
+    body: z.infer<typeof topUp>;
     response: { id: string; url: string };
   };
   /** Reads an open payment from Stripe now, for somebody who is back from paying. */
@@ -61,9 +68,8 @@ export interface TopUpsApi {
   'POST /api/organizations/:organization/card': { body: Empty; response: { url: string } };
   /** Ends automatic top-up, too. */
   'DELETE /api/organizations/:organization/card': { body: Empty; response: Empty };
-  /** Absent settings end it. */
   'PUT /api/organizations/:organization/automatic-top-up': {
-    body: { settings?: AutomaticTopUpView };
+    body: z.infer<typeof automaticTopUpChange>;
     response: Empty;
   };
 }

@@ -1,6 +1,14 @@
 /** Bounds of fields that operators and members fill in. The database checks the same bounds. */
 export const MAX_NAME_CHARACTERS = 200;
 export const MAX_NOTE_CHARACTERS = 500;
+export const MAX_LEGAL_NAME = 140;
+export const MAX_BILLING_ADDRESS = 300;
+export const MAX_TAX_ID = 50;
+export const MAX_EMAIL = 320;
+/** Reference of a credit. */
+export const MAX_REFERENCE = 200;
+/** Receivers of an organization's alerts. */
+export const MAX_ALERT_EMAILS = 5;
 /** Of an organization and of a key. */
 export const MAX_TOKENS_PER_MINUTE = 1_000_000_000_000;
 /** Most requests of an organization at once. */
@@ -20,3 +28,8 @@ export const PRICE_LIST_NAME = /^(?!none$)[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 export const MAX_TOP_UP_USD = 999_999;
 /** Most automatic top-ups of a UTC day, in whole USD. */
 export const MAX_DAILY_TOP_UPS_USD = 99_999_900;
+
+/** Thirty days. A longer overlap defeats the purpose of a replacement. */
+export const MAX_OVERLAP_HOURS = 720;
+/** Most keys that are revoked in one transaction. An organization has as many usable keys. */
+export const MOST_REVOKED_AT_ONCE = 1_000;

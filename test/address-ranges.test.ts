@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ipRanges } from '#contract/fields.ts';
 import { CONFIG_FILE } from '#core/config/schema.ts';
 import { inRanges } from '#core/net/ip-ranges.ts';
-import { ipRanges } from '#dashboard/server/routes/input-fields.ts';
 import { createValueReader } from '#operator/command-line/flag-values.ts';
 import { propertyRuns } from './fixtures/property-runs.ts';
 

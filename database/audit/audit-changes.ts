@@ -1,4 +1,4 @@
-import type { AuditField } from '#contract/audit-fields.ts';
+import type { AuditField } from '#contract/shown-settings.ts';
 import type { AuditChange, AuditChanges, AuditValue } from './audit.ts';
 
 /** Fields of a subject as the audit log has them. Lists are sets: scopes, models, addresses. */

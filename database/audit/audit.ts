@@ -1,4 +1,4 @@
-import type { AuditField } from '#contract/audit-fields.ts';
+import type { AuditField } from '#contract/shown-settings.ts';
 
 /** Actor of a change, for the audit log. */
 export interface Actor {

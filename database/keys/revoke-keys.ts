@@ -6,9 +6,6 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, type KeyRow, keyRecord, keySubject } from './key-rows.ts';
 
-/** Most keys that are revoked in one transaction. An organization has as many usable keys. */
-export const MOST_REVOKED_AT_ONCE = 1_000;
-
 export interface Revocation {
   readonly ids: readonly string[];
   /** Keys of other organizations are unknown. Absent: of any organization. */

@@ -1,9 +1,9 @@
+import { normalizeEmail } from '#core/email-address.ts';
 import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS, PRICE_LIST_NAME } from '#core/field-bounds.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '#core/money.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
 import { SCOPES, type Scope } from '#core/principal.ts';
 import { hidesSomething, showsSomething } from '#core/visible-text.ts';
-import { normalizeEmail } from '#database/users/email-address.ts';
 import { SWITCH_ON } from './arguments.ts';
 
 /**

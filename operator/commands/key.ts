@@ -1,10 +1,9 @@
 import { countOf } from '#core/count-of.ts';
-import { MAX_NOTE_CHARACTERS } from '#core/field-bounds.ts';
+import { MAX_NOTE_CHARACTERS, MOST_REVOKED_AT_ONCE } from '#core/field-bounds.ts';
 import { keyStateAt } from '#core/key-state.ts';
 import { formatUsd } from '#core/money.ts';
 import { present } from '#core/present.ts';
 import type { AboveOrganization, KeyChange, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
-import { MOST_REVOKED_AT_ONCE } from '#database/keys/revoke-keys.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';

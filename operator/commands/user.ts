@@ -1,8 +1,8 @@
 import { countOf } from '#core/count-of.ts';
+import { normalizeEmail } from '#core/email-address.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import { removeIdentities } from '#database/sign-in/identities.ts';
 import { createPasswordLink } from '#database/sign-in/password-links.ts';
-import { normalizeEmail } from '#database/users/email-address.ts';
 import { MAX_MEMBERS } from '#database/users/membership-rows.ts';
 import { findUserByEmail, listUsers, type UserRecord } from '#database/users/user-rows.ts';
 import { type KeysOfDisabled, setDisabled } from '#database/users/users.ts';

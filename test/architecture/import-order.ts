@@ -286,7 +286,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   uplot: ['dashboard/web/charts'],
   vite: ['dashboard/web'],
   yaml: ['core/config', 'ext-proc/envoy-config', 'operator/catalogue', 'scripts', 'scripts/catalogue'],
-  zod: ['core/config', 'dashboard/server', 'dashboard/server/routes'],
+  zod: ['contract', 'core/config', 'dashboard/server', 'dashboard/server/routes'],
 };
 
 /** Files that are started or served, and imported by nothing. */

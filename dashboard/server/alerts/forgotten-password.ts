@@ -1,8 +1,8 @@
-import type { Empty } from '#contract/empty.ts';
+import type { Empty } from '#contract/fields.ts';
+import { normalizeEmail } from '#core/email-address.ts';
 import { type ChangeLimits, countChange } from '#database/audit/change-counts.ts';
 import { accountSubject, originSubjects } from '#database/sign-in/attempt-subjects.ts';
 import { mailForgottenPassword } from '#database/sign-in/password-links.ts';
-import { normalizeEmail } from '#database/users/email-address.ts';
 import { findCredentials } from '#database/users/users.ts';
 import { type Problem, problem } from '../http/problem.ts';
 import type { EntryCall } from '../http/route.ts';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '#contract/api.ts';
+import { nothing } from '#contract/fields.ts';
 import type { CatalogueComparison } from '#contract/operator.ts';
 import type { Role } from '#contract/session.ts';
 import type { Log } from '#core/log/log.ts';
@@ -83,19 +84,22 @@ export type Call<E extends Endpoint, A extends Access> = {
  */
 export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
 
-export interface Definition<E extends Endpoint, A extends Access> {
+export type Definition<E extends Endpoint, A extends Access> = {
   readonly access: A;
   /** Default: never. */
   readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
-  /** Schema of the body, or of the query for GET. Strict, with explicit bounds. */
-  readonly input: z.ZodType<Input<E>>;
   /**
    * Removes access. Such changes have a limit of their own, which other changes do not use up
    * (limit-changes.ts).
    */
   readonly endsAccess?: true;
   handle(call: Call<E, A>): Promise<ResponseOf<E> | Problem>;
-}
+} & (keyof Input<E> extends never
+  ? { readonly input?: undefined }
+  : {
+      /** Schema of the body, or of the query for GET. Strict, with explicit bounds. */
+      readonly input: z.ZodType<Input<E>>;
+    });
 
 /** A route as app.ts serves it. Its calls have been checked against `access` and `input`. */
 export interface Route {
@@ -120,7 +124,7 @@ export interface UncheckedCall extends AnyCall {
 
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
-  const { access, input, endsAccess, needsFreshPassword } = definition;
+  const { access, input = nothing, endsAccess, needsFreshPassword } = definition;
   // The only cast from values that were checked at run time to the types of the route.
   const serve = (call: UncheckedCall) => definition.handle(call as unknown as Call<E, A>);
   return {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { AlertSettingsInput, DeliveryView } from '#contract/alerts.ts';
+import { type AlertSettingsInput, alertSettings, type DeliveryView } from '#contract/alerts.ts';
 import { present } from '#core/present.ts';
 import {
   type AlertSettings,
@@ -16,40 +16,12 @@ import { bodyOf } from '../alerts/link-mail.ts';
 import { webhookUrlProblem } from '../alerts/webhook-request.ts';
 import { notFound, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Deps, type Route, route } from '../http/route.ts';
-import { budgetNanoUsd, email, nothing } from './input-fields.ts';
 
-const MAX_EMAILS = 5;
-const MAX_URL = 2000;
 const SECRET_BYTES = 32;
-
-const yesOrNo = z.boolean({ error: 'Yes or no.' });
-
-const settingsInput = z.strictObject({
-  balanceBelowNanoUsd: budgetNanoUsd
-    .refine((amount) => BigInt(amount) > 0n, { error: 'This must be more than nothing.' })
-    .exactOptional(),
-  keyBudgets: yesOrNo,
-  keyExpiry: yesOrNo,
-  topUps: yesOrNo,
-  emails: z
-    .array(email, { error: 'This must be a list of e-mail addresses.' })
-    .max(MAX_EMAILS, { error: `At most ${MAX_EMAILS} addresses.` })
-    .transform((emails) => [...new Set(emails)]),
-  webhookUrl: z
-    .string({ error: 'This must be text.' })
-    .trim()
-    .max(MAX_URL, { error: `At most ${MAX_URL} characters.` })
-    .refine((text) => /^https?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text), {
-      error: 'This is not an URL such as https://example.com/alerts.',
-    })
-    .exactOptional(),
-  webhookKind: z.enum(['webhook', 'slack'], { error: 'Signed JSON or Slack.' }).exactOptional(),
-});
 
 export const ALERT_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/alerts', {
     access: 'owner',
-    input: nothing,
     async handle({ deps, organizationId }) {
       const settings = await findAlertSettings(deps.database, organizationId);
       const deliveries = await deliveriesOf(deps, organizationId);
@@ -58,7 +30,7 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('PUT /api/organizations/:organization/alerts', {
     access: 'owner',
-    input: settingsInput,
+    input: alertSettings,
     async handle(call) {
       const { deps, organizationId, input } = call;
       const { webhookUrl: url, webhookKind: kind = 'webhook' } = input;
@@ -74,7 +46,6 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/alerts/secret', {
     access: 'owner',
-    input: nothing,
     async handle(call) {
       const secret = newSecret();
       const change = ({ webhook, ...others }: AlertSettings) => ({
@@ -87,7 +58,6 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/alerts/test', {
     access: 'owner',
-    input: nothing,
     async handle({ deps, organizationId }) {
       return { messages: await sendTest(deps.database, organizationId) };
     },
@@ -105,7 +75,6 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('GET /api/alerts', {
     access: 'operator',
-    input: nothing,
     async handle({ deps }) {
       const receivers = deps.settings().mail?.operators ?? [];
       return { receivers, deliveries: await deliveriesOf(deps, undefined) };
@@ -113,7 +82,6 @@ export const ALERT_ROUTES: readonly Route[] = [
   }),
   route('POST /api/alerts/test', {
     access: 'operator',
-    input: nothing,
     async handle({ deps }) {
       return { messages: await sendOperatorsTest(deps.database, deps.settings().mail?.operators ?? []) };
     },

@@ -1,11 +1,10 @@
-import { z } from 'zod';
-import type { CostGroupName } from '#contract/costs.ts';
+import { type CostGroupName, type CostsInput, costsInput } from '#contract/costs.ts';
+import { dayOf } from '#contract/fields.ts';
 import { csvLines } from '#core/csv-lines.ts';
 import { type CostTableQuery, costTable, costTotal } from '#database/costs/cost-table.ts';
 import { isProblem, type Problem, wrongField } from '../http/problem.ts';
 import { csvRoute, type Route, route } from '../http/route.ts';
 import { costColumns } from './csv-tables.ts';
-import { dayField, dayOf } from './query-fields.ts';
 
 /** Bound on the rows of the page. The CSV has all of them. */
 const MOST_ROWS = 2_000;
@@ -14,20 +13,6 @@ const MOST_CSV_ROWS = 100_000;
 /** All generations of the days are read. */
 const MOST_DAYS = 366;
 const GROUPS: readonly CostGroupName[] = ['day', 'model', 'provider', 'organization'];
-
-interface CostsInput {
-  readonly from: string;
-  readonly to: string;
-  readonly by: string;
-}
-
-const costsInput: z.ZodType<CostsInput> = z.strictObject({
-  from: dayField,
-  to: dayField,
-  by: z.string().regex(/^(?:day|(?:day,)?(?:model|provider|organization))$/, {
-    error: `day, or one of model, provider and organization, or both, such as day,model.`,
-  }),
-});
 
 /** Operators see what providers are paid, customers never do. */
 export const COSTS_ROUTES: readonly Route[] = [

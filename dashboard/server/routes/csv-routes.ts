@@ -1,3 +1,4 @@
+import { ledgerFilter } from '#contract/money.ts';
 import type { RequestFilter } from '#contract/request-log.ts';
 import { csvLines } from '#core/csv-lines.ts';
 import { isInGroup, matchesSearch } from '#core/key-filter.ts';
@@ -9,7 +10,7 @@ import type { Database } from '../fairness/stores.ts';
 import { csvRoute, type Deps, type Route } from '../http/route.ts';
 import { CSV_LEDGER_COLUMNS, requestColumns } from './csv-tables.ts';
 import { readRequests } from './requests-routes.ts';
-import { everyRequestFilter, type KeyFilter, keyFilter, ledgerFilter, requestFilter } from './table-filters.ts';
+import { everyRequestFilter, type KeyFilter, keyFilter, requestFilter } from './table-filters.ts';
 
 /** Tables of the page as files, with the page's filters. */
 export const CSV_ROUTES: readonly Route[] = [

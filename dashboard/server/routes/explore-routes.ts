@@ -6,12 +6,12 @@ import {
   LONGEST_EXPLORED_MS,
   SHORTEST_EXPLORED_MS,
 } from '#contract/explore.ts';
+import { momentField } from '#contract/fields.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
 import { type Deps, type Route, route } from '../http/route.ts';
 import { exploreView } from './explore-view.ts';
-import { momentField } from './query-fields.ts';
 import { allOrganizations, EXPLORE_FIELDS } from './table-filters.ts';
 
 const LONGEST_METADATA_NAME = 64;

@@ -1,11 +1,17 @@
-import type { KeyChange, KeyView } from '#contract/keys.ts';
+import {
+  type KeyChange,
+  type KeyView,
+  keyChange,
+  keyReplacement,
+  keyRestrictions,
+  severalKeys,
+} from '#contract/keys.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { nothing } from './input-fields.ts';
-import { keyChange, keyReplacement, keyRestrictions, severalKeys, storedChange, storedSettings } from './key-input.ts';
+import { storedChange, storedSettings } from './key-input.ts';
 import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
@@ -16,7 +22,6 @@ type KeyCall = OrganizationCall & { readonly params: { readonly key: string } };
 export const KEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/keys', {
     access: 'member',
-    input: nothing,
     async handle(call) {
       const keys = await call.deps.administration.keys(call.organizationId, MAX_REVOKED);
       return keys === undefined ? notFound('organization') : { keys: await keyViews(call, keys) };
@@ -39,7 +44,6 @@ export const KEY_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/keys/:key', {
     access: 'member',
-    input: nothing,
     async handle(call) {
       const key = await call.deps.administration.key(call.organizationId, call.params.key);
       return key === undefined ? notFound('key') : keyView(call, key);
@@ -53,7 +57,6 @@ export const KEY_ROUTES: readonly Route[] = [
   route('POST /api/organizations/:organization/keys/:key/revocation', {
     access: 'member',
     endsAccess: true,
-    input: nothing,
     handle: (call) =>
       managing(call, async ({ id }) => {
         const key = await call.deps.administration.revokeKey(id, actorOf(call), call.organizationId);

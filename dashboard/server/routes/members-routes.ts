@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import type { LinkView, MemberView } from '#contract/people.ts';
+import { changedMember, type LinkView, type MemberView, newMember, removedMember } from '#contract/people.ts';
 import { newId } from '#core/ids.ts';
 import {
   invite as inviteByAddress,
@@ -15,21 +14,17 @@ import { conflictingField, isProblem, notFound, type Problem, problem, wrongFiel
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { linkWith } from '../sign-in/links.ts';
 import { newToken } from '../sign-in/session-token.ts';
-import { email, idOf, nothing } from './input-fields.ts';
-
-export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
 
 type Invited = { readonly member: MemberView; readonly link?: LinkView };
 
 export const MEMBER_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/members', {
     access: 'owner',
-    input: nothing,
     handle: async ({ deps, organizationId }) => ({ members: await membersOf(deps.database, organizationId) }),
   }),
   route('POST /api/organizations/:organization/members', {
     access: 'owner',
-    input: z.strictObject({ email, role: memberRole, known: z.literal(true).exactOptional() }),
+    input: newMember,
     async handle(call) {
       const { input, deps } = call;
       if (call.role !== 'operator') return invite(call, input);
@@ -39,7 +34,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('PATCH /api/organizations/:organization/members/:user', {
     access: 'owner',
-    input: z.strictObject({ role: memberRole }),
+    input: changedMember,
     async handle(call) {
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
@@ -54,7 +49,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   route('DELETE /api/organizations/:organization/members/:user', {
     access: 'owner',
     endsAccess: true,
-    input: z.strictObject({ revokeKeys: z.boolean().exactOptional(), keysTo: idOf('usr').exactOptional() }),
+    input: removedMember,
     async handle(call) {
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
@@ -75,7 +70,6 @@ export const MEMBER_ROUTES: readonly Route[] = [
     access: 'owner',
     // The link may open an operator's account.
     needsFreshPassword: (_, role) => role === 'operator',
-    input: nothing,
     handle: (call) => newInvitationLink(call, call.params.user),
   }),
 ];

@@ -1,6 +1,6 @@
+import { ledgerPageInput } from '#contract/money.ts';
 import { ledgerPage } from '#database/ledger/ledger-pages.ts';
 import { type Route, route } from '../http/route.ts';
-import { ledgerPageInput } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 

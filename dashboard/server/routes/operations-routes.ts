@@ -1,14 +1,12 @@
 import { databaseFigures } from '#database/process-reports/database-figures.ts';
 import { currentConfiguration, listProcesses } from '#database/process-reports/process-reports.ts';
 import { type Route, route } from '../http/route.ts';
-import { nothing } from './input-fields.ts';
 import { mappingView, processView } from './operations-view.ts';
 
 /** Routes of the operator's pages about processes and the mapping. */
 export const OPERATION_ROUTES: readonly Route[] = [
   route('GET /api/mapping', {
     access: 'operator',
-    input: nothing,
     async handle({ deps }) {
       const configuration = await currentConfiguration(deps.database);
       const mapping = mappingView(configuration, await listProcesses(deps.database), deps.nowMs());
@@ -17,7 +15,6 @@ export const OPERATION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/system', {
     access: 'operator',
-    input: nothing,
     async handle({ deps }) {
       const [processes, { deadLetters, ...database }] = await Promise.all([
         listProcesses(deps.database),

@@ -1,6 +1,13 @@
 import { z } from 'zod';
+import { idOf, text } from '#contract/fields.ts';
 import type { OrganizationRow } from '#contract/operator.ts';
-import type { OrganizationChangeInput, OrganizationView } from '#contract/organization.ts';
+import {
+  newOrganization,
+  type OrganizationChangeInput,
+  type OrganizationView,
+  organizationChange,
+  organizationCredit,
+} from '#contract/organization.ts';
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { formatUsd } from '#core/money.ts';
@@ -13,14 +20,7 @@ import type {
 } from '#database/organizations/organization-records.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
-import { idOf, nothing, text } from './input-fields.ts';
-import {
-  newOrganization,
-  organizationChange,
-  organizationCredit,
-  storedChange,
-  storedSettings,
-} from './organization-input.ts';
+import { storedChange, storedSettings } from './organization-input.ts';
 import { organizationView } from './organization-view.ts';
 
 const PAGE = 50;
@@ -75,18 +75,15 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/price-lists', {
     access: 'operator',
-    input: nothing,
     handle: async ({ deps }) => ({ priceLists: deps.priceLists() }),
   }),
   route('POST /api/organizations/:organization/suspension', {
     access: 'operator',
     endsAccess: true,
-    input: nothing,
     handle: (call) => suspend(call, true),
   }),
   route('DELETE /api/organizations/:organization/suspension', {
     access: 'operator',
-    input: nothing,
     handle: (call) => suspend(call, false),
   }),
   route('POST /api/organizations/:organization/credits', {

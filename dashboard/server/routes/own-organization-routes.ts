@@ -1,10 +1,9 @@
 import type { ModelView } from '#contract/money.ts';
+import { ownChange } from '#contract/organization.ts';
 import type { PriceList } from '#core/price-list.ts';
 import { currentConfiguration } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { actorOf, type Route, route } from '../http/route.ts';
-import { nothing } from './input-fields.ts';
-import { ownChange } from './organization-input.ts';
 import { organizationView, ownSettings } from './organization-view.ts';
 import { priceListOf, pricesView } from './price-table-view.ts';
 
@@ -12,7 +11,6 @@ import { priceListOf, pricesView } from './price-table-view.ts';
 export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',
-    input: nothing,
     async handle({ deps, organizationId, role }) {
       const view = await organizationView(deps, organizationId);
       if (role === 'operator' || !('priceList' in view)) return view;
@@ -22,7 +20,6 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/settings', {
     access: 'owner',
-    input: nothing,
     handle: async ({ deps, organizationId }) => ownSettings(await deps.administration.organization(organizationId)),
   }),
   route('PATCH /api/organizations/:organization/settings', {
@@ -35,7 +32,6 @@ export const OWN_ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/models', {
     access: 'member',
-    input: nothing,
     async handle({ deps, organizationId }) {
       const organization = await deps.administration.organization(organizationId);
       const configuration = await currentConfiguration(deps.database, organization?.priceList);

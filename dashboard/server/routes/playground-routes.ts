@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { idOf, wholeNumber } from '#contract/fields.ts';
 import { MAX_PLAY_MESSAGES, MAX_PLAY_TOKENS } from '#contract/playground.ts';
 import { isModelId } from '#core/field-bounds.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
 import { type OrganizationCall, type Relay, type Route, relayRoute } from '../http/route.ts';
 import { askGateway } from '../playground/ask-gateway.ts';
-import { idOf, wholeNumber } from './input-fields.ts';
 import { playSecret, restrictionsOf } from './play-key.ts';
 
 /** A play is ended after it. */

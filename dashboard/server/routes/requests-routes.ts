@@ -9,7 +9,6 @@ import { type FoundRequests, findRequests } from '#database/request-log/request-
 import type { Database } from '../fairness/stores.ts';
 import { notFound } from '../http/problem.ts';
 import { type Route, route } from '../http/route.ts';
-import { nothing } from './input-fields.ts';
 import { everyRequestInput, requestPageInput } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
@@ -27,7 +26,6 @@ export const REQUEST_ROUTES: readonly Route[] = [
   }),
   route('GET /api/organizations/:organization/requests/:request', {
     access: 'member',
-    input: nothing,
     async handle({ deps, organizationId, params }) {
       const row = await findRequest(deps.database, organizationId, params.request);
       if (row === undefined) return notFound('request');

@@ -10,7 +10,6 @@ import { findLink, linkGone } from '../sign-in/links.ts';
 import { findSignedIn, sessionView } from '../sign-in/session.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
 import { passwordsOff, signIn } from '../sign-in/sign-in.ts';
-import { nothing } from './input-fields.ts';
 
 /**
  * Only compared, never stored. The response must not depend on whether it could be an address or a
@@ -29,7 +28,6 @@ function ifPasswords<Call extends { readonly deps: Deps }, Response>(
 export const SESSION_ROUTES: readonly Route[] = [
   route('GET /api/session', {
     access: 'user',
-    input: nothing,
     handle: async ({ session, caller, deps }) => sessionView(session, caller, deps),
   }),
   route('POST /api/session', {
@@ -40,7 +38,6 @@ export const SESSION_ROUTES: readonly Route[] = [
   // Needs no session, so that the cookie of an ended session can be cleared.
   route('DELETE /api/session', {
     access: 'anyone',
-    input: nothing,
     async handle(call) {
       const { deps, caller, cookies } = call;
       const signedIn = await findSignedIn(deps, cookies.token);
@@ -90,7 +87,6 @@ export const SESSION_ROUTES: readonly Route[] = [
   }),
   route('GET /api/devices', {
     access: 'user',
-    input: nothing,
     async handle({ deps, session }) {
       const sessions = await sessionsOf(deps.database, session.user.id, deps.settings().session);
       const devices = sessions.map(({ expiresAtMs: _, ...device }) => ({
@@ -103,7 +99,6 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('DELETE /api/devices/:device', {
     access: 'user',
     endsAccess: true,
-    input: nothing,
     async handle({ deps, session, caller, cookies, params }) {
       const ended = await deleteSession(deps.database, session.user, params.device, caller.address);
       if (!ended) return notFound('device');

@@ -6,13 +6,11 @@ import { beginAtIssuer, finishAtIssuer } from '../sign-in/issuer-sign-in.ts';
 import { linkGone } from '../sign-in/links.ts';
 import { hashToken } from '../sign-in/session-token.ts';
 import { enter } from '../sign-in/sign-in.ts';
-import { nothing } from './input-fields.ts';
 
 /** Ways to sign in without a password. */
 export const SIGN_IN_ROUTES: readonly Route[] = [
   route('GET /api/sign-in', {
     access: 'anyone',
-    input: nothing,
     async handle({ deps }) {
       const settings = deps.settings();
       const { password, oidc } = settings.signIn;

@@ -1,39 +1,15 @@
 import { z } from 'zod';
 import { type ExploreFilter, MOST_FILTER_CHARACTERS, MOST_FILTER_VALUES, STATUS_CLASSES } from '#contract/explore.ts';
+import { budgetNanoUsd, idOf, momentField, textField, wholeNumberField } from '#contract/fields.ts';
 import type { RequestFilter, RequestPageInput } from '#contract/request-log.ts';
-import { KEY_GROUPS, type KeyGroup } from '#core/key-filter.ts';
-import { budgetNanoUsd, idOf } from './input-fields.ts';
-import { momentField, textField, wholeNumberField } from './query-fields.ts';
+import { KEY_GROUPS } from '#core/key-filter.ts';
 
 const MAX_DURATION_MS = 2 ** 31 - 1;
 
-export interface KeyFilter {
-  readonly show: KeyGroup;
-  readonly search?: string;
-}
-
-export const keyFilter: z.ZodType<KeyFilter> = z.strictObject({
+export type KeyFilter = z.infer<typeof keyFilter>;
+export const keyFilter = z.strictObject({
   show: z.enum(KEY_GROUPS, { error: `One of: ${KEY_GROUPS.join(', ')}.` }).default('all'),
   search: textField.exactOptional(),
-});
-
-interface LedgerFilter {
-  readonly kind?: 'credit' | 'charge';
-  readonly fromMs?: number;
-  readonly toMs?: number;
-}
-
-const LEDGER_FIELDS = {
-  kind: z.enum(['credit', 'charge'], { error: 'credit or charge.' }).exactOptional(),
-  fromMs: momentField.exactOptional(),
-  toMs: momentField.exactOptional(),
-};
-
-export const ledgerFilter: z.ZodType<LedgerFilter> = z.strictObject(LEDGER_FIELDS);
-
-export const ledgerPageInput: z.ZodType<LedgerFilter & { before?: number }> = z.strictObject({
-  ...LEDGER_FIELDS,
-  before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional(),
 });
 
 /** A list in a query is a parameter that is repeated; once is a list of one. */

@@ -1,7 +1,13 @@
 import { z } from 'zod';
-import type { AutomaticTopUpView, TopUpsView, TopUpView } from '#contract/top-ups.ts';
+import { idOf } from '#contract/fields.ts';
+import {
+  type AutomaticTopUpView,
+  automaticTopUpChange,
+  type TopUpsView,
+  type TopUpView,
+  topUp,
+} from '#contract/top-ups.ts';
 import type { StripeConfig } from '#core/config/dashboard-config.ts';
-import { MAX_DAILY_TOP_UPS_USD, MAX_TOP_UP_USD } from '#core/field-bounds.ts';
 import { NANO_PER_USD, nanoUsdOfCents } from '#core/money.ts';
 import { findMember } from '#database/members/member-rows.ts';
 import { findPaymentAccount, forgetCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
@@ -11,17 +17,8 @@ import { actorOf, type OrganizationCall, type Route, route } from '../http/route
 import { beginSavingCard, beginTopUp, type CheckoutFor, invoiceUrlOf } from '../payments/checkout.ts';
 import { checkTopUp } from '../payments/open-payments.ts';
 import { isStripeAway } from '../payments/stripe-client.ts';
-import { idOf, nothing, wholeNumber } from './input-fields.ts';
 
 const PAGE_ROWS = 20;
-
-/** The bounds of the configuration are narrower. */
-const amountUsd = wholeNumber(1, MAX_TOP_UP_USD);
-const settings = z.strictObject({
-  belowUsd: wholeNumber(1, MAX_TOP_UP_USD),
-  amountUsd,
-  dailyUsd: wholeNumber(1, MAX_DAILY_TOP_UPS_USD),
-});
 
 export const TOP_UP_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/top-ups', {
@@ -31,7 +28,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/top-ups', {
     access: 'owner',
-    input: z.strictObject({ amountUsd }),
+    input: topUp,
     async handle(call) {
       const { stripe } = call.deps.settings();
       if (stripe === undefined) return notConfigured();
@@ -45,7 +42,6 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/top-ups/:topUp/check', {
     access: 'owner',
-    input: nothing,
     async handle({ deps, organizationId, params: { topUp = '' } }) {
       if ((await stateOfTopUp(deps.database, organizationId, topUp)) === undefined) return notFound('top-up');
       const { stripe } = deps.settings();
@@ -56,7 +52,6 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/top-ups/:topUp/invoice', {
     access: 'owner',
-    input: nothing,
     async handle({ deps, organizationId, params: { topUp = '' } }) {
       const { stripe } = deps.settings();
       if (stripe === undefined) return notConfigured();
@@ -73,7 +68,6 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/card', {
     access: 'owner',
-    input: nothing,
     async handle(call) {
       const { stripe } = call.deps.settings();
       if (stripe === undefined) return notConfigured();
@@ -85,7 +79,6 @@ export const TOP_UP_ROUTES: readonly Route[] = [
   }),
   route('DELETE /api/organizations/:organization/card', {
     access: 'owner',
-    input: nothing,
     async handle(call) {
       await forgetCard(call.deps.database, call.organizationId, actorOf(call));
       return {};
@@ -95,7 +88,7 @@ export const TOP_UP_ROUTES: readonly Route[] = [
     access: 'owner',
     // Charges go on after the session has ended.
     needsFreshPassword: ({ settings }) => settings !== undefined,
-    input: z.strictObject({ settings: settings.exactOptional() }),
+    input: automaticTopUpChange,
     async handle(call) {
       const given = call.input.settings;
       const { stripe } = call.deps.settings();

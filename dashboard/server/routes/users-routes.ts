@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { email, idOf, memberRole, text, yesOrNo } from '#contract/fields.ts';
 import type { UserRow } from '#contract/operator.ts';
 import { newId } from '#core/ids.ts';
 import { present } from '#core/present.ts';
@@ -8,8 +9,7 @@ import { handOverPasswordLink } from '../alerts/link-mail.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
 import { passwordsOff } from '../sign-in/sign-in.ts';
-import { email, idOf, nothing, text } from './input-fields.ts';
-import { memberRole, organizationFull } from './members-routes.ts';
+import { organizationFull } from './members-routes.ts';
 
 const PAGE = 50;
 
@@ -32,7 +32,7 @@ export const USER_ROUTES: readonly Route[] = [
     needsFreshPassword: ({ operator }) => operator,
     input: z.strictObject({
       email,
-      operator: z.boolean({ error: 'Yes or no.' }),
+      operator: yesOrNo,
       organizationId: idOf('org').exactOptional(),
       role: memberRole.exactOptional(),
     }),
@@ -67,7 +67,6 @@ export const USER_ROUTES: readonly Route[] = [
   route('POST /api/users/:user/reset', {
     access: 'operator',
     needsFreshPassword: () => true,
-    input: nothing,
     async handle(call) {
       const user = await findUser(call.deps.database, call.params.user);
       if (user === undefined) return notFound('user');
@@ -84,7 +83,6 @@ export const USER_ROUTES: readonly Route[] = [
   }),
   route('DELETE /api/users/:user/disablement', {
     access: 'operator',
-    input: nothing,
     handle: (call) => disable(call, call.params.user, false),
   }),
 ];

@@ -1,10 +1,10 @@
 import type { SessionView } from '#contract/session.ts';
+import { normalizeEmail } from '#core/email-address.ts';
 import { newId } from '#core/ids.ts';
 import { countChange } from '#database/audit/change-counts.ts';
 import { type IdentityResult, signInByIdentity } from '#database/sign-in/identities.ts';
 import type { EndedSession, SessionStart } from '#database/sign-in/sessions.ts';
 import { countAttempt, forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
-import { normalizeEmail } from '#database/users/email-address.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import type { EntryCall } from '../http/route.ts';
 import {

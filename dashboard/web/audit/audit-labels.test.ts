@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AUDIT_FIELDS } from '#contract/audit-fields.ts';
 import type { AuditEventView } from '#contract/people.ts';
+import { AUDIT_FIELDS } from '#contract/shown-settings.ts';
 import { ACTIONS, actionChoice, actionLabel, changeLines } from './audit-labels.ts';
 
 const EVENT: AuditEventView = {

@@ -1,6 +1,6 @@
-import { AUDIT_FIELDS } from '#contract/audit-fields.ts';
 import type { AuditEventView, ListChangeView } from '#contract/people.ts';
 import type { Setting } from '#contract/setting.ts';
+import { AUDIT_FIELDS } from '#contract/shown-settings.ts';
 import { formatCount, formatMoneyInFull } from '../format/format.ts';
 
 /** `{}` is replaced by the name of the subject. */

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { KEY_SETTINGS } from '#contract/keys.ts';
-import { ORGANIZATION_SETTINGS } from '#contract/organization.ts';
+import { KEY_SETTINGS, ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { briefSettings } from './format.ts';
 
 it('says what an organization may, and nothing of limits that it has not', () => {

@@ -1,4 +1,5 @@
-import { KEY_SETTINGS, type KeyRestrictions, type KeyView, type ScopeName } from '#contract/keys.ts';
+import type { KeyRestrictions, KeyView, ScopeName } from '#contract/keys.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { briefSettings } from '../format/format.ts';
 
 const dayOfYear = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });

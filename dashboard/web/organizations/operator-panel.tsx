@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { ORGANIZATION_SETTINGS, type OrganizationView } from '#contract/organization.ts';
+import type { OrganizationView } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { Button } from '../components/button.tsx';
 import { briefSettings } from '../format/format.ts';
 import styles from './operator-panel.module.css';

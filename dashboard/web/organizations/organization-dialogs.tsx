@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { ORGANIZATION_SETTINGS, type OrganizationLimits, type OrganizationView } from '#contract/organization.ts';
+import type { OrganizationLimits, OrganizationView } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../api/queries.ts';
 import { Banner, ErrorState } from '../components/panels.tsx';
 import { useFinish } from '../components/toast.tsx';

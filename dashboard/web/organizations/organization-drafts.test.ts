@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ORGANIZATION_SETTINGS } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { changeOf, type Draft, draftOf } from '../forms/draft.ts';
 import {
   balanceAfter,

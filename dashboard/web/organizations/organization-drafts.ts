@@ -1,5 +1,5 @@
-import type { NewOrganizationInput } from '#contract/operator.ts';
-import { ORGANIZATION_SETTINGS, type OrganizationSettings, type OrganizationView } from '#contract/organization.ts';
+import type { NewOrganizationInput, OrganizationSettings, OrganizationView } from '#contract/organization.ts';
+import { ORGANIZATION_SETTINGS } from '#contract/shown-settings.ts';
 import { present } from '#core/present.ts';
 import { formatMoneyInFull } from '../format/format.ts';
 import { type Draft, draftOf, valuesOf } from '../forms/draft.ts';

@@ -1,5 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import { ALERT_SETTINGS, type AlertSettingsInput } from '#contract/alerts.ts';
+import type { AlertSettingsInput } from '#contract/alerts.ts';
+import { ALERT_SETTINGS } from '#contract/shown-settings.ts';
+import { MAX_ALERT_EMAILS } from '#core/field-bounds.ts';
 import { present } from '#core/present.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
@@ -62,7 +64,6 @@ interface AlertsFormProps {
   readonly onSecret: (secret: string) => void;
 }
 
-const MAX_EMAILS = 5;
 const CONDITIONS = ['balanceBelowNanoUsd', 'keyBudgets', 'keyExpiry', 'topUps'] as const;
 const EmailsField = asField(ChipsInput);
 
@@ -91,10 +92,10 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
         ))}
         <EmailsField
           label={ALERT_SETTINGS.emails.label}
-          hint={`At most ${MAX_EMAILS}.`}
+          hint={`At most ${MAX_ALERT_EMAILS}.`}
           {...field('emails')}
           validate={(email) => (/^[^\s@]+@[^\s@]+$/.test(email) ? undefined : `${email} is not an e-mail address.`)}
-          max={MAX_EMAILS}
+          max={MAX_ALERT_EMAILS}
         />
         <SettingField
           of={ALERT_SETTINGS.webhookUrl}

@@ -32,8 +32,6 @@ export const OVERLAP_LABELS = {
 } as const;
 export type OverlapChoice = keyof typeof OVERLAP_LABELS;
 
-export const MAX_OVERLAP_HOURS = 720;
-
 /** `undefined` until a number is entered. */
 export function overlapHours(choice: OverlapChoice, customHours: number | undefined): number | undefined {
   return choice === 'custom' ? customHours : Number(choice);

@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
+import { MAX_OVERLAP_HOURS } from '#core/field-bounds.ts';
 import { useSend } from '../../api/queries.ts';
 import { useFinish } from '../../components/toast.tsx';
 import { Instant } from '../../components/values.tsx';
@@ -9,7 +10,6 @@ import { ConfirmDialog, FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberField } from '../../forms/inputs.tsx';
 import {
   expiryOf,
-  MAX_OVERLAP_HOURS,
   OVERLAP_LABELS,
   type OverlapChoice,
   overlapHours,

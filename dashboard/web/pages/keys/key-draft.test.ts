@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { KEY_SETTINGS, type KeyChange, type KeyRestrictions } from '#contract/keys.ts';
-import { keyChange, keyRestrictions } from '../../../server/routes/key-input.ts';
+import { type KeyChange, type KeyRestrictions, keyChange, keyRestrictions } from '#contract/keys.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { changeOf, draftOf, valuesOf } from '../../forms/draft.ts';
 import { draftProblems, type KeyDraft, NEW_KEY } from './key-draft.ts';
 

@@ -1,4 +1,5 @@
-import { KEY_SETTINGS, type KeyRestrictions } from '#contract/keys.ts';
+import type { KeyRestrictions } from '#contract/keys.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { type Draft, draftOf } from '../../forms/draft.ts';
 
 export type KeyDraft = Draft<KeyRestrictions>;

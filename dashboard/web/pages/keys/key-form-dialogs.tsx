@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
-import { type CreatedKeyView, KEY_SETTINGS, type KeyView, type ScopeName } from '#contract/keys.ts';
+import type { CreatedKeyView, KeyView, ScopeName } from '#contract/keys.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { MAX_LIST_LENGTH } from '#core/field-bounds.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
 import { useAsk, useSend } from '../../api/queries.ts';

@@ -1,5 +1,6 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import { type CreatedKeyView, KEY_SETTINGS, type KeyView } from '#contract/keys.ts';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
+import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';

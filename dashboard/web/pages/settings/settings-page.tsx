@@ -1,11 +1,7 @@
 import { type ReactNode, useState } from 'react';
-import {
-  ORGANIZATION_SETTINGS,
-  type OrganizationLimits,
-  OWN_SETTINGS,
-  type OwnSettings,
-} from '#contract/organization.ts';
+import type { OrganizationLimits, OwnSettings } from '#contract/organization.ts';
 import type { Setting } from '#contract/setting.ts';
+import { ORGANIZATION_SETTINGS, OWN_SETTINGS } from '#contract/shown-settings.ts';
 import { useAsk, useSend } from '../../api/queries.ts';
 import { Button } from '../../components/button.tsx';
 import { Card, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Empty } from '#contract/empty.ts';
+import { DAY_MS, utcDayText } from '#core/clock.ts';
+import { normalizeEmail } from '#core/email-address.ts';
 import {
   isModelId,
   MAX_LIST_LENGTH,
@@ -12,17 +13,19 @@ import { type IdPrefix, isIdOf } from '#core/id-form.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { isIpRange } from '#core/net/ip-ranges.ts';
 import { hidesSomething, showsSomething } from '#core/visible-text.ts';
-import { normalizeEmail } from '#database/users/email-address.ts';
+import type { Change } from './setting.ts';
 
 /**
- * Schemas of request bodies, within the bounds of the database. The page shows the messages beside
- * the fields.
+ * Parts of the schemas of request bodies and queries, within the bounds of the database. The page
+ * shows the messages beside the fields, and imports types alone: it has no room for Zod.
  */
 
 const MAX_NANO_DIGITS = 19;
 /** End of the year 9999: the last moment that date fields and PostgreSQL can show. */
 const MAX_MOMENT_MS = 253_402_300_799_999;
 
+/** No query, no body, or an empty response. */
+export type Empty = Readonly<Record<never, never>>;
 export const nothing: z.ZodType<Empty> = z.strictObject({});
 
 /** Visible text only, so that equal-looking texts are almost always equal. */
@@ -56,6 +59,8 @@ export function wholeNumber(min: number, max: number) {
   return z.int({ error: form }).min(min, { error: form }).max(max, { error: form });
 }
 
+export const yesOrNo = z.boolean({ error: 'Yes or no.' });
+export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
 export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
 export const tokensPerMinute = wholeNumber(1, MAX_TOKENS_PER_MINUTE);
 
@@ -92,15 +97,66 @@ export const ipRanges = listOf(
   'addresses',
 );
 
+/** Changes of a record, from the schema of its settings. */
+export function changeOf<Settings extends object>(
+  settings: z.ZodType<Settings> & { readonly shape: z.ZodRawShape },
+): z.ZodType<Change<Settings>> {
+  const fields = Object.entries(settings.shape).map(([name, field]) => [
+    name,
+    z.exactOptional(field instanceof z.ZodExactOptional ? z.nullable(field.unwrap()) : field),
+  ]);
+  return z.strictObject(Object.fromEntries(fields)) as unknown as z.ZodType<Change<Settings>>;
+}
+
 /** Lists are sets. An empty list would lock everybody out; absent means no restriction. */
 function listOf(item: z.ZodType<string, string>, what: string) {
   return z
     .array(item, { error: `This must be a list of ${what}.` })
     .min(1, { error: `Choose at least one, or do not restrict ${what}.` })
     .max(MAX_LIST_LENGTH, { error: `At most ${MAX_LIST_LENGTH} ${what}.` })
-    .transform((items) => [...new Set(items)]);
+    .transform((items): readonly string[] => [...new Set(items)]);
 }
 
 function shown(value: unknown): string {
   return typeof value === 'string' ? `“${value.slice(0, 50)}”` : 'This';
+}
+
+/** Values of a URL's query arrive as text; numbers are parsed here. */
+const MAX_QUERY_TEXT = 200;
+/** Ids encode their milliseconds in 48 bits. */
+const MAX_ID_MS = 2 ** 48 - 1;
+
+/** Text as its author wrote it: models, codes, searches. */
+export const textField = z
+  .string()
+  .min(1, { error: 'This must not be empty.' })
+  .max(MAX_QUERY_TEXT, { error: `At most ${MAX_QUERY_TEXT} characters.` })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+
+export function wholeNumberField(min: number, max: number) {
+  const error = `A whole number from ${min} to ${max}.`;
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, { error })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error });
+}
+
+/** Unix milliseconds. */
+export const momentField = wholeNumberField(0, MAX_ID_MS);
+
+/** `2026-11-21`, UTC. */
+export const dayField = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'A date such as 2026-11-21.' })
+  .refine(isDay, { error: 'There is no such day.' });
+
+/** Date.parse reads the 30th of February as the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = dayOf(text);
+  return Number.isInteger(day) && utcDayText(day) === text;
+}
+
+export function dayOf(text: string): number {
+  return Date.parse(`${text}T00:00:00Z`) / DAY_MS;
 }

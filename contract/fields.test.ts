@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { inRanges } from '#core/net/ip-ranges.ts';
-import { budgetNanoUsd, creditNanoUsd, email, idOf, ipRanges, modelIds, name, nothing } from './input-fields.ts';
+import { budgetNanoUsd, creditNanoUsd, email, idOf, ipRanges, modelIds, name, nothing } from './fields.ts';
 
 const accepts = (field: z.ZodType, value: unknown) => field.safeParse(value).success;
 

@@ -1,0 +1,195 @@
+import {
+  MAX_BILLING_ADDRESS,
+  MAX_CONCURRENCY,
+  MAX_EMAIL,
+  MAX_LEGAL_NAME,
+  MAX_NAME_CHARACTERS,
+  MAX_NOTE_CHARACTERS,
+  MAX_TAX_ID,
+  MAX_TOKENS_PER_MINUTE,
+} from '#core/field-bounds.ts';
+import { DEFAULT_CONCURRENCY } from '#core/principal.ts';
+import type { AlertSettingsInput } from './alerts.ts';
+import type { KeyRestrictions } from './keys.ts';
+import type { OrganizationSettings, OwnSettings } from './organization.ts';
+import type { Setting, Settings } from './setting.ts';
+
+/** The settings as people see them: in forms, in the audit log and on pages. */
+
+export const KEY_SETTINGS: Settings<KeyRestrictions> = {
+  name: {
+    kind: 'text',
+    label: 'Name',
+    hint: 'Says what uses it, such as “Backend production”.',
+    max: MAX_NAME_CHARACTERS,
+  },
+  scopes: { kind: 'list', label: 'Scopes' },
+  models: {
+    kind: 'list',
+    label: 'Models',
+    none: 'all',
+    hint: 'If none is chosen, the key may use every model, including future ones.',
+  },
+  ipRanges: {
+    kind: 'list',
+    label: 'Addresses',
+    none: 'any',
+    hint: 'Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. If empty, it works from everywhere.',
+  },
+  expiresAtMs: { kind: 'instant', label: 'Expires', none: 'never' },
+  requestsPerMinute: { kind: 'count', label: 'Requests per minute', none: 'unlimited', brief: '{} rpm' },
+  tokensPerMinute: {
+    kind: 'count',
+    label: 'Tokens per minute',
+    none: 'unlimited',
+    max: MAX_TOKENS_PER_MINUTE,
+    brief: '{} tpm',
+  },
+  dailyBudgetNanoUsd: { kind: 'money', label: 'Daily budget', none: 'unlimited', brief: '{}/day' },
+  monthlyBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Monthly budget',
+    none: 'unlimited',
+    hint: 'Of each month in UTC',
+    brief: '{}/month',
+  },
+  lifetimeBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Lifetime budget',
+    none: 'unlimited',
+    hint: 'Of all that the key ever spends',
+    brief: '{} in all',
+  },
+  note: {
+    kind: 'text',
+    label: 'Note',
+    none: 'none',
+    hint: 'For people only, such as who to ask. No provider sees it.',
+    max: MAX_NOTE_CHARACTERS,
+  },
+};
+
+export const ORGANIZATION_SETTINGS: Settings<OrganizationSettings> = {
+  name: { kind: 'text', label: 'Name', max: MAX_NAME_CHARACTERS },
+  requestsPerMinute: {
+    kind: 'count',
+    label: 'Requests per minute',
+    none: 'unlimited',
+    placeholder: 'Unlimited',
+    brief: '{} request(s) a minute',
+  },
+  tokensPerMinute: {
+    kind: 'count',
+    label: 'Tokens per minute',
+    none: 'unlimited',
+    placeholder: 'Unlimited',
+    max: MAX_TOKENS_PER_MINUTE,
+    brief: '{} token(s) a minute',
+  },
+  dailyBudgetNanoUsd: {
+    kind: 'money',
+    label: 'Daily budget',
+    none: 'unlimited',
+    placeholder: 'Unlimited',
+    hint: 'Resets at 00:00 UTC.',
+    brief: '{} a day',
+  },
+  maxTokens: {
+    kind: 'count',
+    label: 'Output tokens a request',
+    none: 'unlimited',
+    hint: 'The cap of max_tokens.',
+    placeholder: 'That of the model',
+    brief: '{} output tokens a request',
+  },
+  concurrency: {
+    kind: 'count',
+    label: 'Concurrency',
+    hint: 'Requests at once. More are refused until one ends.',
+    placeholder: String(DEFAULT_CONCURRENCY),
+    max: MAX_CONCURRENCY,
+    brief: '{} request(s) at once',
+  },
+  allowMultipleCompletions: {
+    kind: 'yes-no',
+    label: 'Several completions in one request',
+    hint: 'Without it, n above 1 is refused with n_not_allowed.',
+    brief: 'several completions a request',
+  },
+  priceList: {
+    kind: 'choice',
+    label: 'Price list',
+    none: 'none',
+    hint: 'Requests that arrive from now on have its prices.',
+    brief: 'Price list {}',
+  },
+};
+
+export const OWN_SETTINGS: Settings<OwnSettings> = {
+  name: ORGANIZATION_SETTINGS.name,
+  legalName: {
+    kind: 'text',
+    label: 'Legal name',
+    none: 'none',
+    max: MAX_LEGAL_NAME,
+    hint: 'As it has to be on an invoice.',
+  },
+  billingAddress: { kind: 'text', label: 'Billing address', none: 'none', max: MAX_BILLING_ADDRESS },
+  taxId: { kind: 'text', label: 'VAT or tax ID', none: 'none', max: MAX_TAX_ID, placeholder: 'DE123456789' },
+  billingEmail: {
+    kind: 'text',
+    label: 'Billing email',
+    none: 'none',
+    max: MAX_EMAIL,
+    hint: 'Gets invoices and receipts.',
+  },
+};
+
+export const ALERT_SETTINGS: Settings<AlertSettingsInput> = {
+  balanceBelowNanoUsd: {
+    kind: 'money',
+    label: 'Balance below',
+    none: 'no alert',
+    hint: 'Empty: no alert about the balance.',
+  },
+  keyBudgets: { kind: 'yes-no', label: 'Budget of a key at 80% and 100%' },
+  keyExpiry: { kind: 'yes-no', label: 'A key that expires within 7 days' },
+  topUps: { kind: 'yes-no', label: 'A failed top-up' },
+  emails: { kind: 'list', label: 'E-mail addresses' },
+  webhookUrl: { kind: 'text', label: 'Webhook URL', none: 'none' },
+  webhookKind: { kind: 'choice', label: 'Messages to it', none: 'none' },
+};
+
+/**
+ * Every field that the audit log may have, with its label and the word for no value, in the order
+ * of display. An event with another field does not compile.
+ */
+export const AUDIT_FIELDS = {
+  email: { label: 'Email' },
+  isOperator: { label: 'Operator', none: 'no' },
+  role: { label: 'Role' },
+  balanceNanoUsd: { label: 'Balance', none: '$0' },
+  ...KEY_SETTINGS,
+  ...ORGANIZATION_SETTINGS,
+  ...OWN_SETTINGS,
+  suspendedAtMs: { label: 'Suspended', none: 'no' },
+  disabledAtMs: { label: 'Disabled', none: 'no' },
+  revokedAtMs: { label: 'Revoked', none: 'no' },
+  belongsTo: { label: 'Belongs to', none: 'the organization' },
+  replacedBy: { label: 'Replaced by', none: 'nothing' },
+  replaces: { label: 'Replaces', none: 'nothing' },
+  reference: { label: 'Reference' },
+  ...ALERT_SETTINGS,
+  /** The origin of its URL alone: the path may be a secret. */
+  webhook: { label: 'Webhook', none: 'none' },
+  card: { label: 'Card', none: 'none' },
+  belowNanoUsd: { label: 'Automatic top-up below', none: 'off' },
+  amountNanoUsd: { label: 'Amount', none: 'none' },
+  dailyNanoUsd: { label: 'Daily cap of top-ups', none: 'none' },
+  stoppedAtMs: { label: 'Automatic top-up stopped', none: 'no' },
+  issuer: { label: 'Issuer', none: 'none' },
+  subject: { label: 'User of the issuer', none: 'none' },
+  failuresWithinMinute: { label: 'Failures within the minute' },
+} as const satisfies Readonly<Record<string, Pick<Setting, 'label' | 'none'>>>;
+
+export type AuditField = keyof typeof AUDIT_FIELDS;
