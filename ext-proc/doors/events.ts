@@ -10,10 +10,13 @@ export function passedEvent(type: string, json: string): string {
   return `event: ${type}\ndata: ${json.includes('\n') ? json.replaceAll('\n', ' ') : json}\n\n`;
 }
 
-/** Rewrites each event of a text of events, which have one line of data each. */
+/**
+ * Rewrites each event of a text of events, which have one line of data each. JSON may have a line
+ * separator (U+2028) in a text, which a dot does not match.
+ */
 export function eachEvent(text: string, rewrite: (type: string, data: string) => string): string {
   return text.replaceAll(
-    /(?:^|(?<=\n))(?:event: ?(.*)\n)?data: ?(.*)\n\n/g,
+    /(?:^|(?<=\n))(?:event: ?([^\n]*)\n)?data: ?([^\n]*)\n\n/g,
     (_, type: string | undefined, data: string) => rewrite(type ?? '', data),
   );
 }

@@ -46,7 +46,7 @@ export class PassedMessageStream implements PassedStream {
     const named = typeof event.type === 'string' ? event.type : type;
     switch (named) {
       case 'message_start':
-        return isObject(event.message) ? this.#begun(data, event.message) : '';
+        return isObject(event.message) ? this.#begun(data, event, event.message) : '';
       case 'message_delta':
         // Some servers send the usage in an event of its own.
         if (this.#last === undefined || (isObject(event.delta) && event.delta.stop_reason)) this.#last = data;
@@ -68,21 +68,25 @@ export class PassedMessageStream implements PassedStream {
   }
 
   ended(charged: ChargedUsage): string {
-    const usage = messageUsage(charged);
-    const delta = endOf(undefined, { refusal: '', hasCalls: this.#hasCalls });
-    const last =
-      this.#last === undefined
-        ? sentEvent('message_delta', { delta, usage })
-        : passedEvent('message_delta', editObject(this.#last, { usage: JSON.stringify(usage) }));
-    return last + sentEvent('message_stop');
+    return this.#lastDelta(messageUsage(charged)) + sentEvent('message_stop');
   }
 
   failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
     return failureEvents(error, this.#names, this.#hasBegun ? charged : undefined);
   }
 
-  /** The event with its message edited in its text. */
-  #begun(data: string, message: JsonObject): string {
+  #lastDelta(usage: JsonObject): string {
+    const data = this.#last;
+    if (data === undefined) {
+      const delta = endOf(undefined, { refusal: '', hasCalls: this.#hasCalls });
+      return sentEvent('message_delta', { delta, usage });
+    }
+    const hidden = hidingWithin(parseObject(data) ?? {}, ['delta']);
+    return passedEvent('message_delta', editObject(data, { ...hidden, usage: JSON.stringify(usage) }));
+  }
+
+  /** The event with its message edited in its text, and without what is not the client's. */
+  #begun(data: string, event: JsonObject, message: JsonObject): string {
     this.#hasBegun = true;
     const members = membersOf(data);
     const given = members.findLast(({ name }) => name === 'message');
@@ -90,7 +94,7 @@ export class PassedMessageStream implements PassedStream {
     const usage = JSON.stringify(isObject(message.usage) ? shownUsage(message.usage) : {});
     const edits = { ...passedMessage(message, this.#names), usage };
     const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
-    return passedEvent('message_start', editObject(data, { message: edited }, members));
+    return passedEvent('message_start', editObject(data, { ...hidingWithin(event, []), message: edited }, members));
   }
 
   /** The event without what is not the client's. */

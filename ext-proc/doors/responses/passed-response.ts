@@ -70,7 +70,7 @@ export class PassedResponseStream implements PassedStream {
       this.#isAsItCame = edits === undefined && named === type;
       return passedEvent(named, edits ? editObject(data, edits) : data);
     }
-    return passedEvent(named, this.#edited(data, event.response, undefined));
+    return passedEvent(named, this.#edited(data, event, event.response));
   }
 
   several(text: string): string {
@@ -82,11 +82,11 @@ export class PassedResponseStream implements PassedStream {
 
   ended(charged: ChargedUsage): string {
     const { type, data } = this.#last ?? { type: 'response.completed', data: '{}' };
-    const response = parseObject(data)?.response;
+    const event = parseObject(data) ?? {};
     const usage = responsesUsage(charged);
     // A provider whose stream ended without its last event.
-    if (!isObject(response)) return sentEvent(type, this.#own({ status: 'completed', usage }));
-    return passedEvent(type, this.#edited(data, response, JSON.stringify(usage)));
+    if (!isObject(event.response)) return sentEvent(type, this.#own({ status: 'completed', usage }));
+    return passedEvent(type, this.#edited(data, event, event.response, JSON.stringify(usage)));
   }
 
   failed(error: Envelope['error'], charged: ChargedUsage | undefined): string {
@@ -98,12 +98,13 @@ export class PassedResponseStream implements PassedStream {
     return { sequence_number: this.#sequence, response: { ...responseHead(this.#names), ...members } };
   }
 
-  /** The event with its response edited in its text. */
-  #edited(data: string, response: JsonObject, usage: string | undefined): string {
+  /** The event with its response edited in its text, and without what is not the client's. */
+  #edited(data: string, event: JsonObject, response: JsonObject, usage = 'null'): string {
     const members = membersOf(data);
     const given = members.findLast(({ name }) => name === 'response');
     if (given === undefined) return data;
-    const edits = { ...passedResponse(response, this.#names), usage: usage ?? 'null' };
-    return editObject(data, { response: editObject(data.slice(given.valueStart, given.valueEnd), edits) }, members);
+    const edits = { ...passedResponse(response, this.#names), usage };
+    const edited = editObject(data.slice(given.valueStart, given.valueEnd), edits);
+    return editObject(data, { ...hidingWithin(event, []), response: edited }, members);
   }
 }
