@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { parseJson } from '#core/parse-json.ts';
 import { propertyRuns } from '#test/fixtures/property-runs.ts';
 import { parseExactly } from './exact-json.ts';
@@ -13,10 +13,34 @@ describe('a body that is parsed and written again', () => {
     expect(JSON.stringify(parseExactly(text))).toBe(text);
   });
 
+  test('has them so wherever they stand', () => {
+    const numbers = ['9223372036854775807', '-18446744073709551615', '1E400', '-1.5e+22'];
+    const anywhere = fc.record({
+      lead: fc.constantFrom('{"a":', '{"a":[', '{"a":[1,', '{"a":{"b":', '{"a":["x",'),
+      space: fc.stringMatching(/^[ \t\r\n]{0,2}$/),
+      number: fc.constantFrom(...numbers),
+    });
+    fc.assert(
+      fc.property(anywhere, ({ lead, space, number }) => {
+        const end = lead.replace(/[^{[]/g, '').replaceAll('[', ']').replaceAll('{', '}');
+        const text = `${lead}${number}${[...end].reverse().join('')}`;
+        expect(JSON.stringify(parseExactly(text.replace(number, space + number + space)))).toBe(text);
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+  });
+
+  test('is parsed once where only texts have many digits, as ids do', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    parseExactly('{"id":"msg_0000000000000000024","call_id":"call_7e12","output":[{"text":"9, 5e9 or 1e5"}]}');
+    expect(parse).toHaveBeenCalledTimes(1);
+    parse.mockRestore();
+  });
+
   test('is what JSON.parse gives, where doubles hold it', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.boolean(), (value, isSlow) => {
-        const text = JSON.stringify(isSlow ? { ...value, digits: '1'.repeat(16) } : value);
+        const text = JSON.stringify(isSlow ? { ...value, digits: 1e30 } : value);
         const written = JSON.stringify(parseExactly(text));
         expect(parseJson(written)).toEqual(parseJson(text));
       }),
@@ -25,7 +49,7 @@ describe('a body that is parsed and written again', () => {
   });
 
   test('keeps a member that is called __proto__ a member', () => {
-    const text = '{"__proto__":{"a":1},"digits":"1111111111111111"}';
+    const text = '{"__proto__":{"a":1},"digits":1111111111111111}';
     expect(JSON.stringify(parseExactly(text))).toBe(text);
   });
 

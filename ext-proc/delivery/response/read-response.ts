@@ -1,6 +1,6 @@
 import type { DoorApi } from '#core/config/apis.ts';
 import type { ProviderApi } from '#core/config/provider-api.ts';
-import { type JsonObject, parseObject } from '#core/json-object.ts';
+import { isObject, type JsonObject, parseObject } from '#core/json-object.ts';
 import { asCompletion, type Completion, hasError } from '../../dialects/completion.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
 import { editObject, membersOf } from '../../dialects/json-members.ts';
@@ -50,36 +50,30 @@ export interface ShownAtDoor {
 export function readResponse(sent: string, names: ResponseNames): ProviderResponse | ProviderFailure {
   if (names.isEmbedding) return readEmbedded(sent, parseObject(sent), names);
   const dialect = DIALECTS[names.api];
-  if (dialect === undefined) return atDoor(readCompletion(sent, parseObject(sent), names), names, sent);
-  const said = parseResponse(sent);
-  const completion = said && dialect.response(said);
-  const read = readCompletion(completion === undefined ? sent : JSON.stringify(completion), completion, names);
-  return atDoor(read, names, sent, said);
-}
-
-/** The response as the client of a door gets it. `said`: what a provider of another API sent. */
-function atDoor(
-  read: ProviderResponse | ProviderFailure,
-  { shown }: ResponseNames,
-  sent: string,
-  said?: JsonObject,
-): ProviderResponse | ProviderFailure {
+  const said = dialect === undefined ? parseObject(sent) : parseResponse(sent);
+  if (said === undefined) return errorListIn(sent) ?? FAILURES.malformed;
+  const json = dialect === undefined ? said : dialect.response(said);
+  if (hasError(json)) return bodyFailure(json);
+  const answered = asCompletion(json);
+  if (answered === undefined || answered.choices.length === 0) return FAILURES.malformed;
+  const { shown } = names;
   const door = shown && doorOf(shown.api);
-  if (door === undefined || shown === undefined || read.kind === 'failure') return read;
-  const isPassed = shown.isPassed && said !== undefined;
-  const text = isPassed
+  if (shown === undefined || door === undefined)
+    return asChat(dialect === undefined ? sent : JSON.stringify(json), answered, names);
+  const completion = withFinishReasons(answered);
+  const text = shown.isPassed
     ? editObject(sent, door.passedResponse(said, shown.names))
-    : JSON.stringify(door.response(read.completion, shown.names));
-  return { ...read, open: text.slice(0, -1) };
+    : JSON.stringify(door.response(completion, shown.names));
+  return { kind: 'response', completion, usage: undefined, open: text.slice(0, -1) };
 }
 
 /** Arguments of calls keep their integers above 2^53. Nested without end, they keep none. */
 function parseResponse(text: string): JsonObject | undefined {
-  const object = parseObject(text);
   try {
-    return object && parseExactly(text);
+    const value: unknown = parseExactly(text);
+    return isObject(value) ? value : undefined;
   } catch {
-    return object;
+    return parseObject(text);
   }
 }
 
@@ -94,19 +88,12 @@ function readEmbedded(
   return read === undefined ? FAILURES.malformed : { kind: 'response', usage: undefined, ...read };
 }
 
-function readCompletion(
-  given: string,
-  json: JsonObject | undefined,
-  { generationId, model }: ResponseNames,
-): ProviderResponse | ProviderFailure {
-  if (json === undefined) return errorListIn(given) ?? FAILURES.malformed;
-  if (hasError(json)) return bodyFailure(json);
-  const answered = asCompletion(json);
-  if (answered === undefined || answered.choices.length === 0) return FAILURES.malformed;
-  const { text, completion } = withFinishReasons(given, answered);
+function asChat(text: string, answered: Completion, { generationId, model }: ResponseNames): ProviderResponse {
+  const completion = withFinishReasons(answered);
   const members = membersOf(text);
   const sent = members.findLast((member) => member.name === 'usage');
   const edits = {
+    ...(completion === answered ? {} : { choices: JSON.stringify(completion.choices) }),
     ...hidingEdits(completion),
     id: JSON.stringify(generationId),
     model: JSON.stringify(model),

@@ -72,13 +72,13 @@ function isNamed(called: unknown): boolean {
   return isObject(called) && typeof called.name === 'string' && called.name !== '';
 }
 
-/** A whole JSON response, in which each choice has a finish reason. */
-export function withFinishReasons(text: string, completion: Completion): Repaired {
-  if (completion.choices.every((choice) => !isObject(choice) || isFinished(choice))) return { text, completion };
+/** A whole JSON response, in which each choice has a finish reason: the same one, nearly always. */
+export function withFinishReasons(completion: Completion): Completion {
+  if (completion.choices.every((choice) => !isObject(choice) || isFinished(choice))) return completion;
   const choices = completion.choices.map((choice) =>
     isObject(choice) && !isFinished(choice) ? { ...choice, finish_reason: reasonOf(choice) } : choice,
   );
-  return withChoices(text, completion, choices);
+  return { ...completion, choices };
 }
 
 function isFinished({ finish_reason: reason }: JsonObject): boolean {
