@@ -52,7 +52,9 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   for (const name of extraFields) if (Object.hasOwn(body, name) && !door.fields.has(name)) chat[name] = body[name];
   // An array of its own, which a thread can hand over.
   const written = new TextEncoder().encode(JSON.stringify(chat));
-  const lacking = mayPass ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
+  // A body no longer than its chat form lacks nothing there, and need not be written to know it.
+  const isLonger = mayPass && length > written.length;
+  const lacking = isLonger ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);
   return {
     ...{ kind: 'translated', bytes: written, ...placesOf(messages, tools), asked },

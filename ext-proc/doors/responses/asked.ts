@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { isGiven } from '../given-members.ts';
 
 /** What the response to a request repeats of it, or depends on. All of it is data. */
 export interface AskedResponse {
@@ -25,11 +26,12 @@ const REPEATED: Readonly<Record<string, unknown>> = {
 const ALWAYS = { background: false, previous_response_id: null, store: false };
 
 export function askedOf(body: JsonObject, more: Omit<AskedResponse, 'repeated'>): AskedResponse {
-  const repeated: JsonObject = { ...ALWAYS };
-  for (const [name, otherwise] of Object.entries(REPEATED)) {
-    const text = JSON.stringify(body[name] ?? otherwise);
+  const repeated: JsonObject = { ...ALWAYS, ...REPEATED };
+  for (const name in REPEATED) {
+    if (!isGiven(body[name])) continue;
+    const text = JSON.stringify(body[name]);
     // Numbers of the body may be as they were written, which no thread can hand over.
-    repeated[name] = text.length <= LONGEST_REPEATED ? JSON.parse(text) : otherwise;
+    if (text.length <= LONGEST_REPEATED) repeated[name] = JSON.parse(text);
   }
   return { ...more, repeated };
 }
