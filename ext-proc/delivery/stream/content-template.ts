@@ -131,10 +131,10 @@ export class ContentTemplate {
   }
 
   /**
-   * `event` is what was made of the chunk for the client. `isVerbatim`: its choices are as the
-   * provider wrote them.
+   * `event` is what was made of the chunk for the client. Absent: only the content of such chunks
+   * is wanted. `isVerbatim`: its choices are as the provider wrote them.
    */
-  learn(text: string, completion: Completion, event: string, isVerbatim: boolean): void {
+  learn(text: string, completion: Completion, event: string | undefined, isVerbatim: boolean): void {
     const content = onlyContent(completion);
     // The lines of an event are joined before it comes here, so the stream has another text if
     // there were several.
@@ -142,7 +142,7 @@ export class ContentTemplate {
     const { obfuscation } = completion;
     const padding = typeof obfuscation === 'string' ? obfuscation : undefined;
     const given = partsOf(text, content, padding);
-    const sent = partsOf(event, content, padding);
+    const sent = event === undefined ? NOTHING_LEARNT : partsOf(event, content, padding);
     if (given === undefined || sent === undefined) return;
     this.#isVerbatim = isVerbatim;
     this.#given = given;

@@ -81,6 +81,8 @@ class StreamRelay {
   readonly #meter: ResponseMeter;
   readonly #message: ProducedMessage | undefined;
   readonly #template = new ContentTemplate();
+  /** The template matched the last event, so those that continue it need no parse. */
+  #isAlike = false;
   readonly #repairs = new ChunkRepairs();
   #client: ClientStream | undefined;
   #clientIsFull = false;
@@ -150,16 +152,15 @@ class StreamRelay {
     let end: StreamEnd = source.end;
     for (;;) {
       const sequence = source.takeSequence(this.#template.matchSequence);
-      if (sequence !== undefined) {
-        out += this.#continue(sequence.content, sequence.events);
-      }
+      if (sequence !== undefined) out += this.#continue(sequence.content, sequence.events);
+      else if (this.#isAlike) out += this.#takeDeltas();
       const event = source.next();
       this.#takeReported();
       if (event === undefined) break;
       const alike = event.type === '' ? this.#template.match(event.data) : undefined;
+      this.#isAlike = alike !== undefined;
       if (alike !== undefined) {
         out += this.#continue(alike.content, alike.event);
-        out += this.#takeDeltas();
         continue;
       }
       const meaning = meaningOf(event);
@@ -232,8 +233,8 @@ class StreamRelay {
     this.#message?.take(completion.choices);
     const events = this.#lost === undefined ? this.#writer.chunk(text, completion) : '';
     const isChat = this.#delivery.admitted.atDoor === undefined;
-    // Of other APIs only the content is wanted.
-    this.#template.learn(given, completion, isChat ? events : given, text === given && !hidesInChoices(completion));
+    const isVerbatim = text === given && !hidesInChoices(completion);
+    this.#template.learn(given, completion, isChat ? events : undefined, isVerbatim);
     return events;
   }
 
