@@ -4,11 +4,12 @@
  * and are not counted. Rounds alternate, medians are printed.
  *
  * `--quick` takes one round of each and next to no warming up, `--rounds N`, `--scenario TEXT` (the
- * one with that name, or all whose name holds it), `--json FILE` (default bench-results.json),
- * `--ledger`: CPU and wake-ups by groups of threads, too, `--peer FILE`: Agent Router, too,
- * whose ext_proc service the file is, with `--rate-limit FILE` also with keys and token limits, for
- * which that file is the rate limit service, `--record`: the ratios that ratio.test.ts holds the
- * code to. Exits 1 when a request failed, or when a ledger does not add up.
+ * one with that name, or all whose name holds it), `--turns`: scenarios take turns, too, so that
+ * they compare with each other, `--json FILE` (default bench-results.json), `--ledger`: CPU and
+ * wake-ups by groups of threads, too, `--peer FILE`: Agent Router, too, whose ext_proc service the
+ * file is, with `--rate-limit FILE` also with keys and token limits, for which that file is the
+ * rate limit service, `--record`: the ratios that ratio.test.ts holds the code to. Exits 1 when a
+ * request failed, or when a ledger does not add up.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -18,7 +19,7 @@ import { summarize } from './figures.ts';
 import { printLedgers } from './ledger-report.ts';
 import { ratiosOf, record } from './ratios.ts';
 import { printFaults, printMemory, printTable } from './report.ts';
-import { measureScenario, type Round } from './round.ts';
+import { measureInTurns, measureScenario, type Round } from './round.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { LIMITED_PEER, PEER, type SideName, startSides, WITH_REDIS } from './sides.ts';
 
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     scenario: { type: 'string', default: '' },
     json: { type: 'string', default: 'bench-results.json' },
+    turns: { type: 'boolean', default: false },
     ledger: { type: 'boolean', default: false },
     peer: { type: 'string' },
     'rate-limit': { type: 'string' },
@@ -56,7 +58,8 @@ const sides = new Set(scenarios.flatMap((scenario) => scenario.sides).filter((si
 const setup = await startSides([...sides], peer);
 try {
   const rounds: Round[] = [];
-  for (const scenario of scenarios) rounds.push(...(await measureScenario(setup, scenario, counts)));
+  if (values.turns) rounds.push(...(await measureInTurns(setup, scenarios, counts)));
+  else for (const scenario of scenarios) rounds.push(...(await measureScenario(setup, scenario, counts)));
   await setup.verifyLedgers();
   const figures = summarize(rounds);
   printTable(figures);

@@ -83,6 +83,21 @@ export async function measureScenario(setup: BenchSetup, scenario: Scenario, wan
   return rounds;
 }
 
+/** Scenarios take turns, too, once all are warm: for those that are compared with each other. */
+export async function measureInTurns(
+  setup: BenchSetup,
+  scenarios: readonly Scenario[],
+  wanted: RoundCounts,
+): Promise<Round[]> {
+  const rounds: Round[] = [];
+  for (const scenario of scenarios) await measureScenario(setup, scenario, { ...wanted, rounds: 0 });
+  for (let round = 0; round < wanted.rounds; round++) {
+    for (const scenario of scenarios)
+      rounds.push(...(await measureScenario(setup, scenario, { warmUps: 0, rounds: 1 })));
+  }
+  return rounds;
+}
+
 export interface RoundCounts {
   /** At most, for each scenario. */
   readonly warmUps: number;
