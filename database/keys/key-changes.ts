@@ -91,6 +91,7 @@ export async function updateKey(
   });
 }
 
+/** Creates a key with the settings of the old one, which is revoked now or later. */
 export async function replaceKey(
   pool: pg.Pool,
   organizationId: string,

@@ -74,6 +74,7 @@ export interface KeyRow {
   readonly created_by: string | null;
 }
 
+/** A user who creates a key is kept as `createdBy`. */
 export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
     const organization = await lockOrganization(client, key.organizationId);
@@ -134,6 +135,7 @@ export async function insertKey(
   return keyRecord(row);
 }
 
+/** Oldest first, without those of playgrounds; of the revoked ones the newest `mostRevoked`. */
 export async function listKeys(
   pool: pg.Pool,
   organizationId: string,

@@ -36,12 +36,12 @@ export async function revokeKeys(pool: pg.Pool, revocation: Revocation, by: Acto
   return inTransaction(pool, 'begin', (client) => revokeHere(client, revocation, by));
 }
 
-/** The same for one key, `undefined` if there is no such key. */
+/** The same for one key, of one organization if given. Revoking twice keeps the first time. */
 export async function revokeKey(
   pool: pg.Pool,
   id: string,
   by: Actor,
-  organizationId: string | undefined,
+  organizationId?: string,
 ): Promise<KeyRecord | undefined> {
   const here = organizationId === undefined ? {} : { organizationId };
   const result = await revokeKeys(pool, { ids: [id], ...here }, by);

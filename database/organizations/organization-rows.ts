@@ -84,11 +84,12 @@ const BILLING = [
 
 type Connection = pg.Pool | pg.PoolClient;
 
+/** Commits organization and opening credit together. */
 export async function createOrganization(
   pool: pg.Pool,
   organization: NewOrganization,
   by: Actor,
-  openingCredit: CreditEntry | undefined,
+  openingCredit?: CreditEntry,
 ): Promise<CreateOrganizationResult> {
   const created = inTransaction(pool, 'begin', async (client): Promise<CreateOrganizationResult> => {
     const { id, name } = organization;
@@ -104,10 +105,12 @@ export async function createOrganization(
   return created.catch((error: unknown) => refusalOfReference(pool, error, openingCredit?.reference));
 }
 
+/** Oldest first. */
 export async function listOrganizations(pool: pg.Pool): Promise<readonly OrganizationRecord[]> {
   return (await run<OrganizationRow>(pool, LIST, [])).map(recordOf);
 }
 
+/** Newest first. */
 export async function searchOrganizations(
   pool: pg.Pool,
   { search, beforeId, limit }: OrganizationQuery,
@@ -115,6 +118,7 @@ export async function searchOrganizations(
   return (await run<OrganizationRow>(pool, SEARCH, [search ?? null, beforeId ?? null, limit])).map(recordOf);
 }
 
+/** Those of these organizations that exist, newest first. */
 export async function organizationsById(pool: pg.Pool, ids: readonly string[]): Promise<readonly OrganizationRecord[]> {
   return (await run<OrganizationRow>(pool, BY_ID, [ids])).map(recordOf);
 }
@@ -139,6 +143,7 @@ export async function updateOrganization(
   });
 }
 
+/** Suspending twice keeps the first time. */
 export async function setSuspended(
   pool: pg.Pool,
   id: string,
