@@ -1,28 +1,18 @@
-import { Registry } from 'prom-client';
-import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
-import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
-import { createProviderAttemptMetrics, type ProviderAttemptMetrics } from './provider-attempt-metrics.ts';
-import { createReasoningMetrics, type ReasoningMetrics } from './reasoning-metrics.ts';
-import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
-import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
-import { createStoredResponseMetrics, type StoredResponseMetrics } from './stored-response-metrics.ts';
-import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
+import { createChargeMetrics } from './charge-metrics.ts';
+import { MetricSet } from './metric-set.ts';
+import { createProcessMetrics } from './process-metrics.ts';
+import { createProviderAttemptMetrics } from './provider-attempt-metrics.ts';
+import { createReasoningMetrics } from './reasoning-metrics.ts';
+import { createRequestMetrics } from './request-metrics.ts';
+import { createStoreMetrics } from './store-metrics.ts';
+import { createStoredResponseMetrics } from './stored-response-metrics.ts';
+import { createTraceMetrics } from './trace-metrics.ts';
 
 /**
  * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes,
  * error codes, configured models and providers; never a key, organization or address.
  */
-export interface Metrics
-  extends RequestMetrics,
-    ChargeMetrics,
-    StoredResponseMetrics,
-    ReasoningMetrics,
-    ProviderAttemptMetrics,
-    StoreMetrics,
-    ProcessMetrics,
-    TraceMetrics {
-  readonly registry: Registry;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface MetricsOptions {
   /** Index of this process among those whose metrics share one page. */
@@ -30,20 +20,20 @@ export interface MetricsOptions {
   readonly version?: string;
 }
 
-export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}): Metrics {
-  const registry = new Registry();
+export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}) {
+  const metrics = new MetricSet();
+  const { registry } = metrics;
   // Separate series: a sum would fall when one process restarts, and look like a restart of all.
   if (workerIndex !== undefined) registry.setDefaultLabels({ worker: String(workerIndex) });
-  const registers = [registry];
   return {
     registry,
-    ...createRequestMetrics(registers),
-    ...createChargeMetrics(registers),
-    ...createStoredResponseMetrics(registers),
-    ...createReasoningMetrics(registers),
-    ...createProviderAttemptMetrics(registers),
-    ...createStoreMetrics(registers),
-    ...createProcessMetrics(registers, version),
-    ...createTraceMetrics(registers),
+    ...createRequestMetrics(metrics),
+    ...createChargeMetrics(metrics),
+    ...createStoredResponseMetrics(metrics),
+    ...createReasoningMetrics(metrics),
+    ...createProviderAttemptMetrics(metrics),
+    ...createStoreMetrics(metrics),
+    ...createProcessMetrics(metrics, version),
+    ...createTraceMetrics(metrics),
   };
 }

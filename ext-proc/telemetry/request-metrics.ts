@@ -1,17 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { ERROR_CODES } from '#core/errors/error-codes.ts';
 import type { RouteName } from '../access/route.ts';
 import type { AccountErrorKind, Attempt } from '../hold/provider-attempt.ts';
-
-export interface RequestMetrics {
-  /** `probe`: a readiness probe, which is counted in no metric. */
-  requestStarted(probe: boolean): void;
-  requestEnded(request: EndedRequest): void;
-  attempts(attempts: readonly Attempt[]): void;
-  streamStarted(): void;
-  /** `firstEventMs`: absent when the stream had no event. */
-  streamEnded(firstEventMs: number | undefined): void;
-}
+import type { MetricSet } from './metric-set.ts';
 
 export interface EndedRequest {
   readonly route: RouteName | 'none';
@@ -28,96 +18,77 @@ const ACCOUNT_ERROR_KINDS: readonly AccountErrorKind[] = ['credentials', 'funds'
 /** From a refusal to the longest usual `timeouts.total`. */
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
-export function createRequestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new Counter({
-    name: 'gateway_requests_total',
-    help: 'Requests that have ended, by route, HTTP status and error code (empty: no error). A broken stream has status 200 and a code. Status 499: the client left.',
-    labelNames: ['route', 'status', 'code'],
-    registers,
-  });
-  // `increase` does not see a series that begins with its first failure.
-  for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
-  const duration = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'From the request headers to the end of the response.',
-    labelNames: ['route'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
+export function createRequestMetrics(metrics: MetricSet) {
+  const requests = metrics.counter(
+    'gateway_requests_total',
+    'Requests that have ended, by route, HTTP status and error code (empty: no error). A broken stream has status 200 and a code. Status 499: the client left.',
+    { route: ROUTES, status: ['500'], code: ['internal_error'] },
+  );
+  const duration = metrics.histogram(
+    'gateway_request_duration_seconds',
+    'From the request headers to the end of the response.',
+    DURATION_BUCKETS_S,
+    ['route'],
+  );
   let inFlight = 0;
-  new Gauge({
-    name: 'gateway_requests_in_flight',
-    help: 'Requests in progress.',
-    registers,
-    collect() {
-      this.set(inFlight);
-    },
-  });
+  metrics.read('gateway_requests_in_flight', 'Requests in progress.', () => inFlight);
   return {
-    requestStarted(probe) {
+    /** `probe`: a readiness probe, which is counted in no metric. */
+    requestStarted(probe: boolean) {
       if (!probe) inFlight++;
     },
-    requestEnded({ route, status, code, durationMs, probe }) {
+    requestEnded({ route, status, code, durationMs, probe }: EndedRequest) {
       if (probe) return;
       inFlight--;
       requests.inc({ route, status, code });
       duration.observe({ route }, durationMs / 1000);
     },
-    ...streamMetrics(registers),
-    attempts: attemptMetrics(registers),
+    ...streamMetrics(metrics),
+    attempts: attemptMetrics(metrics),
   };
 }
 
-function streamMetrics(registers: Registry[]): Pick<RequestMetrics, 'streamStarted' | 'streamEnded'> {
-  const firstEvent = new Histogram({
-    name: 'gateway_time_to_first_event_seconds',
-    help: 'From the admission of a streamed completion to its first event, including failed attempts.',
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const streams = new Gauge({
-    name: 'gateway_streams_in_flight',
-    help: 'Admitted streamed completions in progress.',
-    registers,
-  });
+function streamMetrics(metrics: MetricSet) {
+  const firstEvent = metrics.histogram(
+    'gateway_time_to_first_event_seconds',
+    'From the admission of a streamed completion to its first event, including failed attempts.',
+    DURATION_BUCKETS_S,
+  );
+  const streams = metrics.gauge('gateway_streams_in_flight', 'Admitted streamed completions in progress.');
   return {
     streamStarted: () => streams.inc(),
-    streamEnded(firstEventMs) {
+    /** `firstEventMs`: absent when the stream had no event. */
+    streamEnded(firstEventMs: number | undefined) {
       streams.dec();
       if (firstEventMs !== undefined) firstEvent.observe(firstEventMs / 1000);
     },
   };
 }
 
-function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
-  const attempts = new Counter({
-    name: 'gateway_upstream_attempts_total',
-    help: 'Provider calls, by provider and result.',
-    labelNames: ['provider', 'result'],
-    registers,
+function attemptMetrics(metrics: MetricSet) {
+  const attempts = metrics.counter('gateway_upstream_attempts_total', 'Provider calls, by provider and result.', {
+    provider: [],
+    result: [],
   });
-  const total = new Histogram({
-    name: 'gateway_upstream_duration_seconds',
-    help: 'From the call of a provider to the end of its response, or to its failure.',
-    labelNames: ['provider'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const first = new Histogram({
-    name: 'gateway_upstream_time_to_first_event_seconds',
-    help: 'From the call of a provider to the first event of its stream, or to the headers of a JSON response.',
-    labelNames: ['provider'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const account = new Counter({
-    name: 'gateway_provider_account_errors_total',
-    help: "Provider calls that failed because of the operator's account at the provider, by kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
-    labelNames: ['provider', 'kind'],
-    registers,
-  });
+  const total = metrics.histogram(
+    'gateway_upstream_duration_seconds',
+    'From the call of a provider to the end of its response, or to its failure.',
+    DURATION_BUCKETS_S,
+    ['provider'],
+  );
+  const first = metrics.histogram(
+    'gateway_upstream_time_to_first_event_seconds',
+    'From the call of a provider to the first event of its stream, or to the headers of a JSON response.',
+    DURATION_BUCKETS_S,
+    ['provider'],
+  );
+  const account = metrics.counter(
+    'gateway_provider_account_errors_total',
+    "Provider calls that failed because of the operator's account at the provider, by kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
+    { provider: [], kind: [] },
+  );
   const shown = new Set<string>();
-  return (list) => {
+  return (list: readonly Attempt[]) => {
     for (const { provider, result, account: kind, durationMs, firstEventMs } of list) {
       attempts.inc({ provider, result });
       if (!shown.has(provider)) {
