@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { run, type Statement } from './connection/connection-pool.ts';
+import { run, type Statement, sql } from './connection/connection-pool.ts';
 import { asStoreError } from './connection/unavailable.ts';
 import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
 import type { ReportedConfiguration, ReportedProcess } from './process-reports/report.ts';
@@ -126,20 +126,15 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
 }
 
 /** pg_stat_activity shows other connections only to users who may read all of it. */
-const SERVER: Statement = {
-  name: 'diagnose_server',
-  text: `select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
+const SERVER = sql('diagnose_server')`
+  select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
       pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",
       (select sum(numbackends)::integer from pg_stat_database) as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
-        - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`,
-};
-const CLOCK: Statement = { name: 'diagnose_clock', text: 'select extract(epoch from clock_timestamp()) * 1000 as ms' };
+        - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`;
+const CLOCK = sql('diagnose_clock')`select extract(epoch from clock_timestamp()) * 1000 as ms`;
 
-const ENABLED_USER: Statement = {
-  name: 'diagnose_user',
-  text: 'select from users where email = $1 and disabled_at is null',
-};
+const ENABLED_USER = sql('diagnose_user')`select from users where email = $1 and disabled_at is null`;
 
 type Told = Omit<ServerFigures, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
 
@@ -170,10 +165,7 @@ const APPLIED: Statement = {
   name: 'diagnose_schema',
   text: APPLIED_MIGRATIONS,
 };
-const HAS_SCHEMA: Statement = {
-  name: 'diagnose_has_schema',
-  text: `select to_regclass('schema_migrations') is not null as "hasSchema"`,
-};
+const HAS_SCHEMA = sql('diagnose_has_schema')`select to_regclass('schema_migrations') is not null as "hasSchema"`;
 
 async function schema(client: pg.Client): Promise<SchemaFigures> {
   const { migrations: ours, version } = await readSchemaFiles();
@@ -201,9 +193,8 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
  * Reads the last entry of each organization by index: far less than `ledger verify` reads, and
  * enough to detect tampering.
  */
-const LEDGER: Statement = {
-  name: 'diagnose_ledger',
-  text: `select (select count(*)::integer from accounts) as organizations,
+const LEDGER = sql('diagnose_ledger')`
+  select (select count(*)::integer from accounts) as organizations,
       (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters",
       array(
         select a.organization_id from accounts a
@@ -213,8 +204,7 @@ const LEDGER: Statement = {
         ) last on true
         where (a.sequence, a.balance_nano_usd) is distinct from (coalesce(last.sequence, 0), coalesce(last.balance_nano_usd, 0))
         order by a.organization_id limit 10
-      ) as differing`,
-};
+      ) as differing`;
 
 /** One statement sees one moment, so a concurrent charge makes no difference. */
 async function ledger(client: pg.Client): Promise<LedgerFigures> {
@@ -223,16 +213,12 @@ async function ledger(client: pg.Client): Promise<LedgerFigures> {
   return figures;
 }
 
-const PRICE_LISTS: Statement = {
-  name: 'diagnose_price_lists',
-  text: `select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations
-    from organizations where price_list is not null group by price_list order by price_list limit 1000`,
-};
+const PRICE_LISTS = sql('diagnose_price_lists')`
+  select price_list as name, count(*)::integer as count, (array_agg(id order by id))[1:5] as organizations
+    from organizations where price_list is not null group by price_list order by price_list limit 1000`;
 
-const UNTRUSTED_PROXIES: Statement = {
-  name: 'diagnose_untrusted_proxies',
-  text: `select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`,
-};
+const UNTRUSTED_PROXIES = sql('diagnose_untrusted_proxies')`
+  select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`;
 
 async function untrustedProxies(client: pg.Client): Promise<readonly string[]> {
   const rows = await run<{ address: string }>(client, UNTRUSTED_PROXIES, []);

@@ -3,7 +3,7 @@ import { watchAuditLogSize } from './audit/audit-log-size.ts';
 import { listCheckpoints } from './checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from './checkpoints/checkpoints.ts';
-import { createPool, run, type Statement, type StoreLog, type Timeouts } from './connection/connection-pool.ts';
+import { createPool, run, type Statement, type StoreLog, sql, type Timeouts } from './connection/connection-pool.ts';
 import type { PoolFigures } from './connection/store-figures.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
@@ -177,7 +177,7 @@ async function readKey(pool: ReturnType<typeof createPool>, statement: Statement
   return row.key;
 }
 
-const PING = { name: 'ping', text: 'select 1' };
-const MIRROR_KEY = { name: 'mirror_key', text: 'select mirror_key as key from ledger_state' };
-const IDENTITY_KEY = { name: 'identity_key', text: 'select identity_key as key from ledger_state' };
-const RENEW_EPOCH_AFTER = { name: 'renew_epoch_after', text: 'select renew_epoch_after($1)' };
+const PING = sql('ping')`select 1`;
+const MIRROR_KEY = sql('mirror_key')`select mirror_key as key from ledger_state`;
+const IDENTITY_KEY = sql('identity_key')`select identity_key as key from ledger_state`;
+const RENEW_EPOCH_AFTER = sql('renew_epoch_after')`select renew_epoch_after($1)`;

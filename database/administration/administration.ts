@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { listCheckpoints } from '../checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from '../checkpoints/checkpoints.ts';
-import { createPool, inTransaction, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import { createPool, inTransaction, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { replaceKey, updateKey } from '../keys/key-changes.ts';
 import { createKey, findKey, listKeys } from '../keys/key-rows.ts';
 import { createPlaygroundKey } from '../keys/playground-keys.ts';
@@ -97,23 +97,18 @@ function createAdministration(pool: pg.Pool) {
   };
 }
 
-const UNKNOWN_AMONG = {
-  name: 'unknown_among',
-  text: `select id from unnest($1::text[]) given (id)
+const UNKNOWN_AMONG = sql('unknown_among')`
+  select id from unnest($1::text[]) given (id)
     where not exists (select from ledger_entries e where e.generation_id = given.id)
       and not exists (select from losses l where l.generation_id = given.id)
-      and not exists (select from dead_letters d where d.generation_id = given.id)`,
-};
+      and not exists (select from dead_letters d where d.generation_id = given.id)`;
 
 /** Those of these generations that have no charge, no loss and no dead letter. */
 async function unknownAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<readonly string[]> {
   return (await run<{ id: string }>(pool, UNKNOWN_AMONG, [generationIds])).map(({ id }) => id);
 }
 
-const RENEW_EPOCH = {
-  name: 'renew_epoch',
-  text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',
-};
+const RENEW_EPOCH = sql('renew_epoch')`update ledger_state set epoch = gen_random_uuid() returning epoch`;
 
 /**
  * After a restore: makes every limit store discard its state of this ledger. Returns the new epoch.

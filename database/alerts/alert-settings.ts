@@ -3,7 +3,7 @@ import type { NanoUsd } from '#core/money.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { WebhookKind } from './outbox.ts';
 
 /** Alerts that an organization wants, and its receivers. */
@@ -28,37 +28,26 @@ export interface Webhook {
 /** Settings of an organization that has saved none. Without a receiver nothing is sent. */
 export const NEW_ALERTS: AlertSettings = { keyBudgets: true, keyExpiry: true, topUps: true, emails: [] };
 
-const FIND: Statement = {
-  name: 'find_alert_settings',
-  text: `select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret, s.webhook_kind
-    from alert_settings s where s.organization_id = $1`,
-};
-const LOCK: Statement = {
-  name: 'lock_organization_of_alerts',
-  text: 'select name from organizations where id = $1 for no key update',
-};
-const SAVE: Statement = {
-  name: 'save_alert_settings',
-  text: `insert into alert_settings (organization_id, balance_below_nano_usd, key_budgets, key_expiry, top_ups, emails, webhook_url, webhook_secret, webhook_kind)
+const FIND = sql('find_alert_settings')`
+  select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret, s.webhook_kind
+    from alert_settings s where s.organization_id = $1`;
+const LOCK = sql('lock_organization_of_alerts')`select name from organizations where id = $1 for no key update`;
+const SAVE = sql('save_alert_settings')`
+  insert into alert_settings (organization_id, balance_below_nano_usd, key_budgets, key_expiry, top_ups, emails, webhook_url, webhook_secret, webhook_kind)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
     on conflict (organization_id) do update set balance_below_nano_usd = excluded.balance_below_nano_usd, key_budgets = excluded.key_budgets,
       key_expiry = excluded.key_expiry, top_ups = excluded.top_ups, emails = excluded.emails, webhook_url = excluded.webhook_url,
-      webhook_secret = excluded.webhook_secret, webhook_kind = excluded.webhook_kind`,
-};
+      webhook_secret = excluded.webhook_secret, webhook_kind = excluded.webhook_kind`;
 /**
  * Alerts that wait for an address which is no receiver any more. An invitation needs no receiver of
  * alerts.
  */
-const DROP_WAITING: Statement = {
-  name: 'drop_waiting_alerts',
-  text: `update outbox set finished_at = now(), outcome = 'dropped', lease = null, leased_until = null
-    where organization_id = $1 and channel = 'mail' and kind <> 'invitation' and finished_at is null and receiver <> all($2::text[])`,
-};
+const DROP_WAITING = sql('drop_waiting_alerts')`
+  update outbox set finished_at = now(), outcome = 'dropped', lease = null, leased_until = null
+    where organization_id = $1 and channel = 'mail' and kind <> 'invitation' and finished_at is null and receiver <> all($2::text[])`;
 /** Another threshold is another condition. */
-const FORGET_BALANCE: Statement = {
-  name: 'forget_balance_alert',
-  text: "delete from alert_states where organization_id = $1 and kind = 'balance.low'",
-};
+const FORGET_BALANCE = sql('forget_balance_alert')`
+  delete from alert_states where organization_id = $1 and kind = 'balance.low'`;
 
 interface Row {
   readonly balance: string | null;

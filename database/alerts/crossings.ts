@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { ALERTS_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { addMessages, type MessageContent, type NewMessage, type WebhookKind } from './outbox.ts';
 
 /** A condition that holds now and was not reported. */
@@ -13,7 +13,7 @@ interface Crossing {
   readonly webhook: WebhookKind | null;
 }
 
-const TRY_LOCK: Statement = { name: 'try_alerts_lock', text: 'select pg_try_advisory_xact_lock($1) as locked' };
+const TRY_LOCK = sql('try_alerts_lock')`select pg_try_advisory_xact_lock($1) as locked`;
 
 const TODAY = "(now() at time zone 'UTC')::date";
 /** Keys of members, not of playgrounds, which live for minutes. */
@@ -78,9 +78,8 @@ const HAS_RECEIVER = `exists (select from alert_settings s where s.organization_
  * A crossing of both marks of a budget is two crossings. A condition without a receiver waits
  * for one.
  */
-const CROSS: Statement = {
-  name: 'cross_alerts',
-  text: `with current as materialized (${CURRENT}), ended as (
+const CROSS = sql('cross_alerts')`
+  with current as materialized (${CURRENT}), ended as (
       delete from alert_states a where a.organization_id <> '' and ($1 or position('${SUM}' in a.subject) = 0)
         and not exists (select from current c where (c.organization_id, c.kind, c.subject) = (a.organization_id, a.kind, a.subject))
     ), begun as (
@@ -90,8 +89,7 @@ const CROSS: Statement = {
     )
     select b.organization_id as "organizationId", b.kind, b.subject, c.content, s.emails, s.webhook_kind as webhook
     from begun b join current c using (organization_id, kind, subject) join alert_settings s using (organization_id)
-    order by 1, 2, 3`,
-};
+    order by 1, 2, 3`;
 
 /**
  * Adds a message for each crossing and receiver, once: in one transaction, in one dashboard at a

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { REPORT_FRESH_MS } from '../process-reports/report.ts';
 import { isAlone } from './crossings.ts';
 import { addMessages, lockOutbox, type MessageContent, type NewMessage } from './outbox.ts';
@@ -12,9 +12,8 @@ import { addMessages, lockOutbox, type MessageContent, type NewMessage } from '.
  * catalogue are reported again when they change, at most once a day each: dashboards with different
  * files would report in turns.
  */
-const CROSS: Statement = {
-  name: 'cross_operator_alerts',
-  text: `with fresh as materialized (
+const CROSS = sql('cross_operator_alerts')`
+  with fresh as materialized (
       select report from gateway_processes where reported_at > now() - ${REPORT_FRESH_MS} * interval '1 millisecond'
     ), current as materialized (
       select 'ledger.losses' as kind, '' as subject, jsonb_build_object('count', count(*), 'nano_usd', sum(amount_nano_usd)::text) as content
@@ -42,14 +41,11 @@ const CROSS: Statement = {
       insert into alert_states (organization_id, kind, subject) select '', kind, subject from current
       on conflict do nothing returning kind, subject
     )
-    select kind, c.content from begun join current c using (kind, subject) order by 1, subject`,
-};
+    select kind, c.content from begun join current c using (kind, subject) order by 1, subject`;
 
-const RECENT_TEST: Statement = {
-  name: 'recent_test_of_operators_alerts',
-  text: `select from outbox where organization_id is null and kind = 'operators.test'
-    and created_at > now() - interval '1 minute' limit 1`,
-};
+const RECENT_TEST = sql('recent_test_of_operators_alerts')`
+  select from outbox where organization_id is null and kind = 'operators.test'
+    and created_at > now() - interval '1 minute' limit 1`;
 
 /** Differences from the model catalogue, as this dashboard's configuration has them. */
 export interface ModelDifferences {

@@ -1,20 +1,15 @@
 import type pg from 'pg';
 import type { NanoUsd } from '#core/money.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { type AlertSettings, findAlertSettings } from './alert-settings.ts';
 import { messagesTo } from './crossings.ts';
 import { addMessages } from './outbox.ts';
 
 /** Messages of an organization that are not about a condition, but about one event. */
 
-const RECENT_TEST: Statement = {
-  name: 'recent_test_of_alerts',
-  text: `select from outbox where organization_id = $1 and kind = 'test' and created_at > now() - interval '1 minute' limit 1`,
-};
-const LOCK: Statement = {
-  name: 'lock_alert_settings',
-  text: 'select from alert_settings where organization_id = $1 for update',
-};
+const RECENT_TEST = sql('recent_test_of_alerts')`
+  select from outbox where organization_id = $1 and kind = 'test' and created_at > now() - interval '1 minute' limit 1`;
+const LOCK = sql('lock_alert_settings')`select from alert_settings where organization_id = $1 for update`;
 
 /**
  * Reports a top-up that failed, in the transaction that stores the failure. No effect for an

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { present } from '#core/present.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import type { Channel, MessageContent } from './outbox.ts';
 
@@ -35,17 +35,15 @@ type DeliveryRow = Omit<DeliveryRecord, Nullable> & { readonly [Name in Nullable
 const SHOWN = 100;
 const SHOWN_ATTEMPTS = 30;
 
-const LIST: Statement = {
-  name: 'list_outbox',
-  text: `select o.message_id as "messageId", o.channel, o.receiver, o.kind, o.content, o.organization_id as "organizationId",
+const LIST = sql('list_outbox')`
+  select o.message_id as "messageId", o.channel, o.receiver, o.kind, o.content, o.organization_id as "organizationId",
       (select name from organizations n where n.id = o.organization_id) as "organizationName", coalesce(o.outcome, 'waiting') as state,
       ${milliseconds('o.created_at')} as "createdAtMs",
       case when o.finished_at is null then ${milliseconds('o.next_attempt_at')} end as "nextAttemptAtMs",
       coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt, 'beganAtMs', ${milliseconds('a.began_at')}, 'tookMs', a.took_ms,
         'result', a.result) order by a.attempt)
         from (select * from outbox_attempts where outbox_id = o.id order by attempt desc limit ${SHOWN_ATTEMPTS}) a), '[]') as attempts
-    from outbox o where o.organization_id is not distinct from $1 order by o.id desc limit ${SHOWN}`,
-};
+    from outbox o where o.organization_id is not distinct from $1 order by o.id desc limit ${SHOWN}`;
 
 /** The newest messages of the organization, newest first; without one, those of the operators. */
 export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {

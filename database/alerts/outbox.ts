@@ -3,7 +3,7 @@ import { MINUTE_MS } from '#core/clock.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { countChange } from '../audit/change-counts.ts';
 import { OUTBOX_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /**
@@ -74,28 +74,23 @@ const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 
 /** Messages of one organization get their ids in the order of their commits. */
-const LOCK: Statement = { name: 'lock_outbox', text: 'select pg_advisory_xact_lock($1, hashtext($2))' };
-const INSERT: Statement = {
-  name: 'insert_outbox_message',
-  text: `insert into outbox (organization_id, channel, receiver, kind, content, finished_at, outcome)
+const LOCK = sql('lock_outbox')`select pg_advisory_xact_lock($1, hashtext($2))`;
+const INSERT = sql('insert_outbox_message')`
+  insert into outbox (organization_id, channel, receiver, kind, content, finished_at, outcome)
     select $1, $2, $3, $4, $5, case when w.full then now() end, case when w.full then 'dropped' end
     from (select not $6 or count(*) >= ${MAX_WAITING} as full from outbox
       where organization_id is not distinct from $1 and finished_at is null and (kind = 'forgotten') = ($4 = 'forgotten')) w
-    returning outcome is null as taken`,
-};
-const FORGET: Statement = {
-  name: 'forget_outbox_messages',
-  text: `delete from outbox where organization_id is not distinct from $1 and finished_at is not null and (
+    returning outcome is null as taken`;
+const FORGET = sql('forget_outbox_messages')`
+  delete from outbox where organization_id is not distinct from $1 and finished_at is not null and (
       finished_at < now() - ${KEPT_FOR}
-      or id < (select id from outbox where organization_id is not distinct from $1 order by id desc offset ${MAX_KEPT} limit 1))`,
-};
+      or id < (select id from outbox where organization_id is not distinct from $1 order by id desc offset ${MAX_KEPT} limit 1))`;
 /**
  * Fresh messages come first: receivers that fail again and again delay no other. Organizations that
  * share an address do not wait for each other.
  */
-const LEASE_DUE: Statement = {
-  name: 'lease_outbox_messages',
-  text: `with due as (
+const LEASE_DUE = sql('lease_outbox_messages')`
+  with due as (
       select o.id from outbox o
       where o.finished_at is null and o.next_attempt_at <= now() and coalesce(o.leased_until < now(), true)
         and not exists (select from outbox e
@@ -110,12 +105,10 @@ const LEASE_DUE: Statement = {
     )
     select id::text, message_id as "messageId", organization_id as "organizationId",
       (select name from organizations n where n.id = leased.organization_id) as "organizationName", channel, receiver, kind, content,
-      ${milliseconds('created_at')} as "createdAtMs", attempts as attempt, lease from leased`,
-};
+      ${milliseconds('created_at')} as "createdAtMs", attempts as attempt, lease from leased`;
 /** No effect for a message that another dashboard has leased since. */
-const END_ATTEMPT: Statement = {
-  name: 'end_outbox_attempt',
-  text: `with held as (select id from outbox where id = $1 and lease = $2 for update), ended as (
+const END_ATTEMPT = sql('end_outbox_attempt')`
+  with held as (select id from outbox where id = $1 and lease = $2 for update), ended as (
       update outbox o set lease = null, leased_until = null,
         next_attempt_at = now() + $4::double precision * interval '1 millisecond',
         finished_at = case when $3 <> 'failed' or now() >= o.created_at + ${DAY} then now() end,
@@ -124,22 +117,17 @@ const END_ATTEMPT: Statement = {
       from held where o.id = held.id
     )
     update outbox_attempts a set took_ms = $5, result = left($6, 300) from held where a.outbox_id = held.id and a.attempt = $7
-    returning a.attempt`,
-};
+    returning a.attempt`;
 
 /** An invitation is sent again by a new one. */
-const FIND_FINISHED: Statement = {
-  name: 'find_finished_message',
-  text: `select o.organization_id as "organizationId", o.channel, o.receiver, o.kind, o.content
+const FIND_FINISHED = sql('find_finished_message')`
+  select o.organization_id as "organizationId", o.channel, o.receiver, o.kind, o.content
     from outbox o join alert_settings s on s.organization_id = o.organization_id
     where o.organization_id = $1 and o.message_id = $2 and o.finished_at is not null and o.attempts < ${MAX_ATTEMPTS} and o.kind <> 'invitation'
       and (o.channel = s.webhook_kind or o.channel = 'mail' and o.receiver = any(s.emails))
-      and (select count(*) from outbox w where w.organization_id = $1 and w.finished_at is null) < ${MAX_WAITING}`,
-};
-const REOPEN: Statement = {
-  name: 'reopen_message',
-  text: `update outbox set finished_at = null, outcome = null, next_attempt_at = now() where organization_id = $1 and message_id = $2`,
-};
+      and (select count(*) from outbox w where w.organization_id = $1 and w.finished_at is null) < ${MAX_WAITING}`;
+const REOPEN = sql('reopen_message')`
+  update outbox set finished_at = null, outcome = null, next_attempt_at = now() where organization_id = $1 and message_id = $2`;
 
 /** Until the end of the transaction nobody else adds messages of the owner; `''`: of operators. */
 export async function lockOutbox(client: pg.PoolClient, owner: string): Promise<void> {

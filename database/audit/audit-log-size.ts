@@ -1,14 +1,12 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 
 /** Often enough: the audit log grows over hours. */
 const MEASURE_EVERY_MS = 60_000;
 
 /** Reads only the catalogue and file sizes, which needs no right on the table. */
-const SIZE: Statement = {
-  name: 'audit_log_size',
-  text: `select coalesce(sum(pg_total_relation_size(relid)), 0)::double precision as bytes from pg_partition_tree('audit_log')`,
-};
+const SIZE = sql('audit_log_size')`
+  select coalesce(sum(pg_total_relation_size(relid)), 0)::double precision as bytes from pg_partition_tree('audit_log')`;
 
 /**
  * Measures the size of the audit log with its indexes every minute. A failed measurement is

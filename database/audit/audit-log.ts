@@ -1,16 +1,14 @@
 import type pg from 'pg';
 import { newId } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { Actor, AuditEvent } from './audit.ts';
 import { boundedEvent } from './audit-bounds.ts';
 
-const INSERT: Statement = {
-  name: 'insert_audit_events',
-  text: `insert into audit_log (id, organization_id, actor_user_id, actor, address, action, subject_id, subject_name, changes)
+const INSERT = sql('insert_audit_events')`
+  insert into audit_log (id, organization_id, actor_user_id, actor, address, action, subject_id, subject_name, changes)
     select id, organization_id, $1, $2, $3, action, subject_id, subject_name, changes::jsonb
     from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
-      as event (id, organization_id, action, subject_id, subject_name, changes)`,
-};
+      as event (id, organization_id, action, subject_id, subject_name, changes)`;
 const MAX_ACTOR = 300;
 /** Addresses are cut to this length; an IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AuditEventView, AuditFilter, AuditPage } from '#contract/people.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { STRIPE, THE_OPERATOR } from './audit.ts';
 
@@ -32,9 +32,8 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
  * Events of a page. An operator without a name for the reader cannot be found by name. The inner
  * limit bounds the events that are looked at, the outer one those that are found.
  */
-const LIST: Statement = {
-  name: 'audit_page',
-  text: `select p.*, o.name as organization_name
+const LIST = sql('audit_page')`
+  select p.*, o.name as organization_name
     from (
       select a.id, ${milliseconds('a.created_at')} as created_ms, a.actor, a.actor_user_id, a.address, a.action, a.organization_id, a.subject_id,
         a.subject_name, a.changes, ${BY_OPERATOR} as by_operator
@@ -43,12 +42,9 @@ const LIST: Statement = {
         and ($11::text is null or a.action = $11)
       order by a.id desc limit $12
     ) as p left join organizations o on o.id = p.organization_id
-    order by p.id desc`,
-};
-const SCAN_END: Statement = {
-  name: 'audit_scan_end',
-  text: `select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`,
-};
+    order by p.id desc`;
+const SCAN_END = sql('audit_scan_end')`
+  select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`;
 /**
  * A page scans at most so many events, which takes 20 ms. A filter by actor or action has no index
  * and may match nothing, and scanning all of 200,000 events would take 830 ms (measured).

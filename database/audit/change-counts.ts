@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 
 /** Limits of attempted changes, in a UTC minute and a UTC day. */
 export interface ChangeLimits {
@@ -32,9 +32,8 @@ const count = (subject: string, seconds: number, from: string) =>
  * Counts an attempt before the change, in one statement, so that parallel processes cannot exceed a
  * limit. The organization's count is only touched if the user is within the own limit.
  */
-const COUNT: Statement = {
-  name: 'count_change',
-  text: `with forgotten as (
+const COUNT = sql('count_change')`
+  with forgotten as (
       delete from change_counts where (subject, window_seconds, window_start) in (
         select subject, window_seconds, window_start from change_counts where window_start < now() - interval '2 days'
         order by window_start limit 100 for update skip locked)
@@ -50,8 +49,7 @@ const COUNT: Statement = {
     select (select changes from minute) as minute, (select changes from day) as day, (select changes from minute_of_all) as "minuteOfAll",
       (select changes from day_of_all) as "dayOfAll",
       ceil(${MINUTE_SECONDS} - extract(epoch from now() - ${startOf(MINUTE_SECONDS)}))::integer as "minuteLeft",
-      ceil(${DAY_SECONDS} - extract(epoch from now() - ${startOf(DAY_SECONDS)}))::integer as "dayLeft"`,
-};
+      ceil(${DAY_SECONDS} - extract(epoch from now() - ${startOf(DAY_SECONDS)}))::integer as "dayLeft"`;
 
 /** Absent: not asked. */
 interface Counts {

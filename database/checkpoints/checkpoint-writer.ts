@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { CHECKPOINT_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { ENTRY_LINE } from '../ledger/ledger-entries.ts';
 import {
   type Checkpoint,
@@ -16,16 +16,12 @@ const AT_ONCE = { accounts: 2_000, entries: 50_000 };
 /** Limit of one run: the next run does the rest. */
 const MOST_TRANSACTIONS = 200;
 
-const PAGE_END: Statement = {
-  name: 'ledger_checkpoints_page',
-  text: `select max(organization_id) as last from (
+const PAGE_END = sql('ledger_checkpoints_page')`
+  select max(organization_id) as last from (
       select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
-    ) page`,
-};
+    ) page`;
 /** Finds organizations whose newest checkpoint is old enough, or has too many entries after it. */
-const DUE: Statement = {
-  name: 'ledger_checkpoints_due',
-  text: `
+const DUE = sql('ledger_checkpoints_due')`
     select a.organization_id, a.sequence::float8 as sequence, coalesce(c.sequence, 0)::float8 as after, c.hash,
       coalesce(c.balance_nano_usd, 0)::text as balance, coalesce(c.total_credits_nano_usd, 0)::text as credits
     from accounts a left join lateral (
@@ -33,28 +29,18 @@ const DUE: Statement = {
     ) c on true
     where a.organization_id > $2 and a.organization_id <= $3 and a.sequence > coalesce(c.sequence, 0)
       and (c.created_at is null or c.created_at <= to_timestamp($1::float8 / 1000) or a.sequence - c.sequence > ${MOST_ENTRIES})
-    order by a.organization_id`,
-};
-const DIGEST: Statement = {
-  name: 'ledger_checkpoint_digest',
-  text: `
+    order by a.organization_id`;
+const DIGEST = sql('ledger_checkpoint_digest')`
     select coalesce(sum(x.amount_nano_usd), 0)::text as amounts,
       coalesce(sum(x.amount_nano_usd) filter (where x.kind = 'credit'), 0)::text as credits,
       sha256(convert_to(string_agg(${ENTRY_LINE}, E'\\n' order by x.sequence), 'UTF8')) as digest
-    from ledger_entries x where x.organization_id = $1 and x.sequence > $2 and x.sequence <= $3`,
-};
-const INSERT: Statement = {
-  name: 'insert_ledger_checkpoint',
-  text: `
+    from ledger_entries x where x.organization_id = $1 and x.sequence > $2 and x.sequence <= $3`;
+const INSERT = sql('insert_ledger_checkpoint')`
     insert into ledger_checkpoints (organization_id, sequence, balance_nano_usd, total_credits_nano_usd, previous_sequence, hash, created_at,
       public_key, signature)
-    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9)`,
-};
+    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9)`;
 /** Lock of the one process that writes checkpoints now. */
-const TRY_LOCK: Statement = {
-  name: 'try_checkpoint_lock',
-  text: `select pg_try_advisory_xact_lock(${CHECKPOINT_LOCK}) as mine`,
-};
+const TRY_LOCK = sql('try_checkpoint_lock')`select pg_try_advisory_xact_lock(${CHECKPOINT_LOCK}) as mine`;
 
 interface Due {
   readonly organization_id: string;

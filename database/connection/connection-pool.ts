@@ -120,6 +120,14 @@ export interface Statement {
   readonly text: string;
 }
 
+/** The statement of that name: sql('find_key')`select …`. */
+export function sql(name: string) {
+  return (texts: TemplateStringsArray, ...parts: readonly (string | number)[]): Statement => ({
+    name,
+    text: String.raw({ raw: texts }, ...parts),
+  });
+}
+
 export type Row = Readonly<Record<string, unknown>>;
 
 /**

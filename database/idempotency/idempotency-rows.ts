@@ -1,40 +1,25 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from './idempotency-store.ts';
 
-const CLAIM: Statement = {
-  name: 'claim_idempotency_key',
-  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)',
-};
-const RENEW: Statement = {
-  name: 'renew_idempotency_keys',
-  text: 'select renew_idempotency_keys($1::text[], $2::bytea[], $3::text[], $4)',
-};
-const FREE: Statement = {
-  name: 'free_idempotency_key',
-  text: 'delete from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is null',
-};
-const ANSWER: Statement = {
-  name: 'idempotent_answer',
-  text: `select substring(answer from $4 for $5) as piece from idempotency_keys
-    where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is not null`,
-};
+const CLAIM = sql('claim_idempotency_key')`select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)`;
+const RENEW = sql('renew_idempotency_keys')`select renew_idempotency_keys($1::text[], $2::bytea[], $3::text[], $4)`;
+const FREE = sql('free_idempotency_key')`
+  delete from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is null`;
+const ANSWER = sql('idempotent_answer')`
+  select substring(answer from $4 for $5) as piece from idempotency_keys
+    where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is not null`;
 /** `now()`, because an index is of no use to a comparison with `clock_timestamp()`. */
-const DELETE_OLDER: Statement = {
-  name: 'delete_idempotency_keys',
-  text: `
+const DELETE_OLDER = sql('delete_idempotency_keys')`
     with old as materialized (
       select organization_id, key_hash from idempotency_keys
       where coalesce(finished_at, lease_until) < now() - $1 * interval '1 millisecond'
       order by coalesce(finished_at, lease_until) limit $2 for update skip locked
     )
-    delete from idempotency_keys k using old where k.organization_id = old.organization_id and k.key_hash = old.key_hash returning 1`,
-};
+    delete from idempotency_keys k using old where k.organization_id = old.organization_id and k.key_hash = old.key_hash returning 1`;
 
-const TIDY: Statement = {
-  name: 'tidy_stored_answers',
-  text: 'select worked::int, evicted::int, bytes::float8 from tidy_stored_answers($1, $2)',
-};
+const TIDY = sql('tidy_stored_answers')`
+  select worked::int, evicted::int, bytes::float8 from tidy_stored_answers($1, $2)`;
 
 interface ClaimRow {
   readonly outcome: 'claimed' | 'reused' | 'running' | 'lapsed' | 'finished';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { afterChange, changedKeyLimits } from '../organizations/rate-limits.ts';
 import type {
   KeyChange,
@@ -32,25 +32,19 @@ interface LockedKeyRow extends KeyRow {
  * Locks in the order of every change of a key: organization and maker if needed, then the key. Keys
  * of playgrounds are not found: a change would lift what bounds them.
  */
-const LOCK: Statement = {
-  name: 'lock_key',
-  text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
+const LOCK = sql('lock_key')`
+  select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
     from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id) and not k.playground
-    for no key update`,
-};
-const UPDATE: Statement = {
-  name: 'update_key',
-  text: `update keys k
+    for no key update`;
+const UPDATE = sql('update_key')`
+  update keys k
     set name = $2, scopes = $3, models = $4, ip_ranges = $5, expires_at = to_timestamp($6::double precision / 1000), rpm = $7, tpm = $8,
       daily_budget_nano_usd = $9, monthly_budget_nano_usd = $10, lifetime_budget_nano_usd = $11, note = $12
-    where k.id = $1 returning ${KEY_COLUMNS}`,
-};
-const REVOKE: Statement = {
-  name: 'revoke_key',
-  text: `update keys k
+    where k.id = $1 returning ${KEY_COLUMNS}`;
+const REVOKE = sql('revoke_key')`
+  update keys k
     set revoked_at = greatest(now(), to_timestamp($2::double precision / 1000)), revocation_decided_at = now()
-    where k.id = $1 returning ${KEY_COLUMNS}`,
-};
+    where k.id = $1 returning ${KEY_COLUMNS}`;
 
 export async function updateKey(
   pool: pg.Pool,

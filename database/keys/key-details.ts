@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
 import { nameForMembers } from '../audit/audit.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
@@ -18,9 +18,8 @@ export interface KeyDetails {
   readonly spentInLifetimeNanoUsd?: NanoUsd;
 }
 
-const DETAILS: Statement = {
-  name: 'key_details',
-  text: `select k.id,
+const DETAILS = sql('key_details')`
+  select k.id,
       ${nameForMembers('u', 'k.organization_id')} as creator,
       ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent,
       case when $4 or k.monthly_budget_nano_usd is not null then key_month_spend(k.id, date '1970-01-01' + $3::integer) end as month_spent,
@@ -29,8 +28,7 @@ const DETAILS: Statement = {
     left join users u on u.id = k.created_by
     left join key_activity a on a.key_id = k.id
     left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer
-    where k.organization_id = $1 and k.id = any ($2)`,
-};
+    where k.organization_id = $1 and k.id = any ($2)`;
 
 interface DetailsRow {
   readonly id: string;

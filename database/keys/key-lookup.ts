@@ -3,7 +3,7 @@ import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts'
 import type { UtcDay } from '#core/clock.ts';
 import type { Principal, Scope } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
@@ -44,9 +44,7 @@ export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expi
  * `pg` longer than PostgreSQL needs to find them. Amounts are text, because JSON's numbers are not
  * exact.
  */
-const FIND_KEYS: Statement = {
-  name: 'find_keys',
-  text: `
+const FIND_KEYS = sql('find_keys')`
     select json_build_array(
       encode(k.hash, 'hex'),
       json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store, 'store_fences', s.store_fences),
@@ -71,8 +69,7 @@ const FIND_KEYS: Statement = {
     left join organization_daily_spend os on os.organization_id = k.organization_id and os.day = date '1970-01-01' + $2::integer
     left join key_daily_spend ks on ks.key_id = k.id and ks.day = date '1970-01-01' + $2::integer
     cross join ledger_state s
-    where k.hash = any ($1)`,
-};
+    where k.hash = any ($1)`;
 
 interface Lookup {
   readonly hash: Buffer;

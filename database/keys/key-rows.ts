@@ -3,7 +3,7 @@ import type { RateLimits, Scope } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
 import { limitsOf, withKeyBudgets } from '../organizations/rate-limits.ts';
@@ -16,42 +16,31 @@ export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.note, k.last4, k.
   (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
   coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;
 
-const LIST: Statement = {
-  name: 'list_keys',
-  text: `select * from (
+const LIST = sql('list_keys')`
+  select * from (
       select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and not coalesce(${IS_REVOKED}, false)
       union all
       (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
         order by k.created_at desc, k.id desc limit $2)
-    ) as listed order by created_at, id`,
-};
-const SHOW: Statement = {
-  name: 'show_key',
-  text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`,
-};
+    ) as listed order by created_at, id`;
+const SHOW = sql('show_key')`
+  select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /**
  * Locks the organization, so that its limits are still the compared ones when the key is committed.
  */
-const LOCK_ORGANIZATION: Statement = {
-  name: 'lock_organization',
-  text: 'select from organizations where id = $1 for share',
-};
+const LOCK_ORGANIZATION = sql('lock_organization')`select from organizations where id = $1 for share`;
 /**
  * Locks the maker. A removal or disabling that comes later waits, and then finds the key. Of one
  * that was first this statement sees the result, and finds no row.
  */
-const LOCK_MAKER: Statement = {
-  name: 'lock_maker_of_key',
-  text: `select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
-      or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`,
-};
-const INSERT: Statement = {
-  name: 'insert_key',
-  text: `insert into keys as k
+const LOCK_MAKER = sql('lock_maker_of_key')`
+  select from users u where u.id = $1 and u.disabled_at is null and (u.is_operator
+      or exists (select from memberships m where m.user_id = u.id and m.organization_id = $2)) for share of u`;
+const INSERT = sql('insert_key')`
+  insert into keys as k
       (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd,
         monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, created_by, playground, note)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14::double precision / 1000), $15, $16, $17) returning ${KEY_COLUMNS}`,
-};
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14::double precision / 1000), $15, $16, $17) returning ${KEY_COLUMNS}`;
 
 export interface KeyRow {
   readonly id: string;
@@ -206,14 +195,12 @@ export interface KeyCounts {
   readonly madeWithinDay: number;
 }
 
-const COUNT: Statement = {
-  name: 'key_counts',
-  text: `select
+const COUNT = sql('key_counts')`
+  select
       (select count(*)::integer from keys k
         where k.organization_id = $1 and not k.playground and ${IS_ACTIVE}) as usable,
       (select count(*)::integer from keys k
-        where k.organization_id = $1 and not k.playground and k.created_at > now() - interval '1 day') as "madeWithinDay"`,
-};
+        where k.organization_id = $1 and not k.playground and k.created_at > now() - interval '1 day') as "madeWithinDay"`;
 
 export async function countKeys(pool: pg.Pool, organizationId: string): Promise<KeyCounts> {
   const [counts] = await run<KeyCounts>(pool, COUNT, [organizationId]);

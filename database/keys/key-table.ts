@@ -3,7 +3,7 @@ import { utcDay } from '#core/clock.ts';
 import type { Columns } from '#core/csv.ts';
 import { type KeyState, keyStateAt } from '#core/key-state.ts';
 import { formatUsd, type NanoUsd } from '#core/money.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { type KeyDetails, keyDetails } from './key-details.ts';
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, type KeyRow, keyRecord } from './key-rows.ts';
@@ -21,13 +21,11 @@ export interface KeyTableStep {
   readonly next?: string;
 }
 
-const PAGE: Statement = {
-  name: 'key_page',
-  text: `select ${KEY_COLUMNS} from keys k
+const PAGE = sql('key_page')`
+  select ${KEY_COLUMNS} from keys k
     where k.organization_id = $1 and not k.playground and ($2::text is null
       or (k.created_at, k.id) < (select b.created_at, b.id from keys b where b.id = $2 and b.organization_id = $1))
-    order by k.created_at desc, k.id desc limit $3`,
-};
+    order by k.created_at desc, k.id desc limit $3`;
 
 /** Reads one step of the organization's keys without those of playgrounds, newest first. */
 export async function readKeyTable(

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { lockKey, present } from './key-changes.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import { KEY_COLUMNS, type KeyRow, keySubject } from './key-rows.ts';
@@ -15,23 +15,16 @@ export interface KeyOwner {
 }
 
 /** Locks in one order, so that two such changes cannot deadlock. */
-const ACTIVE_OF: Statement = {
-  name: 'active_keys_of',
-  text: `select k.id, k.playground from keys k
-    where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`,
-};
+const ACTIVE_OF = sql('active_keys_of')`
+  select k.id, k.playground from keys k
+    where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`;
 /** Finds keys of a former operator by claim in organizations of which the user is no member. */
-const ACTIVE_OF_FORMER_OPERATOR: Statement = {
-  name: 'active_keys_of_former_operator',
-  text: `select k.id from keys k join users u on u.id = k.created_by
+const ACTIVE_OF_FORMER_OPERATOR = sql('active_keys_of_former_operator')`
+  select k.id from keys k join users u on u.id = k.created_by
     where k.created_by = $1 and u.operator_by_claim and not u.is_operator and ${IS_ACTIVE}
       and not exists (select from memberships m where m.user_id = k.created_by and m.organization_id = k.organization_id)
-    order by k.id`,
-};
-const HAND_OVER: Statement = {
-  name: 'hand_key_over',
-  text: `update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`,
-};
+    order by k.id`;
+const HAND_OVER = sql('hand_key_over')`update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`;
 
 /**
  * Revokes the user's live keys, in one organization or in every one, within the caller's

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 
 /** Details of an organization in the operator's list. */
@@ -11,14 +11,12 @@ export interface OrganizationDetails {
   readonly usableKeys: number;
 }
 
-const DETAILS: Statement = {
-  name: 'organization_details',
-  text: `select o.id, coalesce(s.spent_nano_usd, 0) as spent,
+const DETAILS = sql('organization_details')`
+  select o.id, coalesce(s.spent_nano_usd, 0) as spent,
       (select count(*)::integer from keys k
         where k.organization_id = o.id and not k.playground and ${IS_ACTIVE}) as usable_keys
     from unnest($1::text[]) as o (id)
-    left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`,
-};
+    left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`;
 
 /** Reads details, by organization id. */
 export async function organizationDetails(

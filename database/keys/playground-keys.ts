@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { IS_ACTIVE } from './key-lookup.ts';
 import type { KeyRecord, NewKey } from './key-records.ts';
 import { insertKey, lockOrganization, stillHasRights } from './key-rows.ts';
@@ -11,15 +11,10 @@ import { revokeHere } from './revoke-keys.ts';
 export type Member = Actor & { readonly userId: string };
 
 /** Two dashboards that make a key for the same user take turns. */
-const LOCK_MAKER: Statement = {
-  name: 'lock_playground_maker',
-  text: 'select from users where id = $1 for no key update',
-};
-const LIVING: Statement = {
-  name: 'living_playground_keys',
-  text: `select k.id from keys k
-    where k.organization_id = $1 and k.created_by = $2 and k.playground and ${IS_ACTIVE} order by k.id`,
-};
+const LOCK_MAKER = sql('lock_playground_maker')`select from users where id = $1 for no key update`;
+const LIVING = sql('living_playground_keys')`
+  select k.id from keys k
+    where k.organization_id = $1 and k.created_by = $2 and k.playground and ${IS_ACTIVE} order by k.id`;
 
 /**
  * Makes the key of a user's playground in an organization. A user has one at most: the living one

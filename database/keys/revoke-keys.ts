@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvents } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { KeyRecord } from './key-records.ts';
 import { KEY_COLUMNS, type KeyRow, keyRecord, keySubject } from './key-rows.ts';
 
@@ -21,15 +21,11 @@ export type RevokeKeysResult =
   | { readonly kind: 'not_allowed'; readonly key: KeyRecord };
 
 /** Locks in one order, so that two such changes cannot deadlock. */
-const LOCK: Statement = {
-  name: 'lock_keys',
-  text: `select ${KEY_COLUMNS} from keys k
-    where k.id = any ($1) and k.organization_id = coalesce($2, k.organization_id) order by k.id for no key update`,
-};
-const REVOKE: Statement = {
-  name: 'revoke_keys',
-  text: `update keys k set revoked_at = now(), revocation_decided_at = now() where k.id = any ($1) returning ${KEY_COLUMNS}`,
-};
+const LOCK = sql('lock_keys')`
+  select ${KEY_COLUMNS} from keys k
+    where k.id = any ($1) and k.organization_id = coalesce($2, k.organization_id) order by k.id for no key update`;
+const REVOKE = sql('revoke_keys')`
+  update keys k set revoked_at = now(), revocation_decided_at = now() where k.id = any ($1) returning ${KEY_COLUMNS}`;
 
 /** Revokes all of the keys or none, with an audit event for each that was not revoked before. */
 export async function revokeKeys(pool: pg.Pool, revocation: Revocation, by: Actor): Promise<RevokeKeysResult> {

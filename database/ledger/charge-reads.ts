@@ -1,15 +1,12 @@
 import type pg from 'pg';
 import type { ChargeView } from '#contract/request-log.ts';
 import { present } from '#core/present.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { PRICE_COLUMN_LIST, type PriceRow, pricesOf, type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
-const FIND_CHARGE: Statement = {
-  name: 'find_charge',
-  text: `
+const FIND_CHARGE = sql('find_charge')`
     select ${tokenList()}, ${PRICE_COLUMN_LIST}, usage_counted, service_tier, priced_tier, priced_above_tokens, cost_nano_usd, hold_nano_usd
-    from generations where id = $1 and organization_id = $2`,
-};
+    from generations where id = $1 and organization_id = $2`;
 
 type ChargeRow = TokenRow &
   PriceRow & {

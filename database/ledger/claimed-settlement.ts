@@ -1,40 +1,32 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { ClaimedSettlement } from './ledger.ts';
 
-const KEEP_ANSWER: Statement = {
-  name: 'keep_idempotent_answer',
-  text: 'select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)',
-};
+const KEEP_ANSWER = sql('keep_idempotent_answer')`
+  select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)`;
 
 /**
  * Keeps a key whose response is in the log of another process. A row that has its response by now
  * stays as it is.
  */
-const KEEP_KEY: Statement = {
-  name: 'keep_idempotency_key',
-  text: `
+const KEEP_KEY = sql('keep_idempotency_key')`
     insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, charged_at)
     values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp())
     on conflict (organization_id, key_hash) do update set charged_at = coalesce(k.charged_at, excluded.charged_at)
       where k.generation_id = excluded.generation_id
-    returning true as mine`,
-};
+    returning true as mine`;
 
 /**
  * Frees the key of a charge without a response. A missing key was freed by the retention, or by a
  * request that took it over and failed: this one may be charged.
  */
-const FREE_KEY: Statement = {
-  name: 'free_idempotency_key_at_charge',
-  text: `
+const FREE_KEY = sql('free_idempotency_key_at_charge')`
     with freed as (
       delete from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is null
     )
     select not exists (
       select from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id <> $3
-    ) as mine`,
-};
+    ) as mine`;
 
 /**
  * Statements above this size get a longer timeout: 64 MiB took 1.6 s of 3 s on a busy machine with

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { isForbidden } from '../connection/unavailable.ts';
 import type { Loss } from '../costs/losses.ts';
 import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
@@ -16,29 +16,17 @@ const LONGEST_REASON = 1_000;
 /** Largest amount of a loss. */
 const MOST_NANO_USD = 1_000_000_000_000_000_000n;
 
-const ADD: Statement = {
-  name: 'add_dead_letter',
-  text: `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ($1, $2, $3, $4, $5)
-    on conflict do nothing`,
-};
+const ADD = sql('add_dead_letter')`
+  insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ($1, $2, $3, $4, $5)
+    on conflict do nothing`;
 const COLUMNS = `generation_id, organization_id, reason, settlement, delivered, resolution,
   (extract(epoch from created_at) * 1000)::bigint as created_ms, (extract(epoch from resolved_at) * 1000)::bigint as resolved_ms`;
-const LIST: Statement = {
-  name: 'list_dead_letters',
-  text: `select ${COLUMNS} from dead_letters where resolution is null order by created_at, generation_id`,
-};
-const LOCK: Statement = {
-  name: 'lock_dead_letter',
-  text: `select ${COLUMNS} from dead_letters where generation_id = $1 for update`,
-};
-const RESOLVE: Statement = {
-  name: 'resolve_dead_letter',
-  text: 'update dead_letters set resolution = $2, resolved_at = now() where generation_id = $1',
-};
-const CHARGED: Statement = {
-  name: 'charged_of_dead_letter',
-  text: 'select cost_nano_usd from generations where id = $1',
-};
+const LIST = sql('list_dead_letters')`
+  select ${COLUMNS} from dead_letters where resolution is null order by created_at, generation_id`;
+const LOCK = sql('lock_dead_letter')`select ${COLUMNS} from dead_letters where generation_id = $1 for update`;
+const RESOLVE = sql('resolve_dead_letter')`
+  update dead_letters set resolution = $2, resolved_at = now() where generation_id = $1`;
+const CHARGED = sql('charged_of_dead_letter')`select cost_nano_usd from generations where id = $1`;
 
 type LetterRow = Record<'generation_id' | 'organization_id' | 'reason' | 'settlement' | 'created_ms', string> & {
   readonly delivered: boolean;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { STRIPE, THE_OPERATOR } from '../audit/audit.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export interface LedgerQuery {
@@ -30,9 +30,8 @@ export interface LedgerPage {
  * without gaps in the order of commits, which is the order of their times except for transactions
  * that waited for each other. So the range is found a little too wide, and then compared exactly.
  */
-const BISECT: Statement = {
-  name: 'ledger_sequence_at',
-  text: `with recursive halving (low, high) as (
+const BISECT = sql('ledger_sequence_at')`
+  with recursive halving (low, high) as (
       select 1::bigint, a.sequence + 1 from accounts a where a.organization_id = $1
       union all
       select case when e.is_before then h.middle + 1 else h.low end, case when e.is_before then h.high else h.middle end
@@ -42,8 +41,7 @@ const BISECT: Statement = {
         from ledger_entries e where e.organization_id = $1 and e.sequence = h.middle
       ) e
     )
-    select low::text as sequence from halving where low = high`,
-};
+    select low::text as sequence from halving where low = high`;
 /**
  * Entries may be out of order by at most this much: no settlement waits longer (connection-pool.ts
  * bounds statements).
@@ -68,11 +66,9 @@ function listStatement(name: string, condition: string): Statement {
 }
 
 /** Reads generations by id, so that only the partitions of their time are read. */
-const CHARGED_FOR: Statement = {
-  name: 'charged_for',
-  text: `select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
-    where g.id = any ($1)`,
-};
+const CHARGED_FOR = sql('charged_for')`
+  select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
+    where g.id = any ($1)`;
 
 interface EntryRow {
   readonly sequence: string;

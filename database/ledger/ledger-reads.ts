@@ -1,30 +1,23 @@
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { Credits, Generation } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
-const FIND_GENERATION: Statement = {
-  name: 'find_generation',
-  text: `
+const FIND_GENERATION = sql('find_generation')`
     select id, key_id, model, provider, provider_model, upstream_id, api, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
       finish_reason, service_tier, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
       generation_time_ms
-    from generations where id = $1 and organization_id = $2`,
-};
+    from generations where id = $1 and organization_id = $2`;
 
-const EPOCH: Statement = { name: 'ledger_epoch', text: 'select epoch from ledger_state' };
+const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
 
-const CHARGED_AMONG: Statement = {
-  name: 'charged_among',
-  // Joins laterally, so that each id reads only the partition of its time.
-  text: `select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`,
-};
+/** Joins laterally, so that each id reads only the partition of its time. */
+const CHARGED_AMONG = sql('charged_among')`
+  select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`;
 
-const CREDITS: Statement = {
-  name: 'credits',
-  text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
-};
+const CREDITS = sql('credits')`
+  select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1`;
 
 interface GenerationRow extends TokenRow {
   readonly id: string;

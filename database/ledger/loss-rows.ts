@@ -1,19 +1,15 @@
 import type pg from 'pg';
 import type { NanoUsd } from '#core/money.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { Loss, LossReason, LossRecord, OnLoss } from '../costs/losses.ts';
 
-const ADD: Statement = {
-  name: 'add_losses',
-  text: `insert into losses (generation_id, organization_id, reason, amount_nano_usd, model, provider)
+const ADD = sql('add_losses')`
+  insert into losses (generation_id, organization_id, reason, amount_nano_usd, model, provider)
     select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
-    on conflict do nothing returning reason, amount_nano_usd`,
-};
-const LIST: Statement = {
-  name: 'list_losses',
-  text: `select generation_id, organization_id, reason, amount_nano_usd, (extract(epoch from created_at) * 1000)::bigint as created_ms
-    from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`,
-};
+    on conflict do nothing returning reason, amount_nano_usd`;
+const LIST = sql('list_losses')`
+  select generation_id, organization_id, reason, amount_nano_usd, (extract(epoch from created_at) * 1000)::bigint as created_ms
+    from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`;
 
 /** Records losses, unless the generation has one for that reason. Returns the new ones. */
 export async function addLosses(

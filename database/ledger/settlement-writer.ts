@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { createJoinedCalls, type Outcome } from '#core/batching/joined-calls.ts';
 import type { UtcDay } from '#core/clock.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import type { Loss, LossReason, OnLoss } from '../costs/losses.ts';
@@ -28,15 +28,11 @@ const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20
  */
 const MAX_TRIES = 3;
 
-const CHARGE: Statement = {
-  name: 'charge_generations',
-  text: 'select charge_generations($1::charge[], $2::text[], $3::bigint[], $4::bigint[]) as charged',
-};
+const CHARGE = sql('charge_generations')`
+  select charge_generations($1::charge[], $2::text[], $3::bigint[], $4::bigint[]) as charged`;
 
-const CHARGE_STORED: Statement = {
-  name: 'charge_stored_answers',
-  text: 'select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)',
-};
+const CHARGE_STORED = sql('charge_stored_answers')`
+  select charged, evicted::int from charge_stored_answers($1::charge[], $2::text[], $3::bigint[], $4::bigint[], $5, $6, $7)`;
 
 /**
  * Reply of the SQL function as JSON: one value instead of a row of text columns for each charge.

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import type { UsageQuery, UsageRow } from './ledger.ts';
 import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
 
@@ -33,14 +33,11 @@ const SUMS_BY_USER = `
 /** Rows of a page: about 2 ms of work for the reader. */
 const PAGE_ROWS = 1_000;
 /** First page without a cursor: mostly it is the only one, and one round trip is enough. */
-const FIRST: Statement = { name: 'usage', text: `${SUMS} limit ${PAGE_ROWS + 1}` };
-const DECLARE: Statement = { name: 'usage_pages', text: `declare usage_pages no scroll cursor for ${SUMS}` };
-const FIRST_BY_USER: Statement = { name: 'usage_by_user', text: `${SUMS_BY_USER} limit ${PAGE_ROWS + 1}` };
-const DECLARE_BY_USER: Statement = {
-  name: 'usage_pages_by_user',
-  text: `declare usage_pages no scroll cursor for ${SUMS_BY_USER}`,
-};
-const FETCH: Statement = { name: 'usage_page', text: `fetch ${PAGE_ROWS} from usage_pages` };
+const FIRST = sql('usage')`${SUMS} limit ${PAGE_ROWS + 1}`;
+const DECLARE = sql('usage_pages')`declare usage_pages no scroll cursor for ${SUMS}`;
+const FIRST_BY_USER = sql('usage_by_user')`${SUMS_BY_USER} limit ${PAGE_ROWS + 1}`;
+const DECLARE_BY_USER = sql('usage_pages_by_user')`declare usage_pages no scroll cursor for ${SUMS_BY_USER}`;
+const FETCH = sql('usage_page')`fetch ${PAGE_ROWS} from usage_pages`;
 /** Longest use of a connection. */
 const MOST_MS = 10_000;
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 
 /**
  * Number of shards of Redis. Organizations are spread over them by id. The number of a shard is the
@@ -115,11 +115,9 @@ export function createShardFences(row: FenceRow): ReadFences {
   };
 }
 
-const READ: Statement = { name: 'read_fences', text: 'select store_fences from ledger_state' };
-const REPLACE: Statement = {
-  name: 'replace_fences',
-  text: 'update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences',
-};
+const READ = sql('read_fences')`select store_fences from ledger_state`;
+const REPLACE = sql('replace_fences')`
+  update ledger_state set store_fences = $2 where store_fences = $1 returning store_fences`;
 
 /** Keeps the fences in the row that every read of a caller shows. */
 export function createFenceRow(pool: pg.Pool): FenceRow {

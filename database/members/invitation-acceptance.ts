@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
@@ -27,23 +27,15 @@ export type NewUserResult =
   | { readonly kind: 'operators_first' };
 export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
 
-const FIND: Statement = {
-  name: 'find_open_invitation',
-  text: `select i.id, i.organization_id, o.name, i.email, i.role, i.by_operator, ${milliseconds('i.expires_at')} as expires_ms
-    from invitations i join organizations o on o.id = i.organization_id where i.token_hash = $1 and i.expires_at > now()`,
-};
-const OPERATORS: Statement = {
-  name: 'operators_invitation',
-  text: 'select from invitations where email = $1 and by_operator and expires_at > now()',
-};
-const INSERT_USER: Statement = {
-  name: 'insert_invited_user',
-  text: `insert into users (id, email, password_hash, came_through) values ($1, $2, $3, $4) on conflict (email) do nothing returning id`,
-};
-const LOCK_USER: Statement = {
-  name: 'lock_invited_user',
-  text: 'select from users where id = $1 and email = $2 and disabled_at is null for no key update',
-};
+const FIND = sql('find_open_invitation')`
+  select i.id, i.organization_id, o.name, i.email, i.role, i.by_operator, ${milliseconds('i.expires_at')} as expires_ms
+    from invitations i join organizations o on o.id = i.organization_id where i.token_hash = $1 and i.expires_at > now()`;
+const OPERATORS = sql('operators_invitation')`
+  select from invitations where email = $1 and by_operator and expires_at > now()`;
+const INSERT_USER = sql('insert_invited_user')`
+  insert into users (id, email, password_hash, came_through) values ($1, $2, $3, $4) on conflict (email) do nothing returning id`;
+const LOCK_USER = sql('lock_invited_user')`
+  select from users where id = $1 and email = $2 and disabled_at is null for no key update`;
 
 interface InvitationRow {
   readonly id: string;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { lockMembers } from '../users/membership-rows.ts';
 import type { MemberRole } from '../users/user-rows.ts';
@@ -40,42 +40,26 @@ export type RenewResult =
 const LIVES_FOR = "interval '7 days'";
 const COLUMNS = `id, email, role, by_operator, ${milliseconds('created_at')} as created_ms, ${milliseconds('expires_at')} as expires_ms`;
 
-const IS_MEMBER: Statement = {
-  name: 'is_member_by_email',
-  text: 'select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2',
-};
+const IS_MEMBER = sql('is_member_by_email')`
+  select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2`;
 /** Inserts an invitation. An operator's replaces an owner's, whose link becomes invalid. */
-const INSERT: Statement = {
-  name: 'insert_invitation',
-  text: `insert into invitations as i (id, organization_id, email, role, token_hash, by_operator, expires_at)
+const INSERT = sql('insert_invitation')`
+  insert into invitations as i (id, organization_id, email, role, token_hash, by_operator, expires_at)
     values ($1, $2, $3, $4, $5, $6, now() + ${LIVES_FOR})
     on conflict (organization_id, email) do update set role = excluded.role, token_hash = excluded.token_hash,
       by_operator = true, expires_at = excluded.expires_at where excluded.by_operator and not i.by_operator
-    returning ${COLUMNS}`,
-};
-const FIND: Statement = {
-  name: 'find_invitation',
-  text: `select ${COLUMNS} from invitations where organization_id = $1 and id = $2`,
-};
-const RENEW: Statement = {
-  name: 'renew_invitation',
-  text: `update invitations set token_hash = $3, expires_at = now() + ${LIVES_FOR} where organization_id = $1 and id = $2 returning ${COLUMNS}`,
-};
+    returning ${COLUMNS}`;
+const FIND = sql('find_invitation')`select ${COLUMNS} from invitations where organization_id = $1 and id = $2`;
+const RENEW = sql('renew_invitation')`
+  update invitations set token_hash = $3, expires_at = now() + ${LIVES_FOR} where organization_id = $1 and id = $2 returning ${COLUMNS}`;
 /** Gives an invitation that is open another link, for a mail. */
-const RELINK: Statement = {
-  name: 'relink_invitation',
-  text: `update invitations i set token_hash = $3, expires_at = now() + ${LIVES_FOR} from organizations o
+const RELINK = sql('relink_invitation')`
+  update invitations i set token_hash = $3, expires_at = now() + ${LIVES_FOR} from organizations o
     where i.organization_id = $1 and i.id = $2 and i.expires_at > now() and o.id = i.organization_id
-    returning o.name as organization, ${milliseconds('i.expires_at')} as "expiresAtMs"`,
-};
-const SET_ROLE: Statement = {
-  name: 'set_role_of_invitation',
-  text: `update invitations set role = $3 where organization_id = $1 and id = $2 returning ${COLUMNS}`,
-};
-const REMOVE: Statement = {
-  name: 'remove_invitation',
-  text: 'delete from invitations where organization_id = $1 and id = $2',
-};
+    returning o.name as organization, ${milliseconds('i.expires_at')} as "expiresAtMs"`;
+const SET_ROLE = sql('set_role_of_invitation')`
+  update invitations set role = $3 where organization_id = $1 and id = $2 returning ${COLUMNS}`;
+const REMOVE = sql('remove_invitation')`delete from invitations where organization_id = $1 and id = $2`;
 
 interface InvitationRow {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Connection, run, type Statement } from '../connection/connection-pool.ts';
+import { type Connection, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_ACTIVE } from '../keys/key-lookup.ts';
 import { MAX_MEMBERS } from '../users/membership-rows.ts';
@@ -32,11 +32,8 @@ const MEMBERS = `select m.user_id, u.email, m.role, ${IS_INVITED} as invited, u.
 const INVITATIONS = `select i.id as user_id, i.email, i.role, true as invited, false as disabled, ${milliseconds('i.created_at')} as created_ms,
     null as signed_in_ms, 0 as active_keys
   from invitations i where i.organization_id = $1`;
-const LIST: Statement = {
-  name: 'list_members',
-  text: `${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`,
-};
-const SHOW: Statement = { name: 'show_member', text: `${MEMBERS} and m.user_id = $2` };
+const LIST = sql('list_members')`${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`;
+const SHOW = sql('show_member')`${MEMBERS} and m.user_id = $2`;
 
 interface MemberRow {
   readonly user_id: string;

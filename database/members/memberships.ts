@@ -3,7 +3,7 @@ import { removeReceiver } from '../alerts/alert-settings.ts';
 import type { Actor, AuditAction } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole } from '../users/user-rows.ts';
@@ -35,23 +35,15 @@ export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 /** `may_go`: the last owner may leave or become a member; for operators only. */
 export type LastOwner = 'must_stay' | 'may_go';
 
-const LOCK_USER: Statement = { name: 'lock_new_member', text: 'select from users where id = $1 for no key update' };
-const SET_ROLE: Statement = {
-  name: 'set_role',
-  text: 'update memberships set role = $3 where organization_id = $1 and user_id = $2',
-};
-const REMOVE: Statement = {
-  name: 'remove_membership',
-  text: 'delete from memberships where organization_id = $1 and user_id = $2',
-};
+const LOCK_USER = sql('lock_new_member')`select from users where id = $1 for no key update`;
+const SET_ROLE = sql('set_role')`update memberships set role = $3 where organization_id = $1 and user_id = $2`;
+const REMOVE = sql('remove_membership')`delete from memberships where organization_id = $1 and user_id = $2`;
 /** Counts other owners who can sign in. */
-const OTHER_OWNERS: Statement = {
-  name: 'other_owners',
-  text: `select exists (
+const OTHER_OWNERS = sql('other_owners')`
+  select exists (
       select from memberships m join users u on u.id = m.user_id
       where m.organization_id = $1 and m.user_id <> $2 and m.role = 'owner' and u.disabled_at is null and not ${IS_INVITED}
-    ) as found`,
-};
+    ) as found`;
 
 /** Adds an existing user to an organization. */
 export async function addMember(

@@ -2,15 +2,13 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { isTaken } from '../connection/unavailable.ts';
 import type { CreditEntry, CreditResult, OrganizationRecord, ReferenceElsewhere } from './organization-records.ts';
 
-const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
-const OWNER_OF_REFERENCE: Statement = {
-  name: 'owner_of_credit_reference',
-  text: 'select organization_id from credit_references where reference = $1',
-};
+const CREDIT = sql('add_credit')`select * from add_credit($1, $2, $3, $4, $5)`;
+const OWNER_OF_REFERENCE = sql('owner_of_credit_reference')`
+  select organization_id from credit_references where reference = $1`;
 const MAX_LEDGER_ACTOR = 200;
 
 /**

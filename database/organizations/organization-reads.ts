@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { heldNow } from '../process-reports/process-reports.ts';
 
 /** The money of an organization as it is now. */
@@ -18,16 +18,14 @@ export interface OrganizationMoney {
   readonly heldNanoUsd: NanoUsd;
 }
 
-const MONEY: Statement = {
-  name: 'organization_money',
-  text: `select a.balance_nano_usd, a.total_credits_nano_usd, a.total_usage_nano_usd, coalesce(s.spent_nano_usd, 0) as spent,
+const MONEY = sql('organization_money')`
+  select a.balance_nano_usd, a.total_credits_nano_usd, a.total_usage_nano_usd, coalesce(s.spent_nano_usd, 0) as spent,
       (select coalesce(sum(w.spent_nano_usd), 0) from organization_daily_spend w where w.organization_id = a.organization_id
         and w.day between date '1970-01-01' + $2::integer - 6 and date '1970-01-01' + $2::integer) as week,
       exists (select from payment_accounts p where p.organization_id = a.organization_id and p.automatic and p.stopped_at is null) as tops_up
     from accounts a
     left join organization_daily_spend s on s.organization_id = a.organization_id and s.day = date '1970-01-01' + $2::integer
-    where a.organization_id = $1`,
-};
+    where a.organization_id = $1`;
 
 type MoneyRow = Record<
   'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd' | 'spent' | 'week',

@@ -3,7 +3,7 @@ import { present } from '#core/present.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { isOutOfRange } from '../connection/unavailable.ts';
 import { addCredit, refusalOfReference } from './add-credit.ts';
 import type {
@@ -23,37 +23,25 @@ const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigi
   o.daily_budget_nano_usd, o.max_tokens, o.price_list, o.legal_name, o.billing_address, o.tax_id, o.billing_email, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
 const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join accounts a on a.organization_id = o.id`;
 
-const LIST: Statement = { name: 'list_organizations', text: `${SELECT} order by o.created_at, o.id` };
-const SHOW: Statement = { name: 'show_organization', text: `${SELECT} where o.id = $1` };
-const LOCK: Statement = {
-  name: 'lock_organization_for_change',
-  text: `${SELECT} where o.id = $1 for no key update of o`,
-};
+const LIST = sql('list_organizations')`${SELECT} order by o.created_at, o.id`;
+const SHOW = sql('show_organization')`${SELECT} where o.id = $1`;
+const LOCK = sql('lock_organization_for_change')`${SELECT} where o.id = $1 for no key update of o`;
 /** Reads a page along the primary key, whose ids sort by time, and compares names on the way. */
-const SEARCH: Statement = {
-  name: 'search_organizations',
-  text: `${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)
-    order by o.id desc limit $3`,
-};
-const BY_ID: Statement = { name: 'organizations_by_id', text: `${SELECT} where o.id = any ($1) order by o.id desc` };
-const INSERT: Statement = {
-  name: 'insert_organization',
-  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list,
+const SEARCH = sql('search_organizations')`
+  ${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)
+    order by o.id desc limit $3`;
+const BY_ID = sql('organizations_by_id')`${SELECT} where o.id = any ($1) order by o.id desc`;
+const INSERT = sql('insert_organization')`
+  insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens, price_list,
       legal_name, billing_address, tax_id, billing_email)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-};
-const UPDATE: Statement = {
-  name: 'update_organization',
-  text: `update organizations
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+const UPDATE = sql('update_organization')`
+  update organizations
     set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8, price_list = $9,
       legal_name = $10, billing_address = $11, tax_id = $12, billing_email = $13
-    where id = $1`,
-};
-const OPEN_ACCOUNT: Statement = { name: 'open_account', text: 'insert into accounts (organization_id) values ($1)' };
-const SUSPEND: Statement = {
-  name: 'set_suspended',
-  text: 'update organizations set suspended_at = case when $2 then now() end where id = $1',
-};
+    where id = $1`;
+const OPEN_ACCOUNT = sql('open_account')`insert into accounts (organization_id) values ($1)`;
+const SUSPEND = sql('set_suspended')`update organizations set suspended_at = case when $2 then now() end where id = $1`;
 
 interface OrganizationRow {
   readonly id: string;

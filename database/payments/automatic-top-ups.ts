@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /**
@@ -32,30 +32,24 @@ const WITHIN_DAY = `p.amount_cents + coalesce((
  * Candidates; each is looked at again under its lock. Those that have had their day are none, or
  * some of them would take all places.
  */
-const CANDIDATES: Statement = {
-  name: 'automatic_top_up_candidates',
-  text: `select p.organization_id from payment_accounts p join accounts a on a.organization_id = p.organization_id
+const CANDIDATES = sql('automatic_top_up_candidates')`
+  select p.organization_id from payment_accounts p join accounts a on a.organization_id = p.organization_id
     where ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
       and not exists (select from top_ups t where t.organization_id = p.organization_id and t.automatic and t.state = 'open')
-    limit 100`,
-};
+    limit 100`;
 /** Another process that looks at the same organization is left to it. */
-const LOCK: Statement = {
-  name: 'lock_automatic_top_up',
-  text: `select from payment_accounts where organization_id = $1 for update skip locked`,
-};
+const LOCK = sql('lock_automatic_top_up')`
+  select from payment_accounts where organization_id = $1 for update skip locked`;
 /**
  * In a statement after the lock, so that it sees what was committed before. None begins in another
  * ledger epoch than that in which payments were compared with Stripe's.
  */
-const BEGIN: Statement = {
-  name: 'begin_automatic_top_up',
-  text: `insert into top_ups (id, organization_id, automatic, amount_cents)
+const BEGIN = sql('begin_automatic_top_up')`
+  insert into top_ups (id, organization_id, automatic, amount_cents)
     select $2, p.organization_id, true, p.amount_cents from payment_accounts p
     join accounts a on a.organization_id = p.organization_id
     where p.organization_id = $1 and ($3::uuid is null or $3 = (select epoch from ledger_state)) and ${MAY_CHARGE} and a.balance_nano_usd < p.below_nano_usd and ${WITHIN_DAY}
-    on conflict do nothing returning id`,
-};
+    on conflict do nothing returning id`;
 /** Stripe keeps idempotency keys for a day at least, so a later try could charge twice. */
 const TOO_LATE = "interval '23 hours'";
 const NO_ANSWER = 'Stripe did not answer for a day.';
@@ -73,9 +67,8 @@ const ENDING = `case
  * acted, or a payment may have been disputed. New ones come first, then the one that waits for the
  * longest: those that Stripe answers with errors delay no other.
  */
-const TAKE: Statement = {
-  name: 'take_automatic_top_up',
-  text: `with due as (
+const TAKE = sql('take_automatic_top_up')`
+  with due as (
       select t.id, t.asked_at is not null as was_asked, ${ENDING} as ending, p.customer_id, p.payment_method_id
       from top_ups t join payment_accounts p on p.organization_id = t.organization_id
       where t.automatic and t.state = 'open' and t.payment_intent_id is null
@@ -84,15 +77,12 @@ const TAKE: Statement = {
     )
     update top_ups t set asked_at = now() from due where t.id = due.id
     returning t.id, t.organization_id, t.amount_cents, due.customer_id, due.payment_method_id, due.was_asked, due.ending,
-      t.asked_at::text as lease`,
-};
+      t.asked_at::text as lease`;
 /** No effect if another process has taken it since, or if its payment is known by now. */
 const HELD = 'id = $2 and payment_intent_id is null and asked_at = $3::timestamptz';
 const FAIL = failing('fail_automatic_top_up', HELD);
-const END: Statement = {
-  name: 'end_automatic_top_up',
-  text: `update top_ups set state = 'failed', failure = $1 where state = 'open' and ${HELD}`,
-};
+const END = sql('end_automatic_top_up')`
+  update top_ups set state = 'failed', failure = $1 where state = 'open' and ${HELD}`;
 
 interface DueRow {
   readonly id: string;

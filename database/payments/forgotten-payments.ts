@@ -1,27 +1,23 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 
 /** Compares what Stripe has with what the database knows. */
 
 /** A connection that stays while tables are replaced has noted another epoch before. */
-const NOTE: Statement = { name: 'note_timeline', text: 'select note_timeline()' };
-const EPOCH: Statement = { name: 'epoch_of_payments', text: 'select epoch from ledger_state' };
-const UNSETTLED: Statement = {
-  name: 'unsettled_payments',
-  text: `select p.id from unnest($1::text[], $2::text[]) p (id, organization_id)
+const NOTE = sql('note_timeline')`select note_timeline()`;
+const EPOCH = sql('epoch_of_payments')`select epoch from ledger_state`;
+const UNSETTLED = sql('unsettled_payments')`
+  select p.id from unnest($1::text[], $2::text[]) p (id, organization_id)
     join organizations o on o.id = p.organization_id
-    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`,
-};
+    where not exists (select from top_ups t where t.payment_intent_id = p.id and t.state in ('paid', 'refused'))`;
 /**
  * Refunds and disputes that are booked otherwise than Stripe has them now: not at all, or taken and
  * given back since. Those of payments that the database does not have come with their payment.
  */
-const UNBOOKED: Statement = {
-  name: 'unbooked_reversals',
-  text: `select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
+const UNBOOKED = sql('unbooked_reversals')`
+  select p.payment_intent_id as id from unnest($1::text[], $2::text[], $3::boolean[]) p (id, payment_intent_id, is_taken)
     join top_ups t on t.payment_intent_id = p.payment_intent_id
-    where not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`,
-};
+    where not exists (select from top_up_reversals r where r.id = p.id and (r.amount_cents > 0) = p.is_taken)`;
 
 interface Named {
   readonly id: string;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /** A top-up that is to be read from Stripe, by its session or, if it has none, by its payment. */
@@ -14,32 +14,26 @@ export interface OpenTopUp {
  * The wait doubles with each look, from a minute to six hours. After a month even a bank's transfer
  * is over.
  */
-const TAKE: Statement = {
-  name: 'take_open_top_up',
-  text: `update top_ups set looked_at = now() where id = (
+const TAKE = sql('take_open_top_up')`
+  update top_ups set looked_at = now() where id = (
       select id from top_ups
       where state = 'open' and (session_id is not null or payment_intent_id is not null)
         and created_at between now() - interval '30 days' and now() - interval '1 minute'
         and (looked_at is null
           or now() >= looked_at + least(greatest(looked_at - created_at, interval '1 minute'), interval '6 hours'))
       order by looked_at nulls first, id limit 1 for update skip locked)
-    returning id, organization_id, session_id, payment_intent_id`,
-};
+    returning id, organization_id, session_id, payment_intent_id`;
 /** Somebody is back from paying. A page that asks all the time is answered every five seconds. */
-const TAKE_ONE: Statement = {
-  name: 'take_one_open_top_up',
-  text: `update top_ups set looked_at = now()
+const TAKE_ONE = sql('take_one_open_top_up')`
+  update top_ups set looked_at = now()
     where id = $1 and organization_id = $2 and state = 'open' and (session_id is not null or payment_intent_id is not null)
       and (looked_at is null or looked_at < now() - interval '5 seconds')
-    returning id, organization_id, session_id, payment_intent_id`,
-};
+    returning id, organization_id, session_id, payment_intent_id`;
 /** The process ended before it knew the session, so nobody was sent to it. */
-const END_UNBOUND: Statement = {
-  name: 'end_unbound_top_ups',
-  text: `update top_ups set state = 'expired'
+const END_UNBOUND = sql('end_unbound_top_ups')`
+  update top_ups set state = 'expired'
     where state = 'open' and not automatic and session_id is null and payment_intent_id is null
-      and created_at < now() - interval '1 day'`,
-};
+      and created_at < now() - interval '1 day'`;
 /** A wrong key that is corrected within the hour ends nothing. */
 const END_MISSING = failing('end_missing_top_up', "id = $2 and created_at < now() - interval '1 hour'");
 const MISSING = 'Stripe does not know this payment. If it was paid, ask your operator.';

@@ -3,7 +3,7 @@ import { type NanoUsd, nanoUsdOfCents } from '#core/money.ts';
 import { type Actor, STRIPE } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /** Customer of Stripe, card and settings of an organization. */
@@ -34,60 +34,38 @@ export interface SavedCard {
 
 const COLUMNS = `p.customer_id, p.card, p.automatic, p.below_nano_usd, p.amount_cents, p.daily_cents, p.failure,
   ${milliseconds('p.stopped_at')} as stopped_ms`;
-const FIND: Statement = {
-  name: 'find_payment_account',
-  text: `select ${COLUMNS} from payment_accounts p where p.organization_id = $1`,
-};
-const LOCK: Statement = {
-  name: 'lock_payment_account',
-  text: `select ${COLUMNS}, o.name from payment_accounts p join organizations o on o.id = p.organization_id
-    where p.organization_id = $1 for update of p`,
-};
-const OPEN: Statement = {
-  name: 'open_payment_account',
-  text: 'insert into payment_accounts (organization_id, customer_id) values ($1, $2) on conflict (organization_id) do nothing',
-};
-const CLOSE: Statement = {
-  name: 'close_payment_account',
-  text: 'delete from payment_accounts where organization_id = $1 and customer_id = $2',
-};
-const OWNER: Statement = {
-  name: 'organization_of_customer',
-  text: 'select organization_id as id from payment_accounts where customer_id = $1',
-};
+const FIND = sql('find_payment_account')`select ${COLUMNS} from payment_accounts p where p.organization_id = $1`;
+const LOCK = sql('lock_payment_account')`
+  select ${COLUMNS}, o.name from payment_accounts p join organizations o on o.id = p.organization_id
+    where p.organization_id = $1 for update of p`;
+const OPEN = sql('open_payment_account')`
+  insert into payment_accounts (organization_id, customer_id) values ($1, $2) on conflict (organization_id) do nothing`;
+const CLOSE = sql('close_payment_account')`
+  delete from payment_accounts where organization_id = $1 and customer_id = $2`;
+const OWNER = sql('organization_of_customer')`
+  select organization_id as id from payment_accounts where customer_id = $1`;
 /** A card that was saved before the present one does not replace it, whenever its event arrives. */
-const SAVE_CARD: Statement = {
-  name: 'save_card',
-  text: `update payment_accounts
+const SAVE_CARD = sql('save_card')`
+  update payment_accounts
     set payment_method_id = $2, card = $3, card_saved_at = to_timestamp($4::double precision / 1000), stopped_at = null, failure = null
-    where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`,
-};
+    where customer_id = $1 and (card_saved_at is null or card_saved_at < to_timestamp($4::double precision / 1000))`;
 /**
  * Forgets the card but sets `card_saved_at` to now, so that a late event about this card does not
  * bring it back.
  */
-const FORGET_CARD: Statement = {
-  name: 'forget_card',
-  text: `update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()
-    where organization_id = $1`,
-};
-const END_OPEN: Statement = {
-  name: 'end_open_automatic_top_up',
-  text: `update top_ups set state = 'failed', failure = $2
-    where organization_id = $1 and automatic and state = 'open' and payment_intent_id is null`,
-};
+const FORGET_CARD = sql('forget_card')`
+  update payment_accounts set payment_method_id = null, card = null, automatic = false, card_saved_at = now()
+    where organization_id = $1`;
+const END_OPEN = sql('end_open_automatic_top_up')`
+  update top_ups set state = 'failed', failure = $2
+    where organization_id = $1 and automatic and state = 'open' and payment_intent_id is null`;
 /** Once Stripe was asked, the card may have been charged: a round looks for the payment first. */
-const END_UNASKED: Statement = {
-  name: 'end_unasked_automatic_top_up',
-  text: `${END_OPEN.text} and asked_at is null`,
-};
-const SET: Statement = {
-  name: 'set_automatic_top_up',
-  text: `update payment_accounts
+const END_UNASKED = sql('end_unasked_automatic_top_up')`${END_OPEN.text} and asked_at is null`;
+const SET = sql('set_automatic_top_up')`
+  update payment_accounts
     set automatic = $2, below_nano_usd = coalesce($3, below_nano_usd), amount_cents = coalesce($4, amount_cents),
       daily_cents = coalesce($5, daily_cents), stopped_at = null, failure = null
-    where organization_id = $1`,
-};
+    where organization_id = $1`;
 
 interface AccountRow {
   readonly customer_id: string;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { nanoUsdOfCents } from '#core/money.ts';
 import { reportFailedTopUp } from '../alerts/organization-messages.ts';
 import { STRIPE } from '../audit/audit.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { isTaken } from '../connection/unavailable.ts';
 import { addCredit } from '../organizations/add-credit.ts';
 import type { PaymentFacts, Reversal, SettledPayment } from './payment-facts.ts';
@@ -13,46 +13,30 @@ import type { PaymentFacts, Reversal, SettledPayment } from './payment-facts.ts'
  * how often or in which order events arrive.
  */
 
-const BEGIN_READ: Statement = {
-  name: 'begin_read_of_payment',
-  text: 'update top_ups set reads_begun = reads_begun + 1 where id = $1 returning reads_begun as number',
-};
-const LOCK: Statement = {
-  name: 'lock_top_up',
-  text: `select t.organization_id, t.automatic, t.amount_cents, t.state, t.payment_intent_id, t.reads_applied, o.name
-    from top_ups t join organizations o on o.id = t.organization_id where t.id = $1 for update of t`,
-};
-const APPLY: Statement = {
-  name: 'apply_payment',
-  text: `update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then failure else $3 end,
+const BEGIN_READ = sql('begin_read_of_payment')`
+  update top_ups set reads_begun = reads_begun + 1 where id = $1 returning reads_begun as number`;
+const LOCK = sql('lock_top_up')`
+  select t.organization_id, t.automatic, t.amount_cents, t.state, t.payment_intent_id, t.reads_applied, o.name
+    from top_ups t join organizations o on o.id = t.organization_id where t.id = $1 for update of t`;
+const APPLY = sql('apply_payment')`
+  update top_ups set state = case when $2 = 'open' then state else $2 end, failure = case when $2 = 'open' then failure else $3 end,
       payment_intent_id = $4, receipt_url = coalesce($5, receipt_url), reads_applied = $6,
       paid_at = case when $2 = 'paid' then coalesce(paid_at, now()) end
-    where id = $1`,
-};
-const REFUSE: Statement = {
-  name: 'refuse_payment',
-  text: `update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3 where id = $1`,
-};
-const STOP: Statement = {
-  name: 'stop_automatic_top_up',
-  text: `update payment_accounts set stopped_at = now(), failure = $2
-    where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`,
-};
+    where id = $1`;
+const REFUSE = sql('refuse_payment')`
+  update top_ups set state = case when state = 'paid' then state else 'refused' end, failure = $2, reads_applied = $3 where id = $1`;
+const STOP = sql('stop_automatic_top_up')`
+  update payment_accounts set stopped_at = now(), failure = $2
+    where stopped_at is null and organization_id = (select organization_id from top_ups where id = $1 and automatic)`;
 /** Otherwise automatic top-up would charge again what was just given back. */
-const STOP_AFTER_REVERSAL: Statement = {
-  name: 'stop_after_reversal',
-  text: `update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
-    where organization_id = $1 and stopped_at is null`,
-};
-const REVERSALS: Statement = {
-  name: 'reversals_of_top_up',
-  text: 'select id, amount_cents, entries from top_up_reversals where top_up_id = $1',
-};
-const KEEP_REVERSAL: Statement = {
-  name: 'keep_reversal',
-  text: `insert into top_up_reversals (id, top_up_id, kind, amount_cents, entries) values ($1, $2, $3, $4, 1)
-    on conflict (id) do update set amount_cents = excluded.amount_cents, entries = top_up_reversals.entries + 1`,
-};
+const STOP_AFTER_REVERSAL = sql('stop_after_reversal')`
+  update payment_accounts set stopped_at = now(), failure = 'A payment was refunded or disputed.'
+    where organization_id = $1 and stopped_at is null`;
+const REVERSALS = sql('reversals_of_top_up')`
+  select id, amount_cents, entries from top_up_reversals where top_up_id = $1`;
+const KEEP_REVERSAL = sql('keep_reversal')`
+  insert into top_up_reversals (id, top_up_id, kind, amount_cents, entries) values ($1, $2, $3, $4, 1)
+    on conflict (id) do update set amount_cents = excluded.amount_cents, entries = top_up_reversals.entries + 1`;
 
 interface TopUpRow {
   readonly organization_id: string;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { idMoment } from '#core/ids.ts';
 import { nameForMembers } from '../audit/audit.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
@@ -39,46 +39,29 @@ export interface TopUpRecord {
   readonly createdAtMs: number;
 }
 
-const INSERT: Statement = {
-  name: 'insert_top_up',
-  text: `insert into top_ups (id, organization_id, automatic, amount_cents, created_by) values ($1, $2, false, $3, $4)`,
-};
+const INSERT = sql('insert_top_up')`
+  insert into top_ups (id, organization_id, automatic, amount_cents, created_by) values ($1, $2, false, $3, $4)`;
 /**
  * Its payment is known at once, so that no round asks Stripe for another one. The id has the time
  * at which it began. Amounts outside of the range are of none of ours.
  */
-const KEEP_FORGOTTEN: Statement = {
-  name: 'keep_forgotten_top_up',
-  text: `insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id, created_at, state)
+const KEEP_FORGOTTEN = sql('keep_forgotten_top_up')`
+  insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id, created_at, state)
     select $1, o.id, $3, $4::bigint, $5, least(now(), to_timestamp($6::double precision / 1000)), $7
     from organizations o where o.id = $2 and $4::bigint between 1 and 99999900
-    on conflict do nothing`,
-};
-const BIND: Statement = { name: 'bind_session', text: 'update top_ups set session_id = $2 where id = $1' };
-const FAIL: Statement = {
-  name: 'fail_top_up',
-  text: `update top_ups set state = 'failed', failure = $2 where id = $1 and state = 'open'`,
-};
-const EXPIRE: Statement = {
-  name: 'expire_top_up',
-  text: `update top_ups set state = 'expired' where session_id = $1 and state = 'open'`,
-};
-const STATE: Statement = {
-  name: 'state_of_top_up',
-  text: 'select state from top_ups where organization_id = $1 and id = $2',
-};
-const SESSION: Statement = {
-  name: 'session_of_top_up',
-  text: `select session_id from top_ups where organization_id = $1 and id = $2 and state = 'paid'`,
-};
-const LIST: Statement = {
-  name: 'list_top_ups',
-  text: `select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
+    on conflict do nothing`;
+const BIND = sql('bind_session')`update top_ups set session_id = $2 where id = $1`;
+const FAIL = sql('fail_top_up')`update top_ups set state = 'failed', failure = $2 where id = $1 and state = 'open'`;
+const EXPIRE = sql('expire_top_up')`update top_ups set state = 'expired' where session_id = $1 and state = 'open'`;
+const STATE = sql('state_of_top_up')`select state from top_ups where organization_id = $1 and id = $2`;
+const SESSION = sql('session_of_top_up')`
+  select session_id from top_ups where organization_id = $1 and id = $2 and state = 'paid'`;
+const LIST = sql('list_top_ups')`
+  select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
       ${nameForMembers('u', 't.organization_id')} as created_by, ${milliseconds('t.created_at')} as created_ms,
       coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
     from top_ups t left join users u on u.id = t.created_by
-    where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`,
-};
+    where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`;
 
 interface TopUpRow {
   readonly id: string;

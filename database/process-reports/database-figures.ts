@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 
 export interface DatabaseFigures {
   readonly version: string;
@@ -13,14 +13,12 @@ export interface DatabaseFigures {
 }
 
 /** Dead letters are few; where they are not, thousands say the same as millions. */
-const FIGURES: Statement = {
-  name: 'database_figures',
-  text: `select current_setting('server_version') as version, pg_database_size(current_database())::double precision as "sizeBytes",
+const FIGURES = sql('database_figures')`
+  select current_setting('server_version') as version, pg_database_size(current_database())::double precision as "sizeBytes",
       (select sum(numbackends)::integer from pg_stat_database) as connections,
       current_setting('max_connections')::integer as "maxConnections",
       (select max(version) from schema_migrations) as "schemaVersion",
-      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters"`,
-};
+      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters"`;
 
 export async function databaseFigures(pool: pg.Pool): Promise<DatabaseFigures> {
   const [figures] = await run<DatabaseFigures>(pool, FIGURES, []);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { DAY_MS } from '#core/clock.ts';
-import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import { createPool, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import {
   type HeldNow,
   type ProcessReport,
@@ -112,44 +112,32 @@ interface ProcessRow {
   readonly configuration_loaded_at: Date;
 }
 
-const UPDATE = {
-  name: 'report_process',
-  text: 'update gateway_processes set reported_at = now(), report = $2 where id = $1 returning 1',
-};
+const UPDATE = sql('report_process')`
+  update gateway_processes set reported_at = now(), report = $2 where id = $1 returning 1`;
 
-const UPSERT = {
-  name: 'introduce_process',
-  text: `insert into gateway_processes
+const UPSERT = sql('introduce_process')`
+  insert into gateway_processes
       (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
     values ($1, $3, $4, $5, to_timestamp($6::float8 / 1000), now(), $2, $7, to_timestamp($8::float8 / 1000))
     on conflict (id) do update set reported_at = excluded.reported_at, report = excluded.report,
-      configuration = excluded.configuration, configuration_loaded_at = excluded.configuration_loaded_at`,
-};
+      configuration = excluded.configuration, configuration_loaded_at = excluded.configuration_loaded_at`;
 
-const REMOVE = { name: 'remove_process', text: 'delete from gateway_processes where id = $1' };
+const REMOVE = sql('remove_process')`delete from gateway_processes where id = $1`;
 
-const REMOVE_FORGOTTEN = {
-  name: 'remove_forgotten_processes',
-  text: "delete from gateway_processes where reported_at < now() - $1::float8 * interval '1 millisecond'",
-};
+const REMOVE_FORGOTTEN = sql('remove_forgotten_processes')`
+  delete from gateway_processes where reported_at < now() - $1::float8 * interval '1 millisecond'`;
 
-const LIST = {
-  name: 'list_processes',
-  text: `select id, host, worker, pid, started_at, reported_at, report, configuration_loaded_at,
+const LIST = sql('list_processes')`
+  select id, host, worker, pid, started_at, reported_at, report, configuration_loaded_at,
       extract(epoch from now() - reported_at) * 1000 as age_ms
-    from gateway_processes order by host, worker, started_at desc`,
-};
+    from gateway_processes order by host, worker, started_at desc`;
 
-const CURRENT_CONFIGURATION = {
-  name: 'current_configuration',
-  text: `select configuration - 'priceLists' as configuration, configuration -> 'priceLists' -> $2::text as list
+const CURRENT_CONFIGURATION = sql('current_configuration')`
+  select configuration - 'priceLists' as configuration, configuration -> 'priceLists' -> $2::text as list
     from gateway_processes
-    order by reported_at > now() - $1::float8 * interval '1 millisecond' desc, configuration_loaded_at desc limit 1`,
-};
+    order by reported_at > now() - $1::float8 * interval '1 millisecond' desc, configuration_loaded_at desc limit 1`;
 
-const HELD = {
-  name: 'held_now',
-  text: `select coalesce(sum((held ->> 0)::bigint), 0)::text as held, coalesce(sum((held ->> 1)::bigint), 0)::text as holds
+const HELD = sql('held_now')`
+  select coalesce(sum((held ->> 0)::bigint), 0)::text as held, coalesce(sum((held ->> 1)::bigint), 0)::text as holds
     from (select report -> 'holds' -> 'organizations' -> $1::text as held from gateway_processes
-      where reported_at > now() - $2::float8 * interval '1 millisecond') as fresh`,
-};
+      where reported_at > now() - $2::float8 * interval '1 millisecond') as fresh`;

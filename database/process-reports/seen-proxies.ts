@@ -1,15 +1,10 @@
 import type pg from 'pg';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 
-const RECORD: Statement = {
-  name: 'record_untrusted_proxy',
-  text: `insert into untrusted_proxies (address, seen_at) values ($1, now())
-    on conflict (address) do update set seen_at = excluded.seen_at`,
-};
-const FORGET: Statement = {
-  name: 'forget_untrusted_proxies',
-  text: "delete from untrusted_proxies where seen_at < now() - interval '1 day'",
-};
+const RECORD = sql('record_untrusted_proxy')`
+  insert into untrusted_proxies (address, seen_at) values ($1, now())
+    on conflict (address) do update set seen_at = excluded.seen_at`;
+const FORGET = sql('forget_untrusted_proxies')`delete from untrusted_proxies where seen_at < now() - interval '1 day'`;
 
 /**
  * Records an untrusted proxy for `doctor`. Called at most once a minute and rows live a day, which

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQuery } from './request-pages.ts';
 import { filterSql, filterValues } from './row-filter.ts';
@@ -14,26 +14,22 @@ const FIRST_WINDOW_MS = MINUTE_MS;
 const WINDOW_GROWTH = 4;
 const LONGEST_WINDOW_MS = 4 * DAY_MS;
 
-const WINDOW: Statement = {
-  name: 'requests_of_all_organizations',
-  text: `select p.*, k.name as key_name, k.last4 as key_last4, o.name as organization_name
+const WINDOW = sql('requests_of_all_organizations')`
+  select p.*, k.name as key_name, k.last4 as key_last4, o.name as organization_name
     from (
       select ${REQUEST_COLUMNS} from request_log where id >= $1 and id < $2 and ${filterSql(4)} order by id desc limit $3
     ) as p left join keys k on k.id = p.key_id left join organizations o on o.id = p.organization_id
-    order by p.id desc`,
-};
+    order by p.id desc`;
 
 /**
  * A bound of the oldest request: the first day that has a partition, or the oldest row without one.
  * The least id of the whole log took half a second for a million rows (measured).
  */
-const OLDEST: Statement = {
-  name: 'oldest_request',
-  text: `select
+const OLDEST = sql('oldest_request')`
+  select
       (select min(id) from request_log_other) as id,
       (select min(right(c.relname, 10)) from pg_inherits i join pg_class c on c.oid = i.inhrelid
-        where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_other') as day`,
-};
+        where i.inhparent = 'request_log'::regclass and c.relname <> 'request_log_other') as day`;
 
 /** A text that sorts before every id of the log, and after those of days that were dropped. */
 export async function oldestRequest(pool: pg.Pool): Promise<string> {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
 import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
@@ -201,16 +201,14 @@ async function boundOfMany(
 }
 
 /** The hour in which the rows, counted from the newest, are too many. */
-const BUSY_HOUR: Statement = {
-  name: 'busy_hour_of_requests',
-  text: `select extract(epoch from hour)::double precision * 1000 as "hourMs", requests::double precision, total::double precision
+const BUSY_HOUR = sql('busy_hour_of_requests')`
+  select extract(epoch from hour)::double precision * 1000 as "hourMs", requests::double precision, total::double precision
     from (
       select hour, sum(requests) as requests, sum(sum(requests)) over (order by hour desc) as total from request_stats
       where hour > to_timestamp($1::double precision / 1000) - interval '1 hour' and hour < to_timestamp($2::double precision / 1000)
       group by hour
     ) as hours
-    where total >= $3::double precision order by hour desc limit 1`,
-};
+    where total >= $3::double precision order by hour desc limit 1`;
 
 async function boundByHours(
   pool: pg.Pool,

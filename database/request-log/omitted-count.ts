@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ExploreFilter } from '#contract/explore.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { filterSql, filterValues, OMITTED_ROWS } from './row-filter.ts';
 
 /**
@@ -11,16 +11,14 @@ import { filterSql, filterValues, OMITTED_ROWS } from './row-filter.ts';
  */
 const MOST_ROWS = 150_000;
 
-const COUNT: Statement = {
-  name: 'count_left_out_requests',
-  text: `select coalesce(sum(left_out), 0)::text as "leftOut"
+const COUNT = sql('count_left_out_requests')`
+  select coalesce(sum(left_out), 0)::text as "leftOut"
     from (
       select left_out from ${OMITTED_ROWS}
       where ($1::text is null or organization_id = $1) and minute >= $2 and minute < $3
         and ${filterSql(4)}
       order by minute desc limit ${MOST_ROWS}
-    ) as found`,
-};
+    ) as found`;
 
 export interface OmittedQuery extends ExploreFilter {
   /** Absent: of all organizations. */

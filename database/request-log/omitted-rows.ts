@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { OmittedRequests, OmittedRequestsStore } from './request-log-store.ts';
 
-const COUNT: Statement = { name: 'count_left_out', text: 'select count_left_out($1, $2::left_out_count[])' };
+const COUNT = sql('count_left_out')`select count_left_out($1, $2::left_out_count[])`;
 
 /** The columns of `left_out_count` (database/schema/tables.sql). */
 export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
@@ -32,10 +32,8 @@ export function omittedRows(pool: pg.Pool): OmittedRequestsStore {
 
 /** Statement that deletes some of what is older than its parameter, Unix milliseconds. */
 export function deleteOmitted(rowsAtOnce: number): Statement {
-  return {
-    name: 'delete_left_out_requests',
-    text: `delete from left_out_requests where ctid in (
+  return sql('delete_left_out_requests')`
+    delete from left_out_requests where ctid in (
       select ctid from left_out_requests where minute < floor($1::double precision / 60000) limit ${rowsAtOnce} for update skip locked
-    ) returning 1`,
-  };
+    ) returning 1`;
 }

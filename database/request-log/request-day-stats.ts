@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { DAY_MS, utcDay } from '#core/clock.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 
 /**
  * Age at which a day is summed up. A request that is logged later, after an outage of PostgreSQL,
@@ -24,9 +24,8 @@ const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_bucke
  * Sums up one day in one statement, under the lock of the progress row: of several processes one
  * does it.
  */
-const SUM_UP: Statement = {
-  name: 'sum_up_request_days',
-  text: `with due as (
+const SUM_UP = sql('sum_up_request_days')`
+  with due as (
       update request_days d set summed_until = date '1970-01-01' + $1::integer
       from (
         select single, summed_until from request_days where summed_until < date '1970-01-01' + $1::integer for update
@@ -46,8 +45,7 @@ const SUM_UP: Statement = {
     ), forgotten as (
       delete from request_day_stats s using due where s.day < due.until - ${KEPT_DAYS} returning 1
     )
-    select count(*)::integer as rows from summed`,
-};
+    select count(*)::integer as rows from summed`;
 
 /** Sums up the days that have ended since the last time. */
 export async function sumUpRequestDays(pool: pg.Pool, nowMs: number): Promise<void> {

@@ -3,7 +3,7 @@ import { DAY_MS, type UtcDay, utcDay, utcDayText } from '#core/clock.ts';
 import type { IdPrefix } from '#core/id-form.ts';
 import { idFloor } from '#core/ids.ts';
 import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
-import { run, type Statement, type StoreLog } from '../connection/connection-pool.ts';
+import { run, type Statement, type StoreLog, sql } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
 import { deleteOmitted } from './omitted-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
@@ -30,12 +30,10 @@ const TABLES: readonly TableOfDays[] = [
   { name: 'provider_attempts', idColumn: 'generation_id', idPrefix: 'gen' },
 ];
 
-const DELETE_STATS: Statement = {
-  name: 'delete_old_request_stats',
-  text: `delete from request_stats where ctid in (
+const DELETE_STATS = sql('delete_old_request_stats')`
+  delete from request_stats where ctid in (
       select ctid from request_stats where hour < to_timestamp($1::double precision / 1000) limit ${ROWS_AT_ONCE} for update skip locked
-    ) returning 1`,
-};
+    ) returning 1`;
 
 const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
@@ -113,11 +111,9 @@ async function listPartitions(
   });
 }
 
-const LIST_PARTITIONS: Statement = {
-  name: 'list_log_partitions',
-  text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = $1::regclass order by c.relname`,
-};
+const LIST_PARTITIONS = sql('list_log_partitions')`
+  select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = $1::regclass order by c.relname`;
 
 /**
  * Serializes making and dropping. Both lock the whole log for a moment, and fail before others

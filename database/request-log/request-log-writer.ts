@@ -1,4 +1,4 @@
-import { createPool, type Statement, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import { createPool, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
 import { writeRows } from '../connection/write-rows.ts';
 import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
 import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
@@ -10,11 +10,8 @@ import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './req
 /** Generous timeouts: a batch takes tens of milliseconds, and no request waits for it. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
-const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };
-const WRITE_ATTEMPTS: Statement = {
-  name: 'record_provider_attempts',
-  text: 'select record_provider_attempts($1::provider_attempt[])',
-};
+const WRITE = sql('log_requests')`select log_requests($1::logged_request[])`;
+const WRITE_ATTEMPTS = sql('record_provider_attempts')`select record_provider_attempts($1::provider_attempt[])`;
 
 /**
  * The request log, with the uncharged attempts and the counts of omitted requests, which are kept

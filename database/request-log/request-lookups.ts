@@ -1,14 +1,12 @@
 import type pg from 'pg';
 import { isGenerationId } from '#core/id-form.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 
 const WITH_KEY = `select p.*, k.name as key_name, k.last4 as key_last4 from`;
-const SHOW: Statement = {
-  name: 'show_request',
-  text: `${WITH_KEY} (select ${REQUEST_COLUMNS} from request_log where organization_id = $1 and id = $2) as p
-    left join keys k on k.id = p.key_id`,
-};
+const SHOW = sql('show_request')`
+  ${WITH_KEY} (select ${REQUEST_COLUMNS} from request_log where organization_id = $1 and id = $2) as p
+    left join keys k on k.id = p.key_id`;
 const BY_REQUEST_ID = lookup('requests_by_request_id', 'request_id');
 const BY_GENERATION_ID = lookup('requests_by_generation_id', 'generation_id');
 

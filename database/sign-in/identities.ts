@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { revokeKeysOfFormerOperator } from '../keys/keys-of-user.ts';
 import { deleteLinks, endSessions, signOut } from '../users/users.ts';
 
@@ -38,46 +38,26 @@ export type IdentityResult =
   /** The account of the address belongs to another user of the issuer. */
   | { readonly kind: 'other_identity' };
 
-const USE_STATE: Statement = {
-  name: 'use_sign_in_state',
-  text: `insert into used_sign_in_states (state_hash, expires_at) values ($1, now() + interval '1 day') on conflict do nothing returning state_hash`,
-};
-const FORGET_STATES: Statement = {
-  name: 'forget_sign_in_states',
-  text: `delete from used_sign_in_states where state_hash in (
-      select state_hash from used_sign_in_states where expires_at < now() order by expires_at limit 100 for update skip locked)`,
-};
+const USE_STATE = sql('use_sign_in_state')`
+  insert into used_sign_in_states (state_hash, expires_at) values ($1, now() + interval '1 day') on conflict do nothing returning state_hash`;
+const FORGET_STATES = sql('forget_sign_in_states')`
+  delete from used_sign_in_states where state_hash in (
+      select state_hash from used_sign_in_states where expires_at < now() order by expires_at limit 100 for update skip locked)`;
 const COLUMNS = `u.id, u.email, u.is_operator, u.operator_by_claim, u.disabled_at is not null as disabled,
   u.password_hash is not null as has_password`;
-const BY_IDENTITY: Statement = {
-  name: 'user_of_identity',
-  text: `select ${COLUMNS} from users u
-    where u.id = (select i.user_id from user_identities i where i.issuer = $1 and i.subject = $2) for no key update`,
-};
-const BY_EMAIL: Statement = {
-  name: 'user_for_identity',
-  text: `select ${COLUMNS} from users u where u.email = $1 for no key update`,
-};
-const IS_INVITED: Statement = {
-  name: 'is_address_invited',
-  text: 'select from invitations where email = $1 and expires_at > now() limit 1',
-};
-const INSERT_USER: Statement = {
-  name: 'insert_user_of_identity',
-  text: 'insert into users (id, email, reserved) values ($1, $2, true) on conflict (email) do nothing returning id',
-};
-const BIND: Statement = {
-  name: 'bind_identity',
-  text: `insert into user_identities (issuer, subject, user_id) values ($1, $2, $3) on conflict do nothing returning user_id`,
-};
-const FORGET_PASSWORD: Statement = {
-  name: 'forget_password',
-  text: 'update users set password_hash = null, password_handed_out = false, reserved = true where id = $1',
-};
-const SET_OPERATOR: Statement = {
-  name: 'set_operator_by_claim',
-  text: 'update users set is_operator = $2, operator_by_claim = true where id = $1',
-};
+const BY_IDENTITY = sql('user_of_identity')`
+  select ${COLUMNS} from users u
+    where u.id = (select i.user_id from user_identities i where i.issuer = $1 and i.subject = $2) for no key update`;
+const BY_EMAIL = sql('user_for_identity')`select ${COLUMNS} from users u where u.email = $1 for no key update`;
+const IS_INVITED = sql('is_address_invited')`select from invitations where email = $1 and expires_at > now() limit 1`;
+const INSERT_USER = sql('insert_user_of_identity')`
+  insert into users (id, email, reserved) values ($1, $2, true) on conflict (email) do nothing returning id`;
+const BIND = sql('bind_identity')`
+  insert into user_identities (issuer, subject, user_id) values ($1, $2, $3) on conflict do nothing returning user_id`;
+const FORGET_PASSWORD = sql('forget_password')`
+  update users set password_hash = null, password_handed_out = false, reserved = true where id = $1`;
+const SET_OPERATOR = sql('set_operator_by_claim')`
+  update users set is_operator = $2, operator_by_claim = true where id = $1`;
 
 interface FoundUser {
   readonly id: string;
@@ -170,15 +150,10 @@ async function followClaim(
   await addAuditEvent(client, event, by);
 }
 
-const UNBIND: Statement = {
-  name: 'unbind_identities',
-  text: 'delete from user_identities where user_id = $1 returning issuer, subject',
-};
-const RESERVE: Statement = {
-  name: 'reserve_unbound_user',
-  text: `update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
-      where id = $1 returning email`,
-};
+const UNBIND = sql('unbind_identities')`delete from user_identities where user_id = $1 returning issuer, subject`;
+const RESERVE = sql('reserve_unbound_user')`
+  update users set reserved = reserved or password_hash is null, is_operator = is_operator and not operator_by_claim
+      where id = $1 returning email`;
 
 /** The next verified sign-in with the address binds the account again. Ends all sessions. */
 export async function removeIdentities(pool: pg.Pool, userId: string, by: Actor): Promise<number> {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 
 /**
  * Browser in which a user signed in. Its token is in a cookie of its own, which outlives sessions
@@ -18,26 +18,17 @@ export interface KnownBrowser {
 export const KNOWN_BROWSER_DAYS = 180;
 const MAX_BROWSERS = 50;
 
-const FORGET_FORMER: Statement = {
-  name: 'forget_former_browser',
-  text: 'delete from known_browsers where token_hash = $1',
-};
-const INSERT: Statement = {
-  name: 'insert_known_browser',
-  text: `insert into known_browsers (token_hash, user_id, expires_at)
+const FORGET_FORMER = sql('forget_former_browser')`delete from known_browsers where token_hash = $1`;
+const INSERT = sql('insert_known_browser')`
+  insert into known_browsers (token_hash, user_id, expires_at)
     select $1, u.id, now() + interval '${KNOWN_BROWSER_DAYS} days' from users u
-    where u.id = $2 and u.password_hash = $3 and u.disabled_at is null`,
-};
-const FORGET_OLDEST: Statement = {
-  name: 'forget_oldest_browsers',
-  text: `delete from known_browsers where user_id = $1 and token_hash not in (
-      select token_hash from known_browsers where user_id = $1 order by created_at desc limit ${MAX_BROWSERS})`,
-};
-const FORGET_EXPIRED: Statement = {
-  name: 'forget_expired_browsers',
-  text: `delete from known_browsers where token_hash in (
-      select token_hash from known_browsers where expires_at < now() order by expires_at limit 100 for update skip locked)`,
-};
+    where u.id = $2 and u.password_hash = $3 and u.disabled_at is null`;
+const FORGET_OLDEST = sql('forget_oldest_browsers')`
+  delete from known_browsers where user_id = $1 and token_hash not in (
+      select token_hash from known_browsers where user_id = $1 order by created_at desc limit ${MAX_BROWSERS})`;
+const FORGET_EXPIRED = sql('forget_expired_browsers')`
+  delete from known_browsers where token_hash in (
+      select token_hash from known_browsers where expires_at < now() order by expires_at limit 100 for update skip locked)`;
 
 /** Remembers a browser, unless the password has changed. Deletes the oldest of too many. */
 export async function rememberBrowser(pool: pg.Pool, browser: KnownBrowser): Promise<void> {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { addMessages, type NewMessage } from '../alerts/outbox.ts';
 import { type Actor, type AuditAction, SOMEBODY } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_INVITED } from '../users/user-rows.ts';
 import { storePassword } from '../users/users.ts';
@@ -44,42 +44,30 @@ const ACTION = {
   sign_in: 'user.sign_in_link',
 } as const satisfies Record<LinkPurpose, AuditAction>;
 
-const LOCK_USER: Statement = {
-  name: 'lock_user_of_link',
-  text: `select u.email, not ${IS_INVITED} as has_account, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
-    from users u where u.id = $1 for no key update`,
-};
+const LOCK_USER = sql('lock_user_of_link')`
+  select u.email, not ${IS_INVITED} as has_account, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
+    from users u where u.id = $1 for no key update`;
 /**
  * Deletes the user's former links, and expired ones of others. A forgotten password ends none that
  * an operator made: anybody may ask.
  */
-const FORGET: Statement = {
-  name: 'forget_password_links',
-  text: `delete from password_links where user_id = $1 and ($2 <> 'forgotten' or purpose = 'forgotten') or token_hash in (
-      select token_hash from password_links where expires_at < now() limit 100 for update skip locked)`,
-};
-const INSERT: Statement = {
-  name: 'insert_password_link',
-  text: `insert into password_links (user_id, purpose, token_hash, expires_at) values ($1, $2, $3, now() + ${LIVES_FOR})
-    returning ${milliseconds('expires_at')} as expires_ms`,
-};
-const FIND: Statement = {
-  name: 'find_password_link',
-  text: `select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
+const FORGET = sql('forget_password_links')`
+  delete from password_links where user_id = $1 and ($2 <> 'forgotten' or purpose = 'forgotten') or token_hash in (
+      select token_hash from password_links where expires_at < now() limit 100 for update skip locked)`;
+const INSERT = sql('insert_password_link')`
+  insert into password_links (user_id, purpose, token_hash, expires_at) values ($1, $2, $3, now() + ${LIVES_FOR})
+    returning ${milliseconds('expires_at')} as expires_ms`;
+const FIND = sql('find_password_link')`
+  select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
     from password_links l join users u on u.id = l.user_id
-    where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`,
-};
+    where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`;
 /** Locks the user before dependent rows, as users.ts does, so that no two transactions deadlock. */
-const LOCK_HOLDER: Statement = {
-  name: 'lock_holder_of_link',
-  text: 'select from users where id = (select user_id from password_links where token_hash = $1) for no key update',
-};
-const TAKE: Statement = {
-  name: 'take_password_link',
-  text: `delete from password_links l using users u
+const LOCK_HOLDER = sql('lock_holder_of_link')`
+  select from users where id = (select user_id from password_links where token_hash = $1) for no key update`;
+const TAKE = sql('take_password_link')`
+  delete from password_links l using users u
     where l.token_hash = $1 and (l.purpose = 'sign_in') = $2 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null
-    returning l.user_id, u.email`,
-};
+    returning l.user_id, u.email`;
 
 interface LockedUser {
   readonly email: string;

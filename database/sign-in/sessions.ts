@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { present } from '#core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { MEMBERSHIPS, type MemberRole, type Membership } from '../users/user-rows.ts';
 
@@ -96,52 +96,32 @@ const LIVES = `s.expires_at > now() and s.created_at > now() - ${LONGEST} and s.
 const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${milliseconds('s.last_seen_at')} as seen_ms,
   ${milliseconds(`least(s.expires_at, s.created_at + ${LONGEST}, s.last_seen_at + ${IDLE})`)} as expires_ms, s.address, s.user_agent`;
 
-const ENTER: Statement = {
-  name: 'note_sign_in',
-  text: 'update users set last_signed_in_at = now() where id = $1 and ($2::text is null or password_hash = $2) and disabled_at is null returning email',
-};
-const INSERT: Statement = {
-  name: 'insert_session',
-  text: `insert into sessions (token_hash, id, user_id, expires_at, address, user_agent, began_by, issuer, id_token, password_at)
+const ENTER = sql('note_sign_in')`
+  update users set last_signed_in_at = now() where id = $1 and ($2::text is null or password_hash = $2) and disabled_at is null returning email`;
+const INSERT = sql('insert_session')`
+  insert into sessions (token_hash, id, user_id, expires_at, address, user_agent, began_by, issuer, id_token, password_at)
     values ($1, $2, $3, now() + $6::float8 * interval '1 millisecond', $4, $5, $7, $8, $9,
-      least(now(), coalesce(to_timestamp($10::float8 / 1000), now())))`,
-};
-const FORGET: Statement = {
-  name: 'forget_sessions',
-  text: `delete from sessions where user_id = $3 and id not in (
-      select s.id from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS})`,
-};
+      least(now(), coalesce(to_timestamp($10::float8 / 1000), now())))`;
+const FORGET = sql('forget_sessions')`
+  delete from sessions where user_id = $3 and id not in (
+      select s.id from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS})`;
 /** Deletes sessions of users who do not return. */
-const FORGET_EXPIRED: Statement = {
-  name: 'forget_expired_sessions',
-  text: `delete from sessions where id in (
-      select id from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`,
-};
+const FORGET_EXPIRED = sql('forget_expired_sessions')`
+  delete from sessions where id in (
+      select id from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`;
 /** An issuer that made somebody an operator has no say in a sign-in by password. */
 const IS_OPERATOR = `u.is_operator and not (u.operator_by_claim and s.began_by = 'password')`;
-const FIND: Statement = {
-  name: 'find_session',
-  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, ${IS_OPERATOR} as is_operator, u.password_handed_out, s.began_by, s.issuer,
+const FIND = sql('find_session')`
+  select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, ${IS_OPERATOR} as is_operator, u.password_handed_out, s.began_by, s.issuer,
       (extract(epoch from now() - s.password_at) * 1000)::float8 as password_age_ms, ${MEMBERSHIPS}, ${INVITATIONS}
     from sessions s join users u on u.id = s.user_id
-    where s.token_hash = $3 and u.disabled_at is null and ${LIVES}`,
-};
-const SEEN: Statement = {
-  name: 'session_seen',
-  text: `update sessions s set last_seen_at = now() where s.token_hash = $3 and s.last_seen_at < now() - ${SEEN_EVERY} and ${LIVES}`,
-};
-const LIST: Statement = {
-  name: 'list_sessions',
-  text: `select ${COLUMNS} from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS}`,
-};
-const NOTE_PASSWORD: Statement = {
-  name: 'note_password',
-  text: 'update sessions set password_at = now() where id = $1',
-};
-const DELETE: Statement = {
-  name: 'delete_session',
-  text: 'delete from sessions where user_id = $1 and id = $2 returning issuer, id_token',
-};
+    where s.token_hash = $3 and u.disabled_at is null and ${LIVES}`;
+const SEEN = sql('session_seen')`
+  update sessions s set last_seen_at = now() where s.token_hash = $3 and s.last_seen_at < now() - ${SEEN_EVERY} and ${LIVES}`;
+const LIST = sql('list_sessions')`
+  select ${COLUMNS} from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS}`;
+const NOTE_PASSWORD = sql('note_password')`update sessions set password_at = now() where id = $1`;
+const DELETE = sql('delete_session')`delete from sessions where user_id = $1 and id = $2 returning issuer, id_token`;
 
 interface SessionRow {
   readonly id: string;

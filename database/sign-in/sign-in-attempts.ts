@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } from './attempt-subjects.ts';
 
 /** Attempt: the typed address, well formed or not, and its origin. */
@@ -35,9 +35,8 @@ const ONE_MORE = `on conflict (subject, window_start) do update set attempts = l
  * everybody out. Each count is read by the next, so all statements lock in this order. $1 and $2
  * are null where nothing is counted by them.
  */
-const COUNT: Statement = {
-  name: 'count_sign_in_attempt',
-  text: `with this as (
+const COUNT = sql('count_sign_in_attempt')`
+  with this as (
       select ${THIS_WINDOW} as window_start
     ), forgotten as (
       delete from sign_in_attempts where (subject, window_start) in (
@@ -62,15 +61,13 @@ const COUNT: Statement = {
     )
     select coalesce((select attempts <= $7::integer from of_account), false) as allowed,
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
-    from this`,
-};
+    from this`;
 /**
  * Locks the address, its network, the account from anywhere, then the account: in the order of
  * counting.
  */
-const FORGET: Statement = {
-  name: 'forget_sign_in_attempts',
-  text: `with of_address as (
+const FORGET = sql('forget_sign_in_attempts')`
+  with of_address as (
       update sign_in_attempts set attempts = greatest(attempts - 1, 0)
       where subject = $1 and window_start = ${THIS_WINDOW} returning subject
     ), of_network as (
@@ -80,21 +77,18 @@ const FORGET: Statement = {
       delete from sign_in_attempts
       where subject > $3 || ' ' and subject < $3 || '!' and (select count(*) from of_network) >= 0 returning subject
     )
-    delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`,
-};
+    delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`;
 
 /**
  * Reads where the user has a session, and whether the browser is known: attempts from elsewhere
  * limit neither.
  */
-const KNOWN: Statement = {
-  name: 'known_origins',
-  text: `select
+const KNOWN = sql('known_origins')`
+  select
       exists (select from known_browsers b join users u on u.id = b.user_id
         where b.token_hash = $2 and u.email = $1 and u.disabled_at is null and b.expires_at > now()) as browser,
       array(select distinct s.address from sessions s join users u on u.id = s.user_id
-        where u.email = $1 and s.expires_at > now()) as addresses`,
-};
+        where u.email = $1 and s.expires_at > now()) as addresses`;
 
 /**
  * A browser that the user knows counts only against its own share for the account, so that a thief

@@ -1,28 +1,19 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, sql } from '../connection/connection-pool.ts';
 import type { MemberRole } from './user-rows.ts';
 
 /** Most members of an organization. One page lists them all. */
 export const MAX_MEMBERS = 1_000;
 
 /** Locks the organization, so that two owners cannot remove each other. */
-const LOCK_ORGANIZATION: Statement = {
-  name: 'lock_members',
-  text: 'select from organizations where id = $1 for no key update',
-};
-const COUNT: Statement = {
-  name: 'count_members',
-  text: `select (select count(*)::integer from memberships where organization_id = $1)
-      + (select count(*)::integer from invitations where organization_id = $1) as members`,
-};
-const INSERT: Statement = {
-  name: 'insert_membership',
-  text: `insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`,
-};
-const END_INVITATION: Statement = {
-  name: 'end_invitation',
-  text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
-};
+const LOCK_ORGANIZATION = sql('lock_members')`select from organizations where id = $1 for no key update`;
+const COUNT = sql('count_members')`
+  select (select count(*)::integer from memberships where organization_id = $1)
+      + (select count(*)::integer from invitations where organization_id = $1) as members`;
+const INSERT = sql('insert_membership')`
+  insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`;
+const END_INVITATION = sql('end_invitation')`
+  delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email`;
 
 /**
  * Locks the members until the transaction ends. `open`: there is room for one more, invited ones

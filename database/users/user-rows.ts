@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Connection, run, type Statement } from '../connection/connection-pool.ts';
+import { type Connection, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export type MemberRole = 'owner' | 'member';
@@ -51,13 +51,11 @@ export const MEMBERSHIPS = `coalesce((
 const SELECT = `select u.id, u.email, u.is_operator, ${IS_INVITED} as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
   ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},
   (select o.name from organizations o where o.id = u.came_through) as came_through from users u`;
-const SHOW: Statement = { name: 'show_user', text: `${SELECT} where u.id = $1` };
-const BY_EMAIL: Statement = { name: 'user_by_email', text: `${SELECT} where u.email = $1` };
-const LIST: Statement = {
-  name: 'list_users',
-  text: `${SELECT} where ($1::text is null or strpos(u.email, lower($1)) > 0) and ($2::text is null or u.email > $2)
-    order by u.email limit $3`,
-};
+const SHOW = sql('show_user')`${SELECT} where u.id = $1`;
+const BY_EMAIL = sql('user_by_email')`${SELECT} where u.email = $1`;
+const LIST = sql('list_users')`
+  ${SELECT} where ($1::text is null or strpos(u.email, lower($1)) > 0) and ($2::text is null or u.email > $2)
+    order by u.email limit $3`;
 
 interface UserRow {
   readonly id: string;

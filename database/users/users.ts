@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, sql } from '../connection/connection-pool.ts';
 import { revokeKeysOf } from '../keys/keys-of-user.ts';
 import { insertMembership, lockMembers } from './membership-rows.ts';
 import { findUser, IS_INVITED, type MemberRole, type UserRecord } from './user-rows.ts';
@@ -50,43 +50,23 @@ export interface OwnChange {
   readonly formerHash: string;
 }
 
-const INSERT: Statement = {
-  name: 'insert_user',
-  text: `insert into users (id, email, password_hash, is_operator, reserved, password_handed_out) values ($1, $2, $3, $4, $3::text is null, $5)
-    on conflict (email) do nothing returning id`,
-};
-const CREDENTIALS: Statement = {
-  name: 'user_credentials',
-  text: 'select id, disabled_at is not null as disabled, password_hash from users where email = $1',
-};
+const INSERT = sql('insert_user')`
+  insert into users (id, email, password_hash, is_operator, reserved, password_handed_out) values ($1, $2, $3, $4, $3::text is null, $5)
+    on conflict (email) do nothing returning id`;
+const CREDENTIALS = sql('user_credentials')`
+  select id, disabled_at is not null as disabled, password_hash from users where email = $1`;
 /** Locks operators in the order of ids, so that two who disable each other do not deadlock. */
-const LOCK_OPERATORS: Statement = {
-  name: 'lock_operators',
-  text: `select u.id, u.disabled_at is null and not ${IS_INVITED} as can_work
-    from users u where u.is_operator order by u.id for no key update`,
-};
-const LOCK: Statement = { name: 'lock_user', text: 'select from users where id = $1 for no key update' };
-const SET_DISABLED: Statement = {
-  name: 'set_user_disabled',
-  text: 'update users set disabled_at = case when $2 then now() end where id = $1',
-};
-const SET_PASSWORD: Statement = {
-  name: 'set_password',
-  text: `update users set password_hash = $2, password_handed_out = $4
-    where id = $1 and ($3::text is null or password_hash = $3) returning email`,
-};
-const END_SESSIONS: Statement = {
-  name: 'end_sessions',
-  text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
-};
-const FORGET_BROWSERS: Statement = {
-  name: 'forget_known_browsers',
-  text: 'delete from known_browsers where user_id = $1',
-};
-const DELETE_LINKS: Statement = {
-  name: 'delete_password_links',
-  text: 'delete from password_links where user_id = $1',
-};
+const LOCK_OPERATORS = sql('lock_operators')`
+  select u.id, u.disabled_at is null and not ${IS_INVITED} as can_work
+    from users u where u.is_operator order by u.id for no key update`;
+const LOCK = sql('lock_user')`select from users where id = $1 for no key update`;
+const SET_DISABLED = sql('set_user_disabled')`update users set disabled_at = case when $2 then now() end where id = $1`;
+const SET_PASSWORD = sql('set_password')`
+  update users set password_hash = $2, password_handed_out = $4
+    where id = $1 and ($3::text is null or password_hash = $3) returning email`;
+const END_SESSIONS = sql('end_sessions')`delete from sessions where user_id = $1 and ($2::text is null or id <> $2)`;
+const FORGET_BROWSERS = sql('forget_known_browsers')`delete from known_browsers where user_id = $1`;
+const DELETE_LINKS = sql('delete_password_links')`delete from password_links where user_id = $1`;
 
 export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promise<CreateUserResult> {
   const { id, email, isOperator, membership } = user;
