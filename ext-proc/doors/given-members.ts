@@ -1,4 +1,4 @@
-import type { JsonObject } from '#core/json-object.ts';
+import { isObject, type JsonObject } from '#core/json-object.ts';
 
 /** Clients may write null for what they leave out. */
 export function isGiven(value: unknown): boolean {
@@ -7,4 +7,16 @@ export function isGiven(value: unknown): boolean {
 
 export function givenMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
+}
+
+/** Of a turn, a block, an item or a tool, none of which has a dozen. */
+const MOST_MEMBERS = 64;
+export const NOT_AN_ELEMENT = `must be an object of at most ${MOST_MEMBERS} members`;
+
+/**
+ * An object in a list of a request. To copy one of thousands of members takes ten times as long as
+ * to read a text of its length.
+ */
+export function isElement(value: unknown): value is JsonObject {
+  return isObject(value) && Object.keys(value).length <= MOST_MEMBERS;
 }

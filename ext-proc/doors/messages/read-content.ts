@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, isInvalid } from '../door.ts';
+import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 
 export interface ReadParts {
   readonly kind: 'parts';
@@ -20,7 +21,7 @@ export function readParts(blocks: readonly PlacedBlock[]): ReadParts | InvalidFi
   const parts: JsonObject[] = [];
   const places: string[] = [];
   for (const [block, at] of blocks) {
-    const read = isObject(block) ? readBlock(block, at) : invalid(at, 'must be an object');
+    const read = isElement(block) ? readBlock(block, at) : invalid(at, NOT_AN_ELEMENT);
     if (isInvalid(read)) return read;
     for (const part of Array.isArray(read) ? read : [read]) {
       parts.push(part);
@@ -112,7 +113,10 @@ function documentParts(block: JsonObject, place: string): JsonObject | JsonObjec
       const read = readInner(source.content, `${at}.content`);
       if (read.kind === 'invalid') return read;
       const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
-      return parts.map((part, index) => (index === parts.length - 1 ? { ...part, ...spoken(rest) } : part));
+      const last = parts.at(-1) ?? {};
+      // Not in a copy: each document around this one would make another.
+      for (const [name, value] of Object.entries(spoken(rest))) if (name !== '__proto__') last[name] = value;
+      return parts;
     }
     default:
       return invalid(`${at}.type`, 'must be base64, text or content; send the file itself');

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid } from '../door.ts';
-import { givenMembers, isGiven } from '../given-members.ts';
+import { givenMembers, isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 
 const HOSTED = 'must be custom: no model here has tools of a provider';
 
@@ -14,7 +14,7 @@ export class ChatTools {
     if (!Array.isArray(tools)) return invalid(place, 'must be an array of tools');
     for (const [index, tool] of tools.entries()) {
       const at = `${place}[${index}]`;
-      if (!isObject(tool)) return invalid(at, 'must be an object');
+      if (!isElement(tool)) return invalid(at, NOT_AN_ELEMENT);
       const isUnloaded = tool.defer_loading === true && !referenced.has(tool.name);
       const refused = isUnloaded ? refusedType(tool, at) : this.addTool(tool, at);
       if (refused) return refused;

@@ -4,7 +4,7 @@ import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinkin
 import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
 import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
-import { isGiven } from '../given-members.ts';
+import { isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
 import { ASKED_EFFORTS } from './effort.ts';
 import { asContent, type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
@@ -22,7 +22,7 @@ export class ChatMessages {
   add(turns: readonly unknown[], tools: ChatTools): InvalidField | undefined {
     for (const [index, turn] of turns.entries()) {
       const place = `messages[${index}]`;
-      const refused = isObject(turn) ? this.#addTurn(turn, place, tools) : invalid(place, 'must be an object');
+      const refused = isElement(turn) ? this.#addTurn(turn, place, tools) : invalid(place, NOT_AN_ELEMENT);
       if (refused) return refused;
     }
     return undefined;
@@ -113,7 +113,7 @@ export class ChatMessages {
       if (block.type === 'tool_addition' && type === 'tool_reference') this.referenced.add(name);
       if (block.type !== 'tool_addition' || type !== 'tool_definition') continue;
       const defined = `${place}.tool.definition`;
-      const refused = isObject(definition) ? tools.addTool(definition, defined) : invalid(defined, 'must be an object');
+      const refused = isElement(definition) ? tools.addTool(definition, defined) : invalid(defined, NOT_AN_ELEMENT);
       if (refused) return refused;
     }
     return this.#addSystem(texts, at);
@@ -123,7 +123,7 @@ export class ChatMessages {
     const turn = new AssistantTurn();
     for (const [index, block] of blocks.entries()) {
       const at = `${place}.content[${index}]`;
-      const refused = isObject(block) ? turn.take(block, at) : invalid(at, 'must be an object');
+      const refused = isElement(block) ? turn.take(block, at) : invalid(at, NOT_AN_ELEMENT);
       if (refused) return refused;
     }
     this.hasUnread ||= turn.hasCarried;

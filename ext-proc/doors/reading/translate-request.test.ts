@@ -242,3 +242,38 @@ test.each<[string, () => JsonObject[]]>([
   // Eight times the items: a quadratic one takes 64 times as long.
   expect(large).toBeLessThan(24 * Math.max(1, small ?? 0));
 });
+
+const many = (count: number, of = '') =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`member${of}_${index}`, 1]));
+
+test.each<['responses' | 'messages', string, JsonObject]>([
+  ['messages', 'messages[0]', { messages: [{ ...USER, ...many(65) }] }],
+  ['messages', 'messages[0].content[0]', { messages: [{ ...USER, content: [{ type: 'text', ...many(65) }] }] }],
+  ['messages', 'messages[0].content[0]', { messages: [{ ...ASSISTANT, content: [{ type: 'text', ...many(65) }] }] }],
+  ['messages', 'tools[0]', { messages: [USER], tools: [{ name: 'f', ...many(65) }] }],
+  ['responses', 'input[0]', { input: [{ ...USER, ...many(65) }] }],
+  ['responses', 'input[0].content[0]', { input: [{ ...USER, content: [{ type: 'input_text', ...many(65) }] }] }],
+  ['responses', 'tools[0]', { input: [USER], tools: [{ ...TOOL, ...many(65) }] }],
+])('of %s, %s has at most 64 members', (api, param, body) => {
+  const bytes = Buffer.from(JSON.stringify({ model: 'm', ...body }));
+  const result = translateRequest({ bytes, api, model: { reasoningEfforts: [] }, extraFields: [] });
+  expect(result).toEqual({ kind: 'invalid', param, requirement: 'must be an object of at most 64 members' });
+});
+
+test('documents within documents take no more time than as many beside each other', () => {
+  const depth = 40;
+  const document = (content: JsonObject, index: number): JsonObject => ({
+    ...{ type: 'document', source: { type: 'content', content: [content] }, ...many(60, String(index)) },
+  });
+  const text = { type: 'text', text: 'x' };
+  const beside = Array.from({ length: depth }, (_, index) => document(text, index));
+  const within = [Array.from({ length: depth }).reduce<JsonObject>((inner, _, index) => document(inner, index), text)];
+  const timeOf = (content: readonly JsonObject[]): number => {
+    const startedMs = performance.now();
+    translated({ messages: [{ role: 'user', content }] }, 'messages');
+    return performance.now() - startedMs;
+  };
+  const least = (content: readonly JsonObject[]) => Math.min(...Array.from({ length: 12 }, () => timeOf(content)));
+  least(beside);
+  expect(least(within)).toBeLessThan(4 * least(beside));
+});

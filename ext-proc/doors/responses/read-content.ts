@@ -1,5 +1,6 @@
-import { isObject, type JsonObject } from '#core/json-object.ts';
+import type { JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid } from '../door.ts';
+import { isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 
 /** Members of output that say nothing to a model. */
 const NOT_INPUT: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
@@ -17,7 +18,8 @@ export function readContent(content: unknown, place: string): ReadContent | Inva
   if (!Array.isArray(content)) return { kind: 'content', content };
   const parts: JsonObject[] = [];
   for (const [index, part] of content.entries()) {
-    const read = isObject(part) ? readPart(part) : undefined;
+    if (!isElement(part)) return invalid(`${place}[${index}]`, NOT_AN_ELEMENT);
+    const read = readPart(part);
     if (read === undefined)
       return invalid(`${place}[${index}].type`, 'must be input_text, input_image, input_file, output_text or refusal');
     parts.push(read);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { type InvalidField, invalid, isInvalid } from '../door.ts';
-import { givenMembers } from '../given-members.ts';
+import { givenMembers, isElement, NOT_AN_ELEMENT } from '../given-members.ts';
 
 /** Tools of a request in chat's form. */
 export class ChatTools {
@@ -24,7 +24,7 @@ export class ChatTools {
   }
 
   #addTool(tool: unknown, place: string, namespace: string): InvalidField | undefined {
-    if (!isObject(tool)) return invalid(place, 'must be an object');
+    if (!isElement(tool)) return invalid(place, NOT_AN_ELEMENT);
     switch (tool.type) {
       case 'function':
         return this.#push(functionTool(tool), place, namespace);
