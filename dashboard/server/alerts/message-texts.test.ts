@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { alertText, slackBody } from './message-texts.ts';
+import { alertText, mailText, slackBody } from './message-texts.ts';
 
 const LOW = { kind: 'balance.low', content: { balance_nano_usd: '98000000', threshold_nano_usd: '5000000000' } };
 const OF_ACME = { ...LOW, organizationId: 'org-1', organizationName: 'Acme\r\nBcc: x@example.com' };
 
 it('names the organization on the line of the subject, and leads to the page for the alert', () => {
   const text = alertText(OF_ACME, new URL('https://dashboard.example'));
-  expect(text?.subject).toBe('Balance below $5.00 (Acme Bcc: x@example.com)');
+  expect(text?.subject).toBe('Balance below $5.00 (Acme Bcc: x@example.\u2060com)');
   expect(text?.text).toMatch(/^The balance is \$0\.09\..*\n\nhttps:\/\/dashboard\.example\/o\/org-1\/credits\n$/);
 });
 
@@ -35,7 +35,22 @@ it('has no mention, link or image of a customer where a program reads Slack’s 
   const content = { key_name: '@channel', key_id: 'key-1', key_note: '![a](https://b) <!here> [Sign in](https://c)' };
   const body = slackBody({ kind: 'key.expires', content }, undefined) ?? '';
   expect(JSON.parse(body).text).toContain('The key “@\u2060channel” (key-1)');
-  expect(JSON.parse(body).text).toContain('![a] (https://b) &lt;!here&gt; [Sign in] (https://c)');
+  expect(JSON.parse(body).text).toContain('![a] (https:\u2060//b) &lt;!here&gt; [Sign in] (https:\u2060//c)');
+});
+
+it('has no link but its own, whatever customers name', () => {
+  const [organization, url] = [
+    'https://evil.example/sign-in or www.evil.example',
+    'https://dashboard.example/link#token',
+  ];
+  const content = { organization, url, until: '2026-11-24T13:05:59Z' };
+  const { subject, text } = mailText({ kind: 'invitation', content }) ?? { subject: '', text: '' };
+  expect(text).toContain(`\n${url}\n`);
+  const mail = `${subject}\n${text}`.replace(url, '');
+  expect(mail).toContain('evil.\u2060example/sign-in');
+  expect(mail).not.toMatch(/:\/\/|evil\.example/);
+  const alert = alertText({ ...OF_ACME, organizationName: organization }, new URL('https://dashboard.example'));
+  expect(alert?.subject).not.toMatch(/:\/\/|evil\.example/);
 });
 
 it('has no half of a character where a note is cut, since a receiver may refuse the whole alert', () => {

@@ -87,8 +87,16 @@ function noteOf(value: Values): string {
   return note === '' ? '' : ` Its note: “${note}”.`;
 }
 
+/** Texts that customers write. */
+const OF_CUSTOMERS: ReadonlySet<string> = new Set(['organization', 'key_name', 'key_note']);
+
+function wordsOf(name: string, value: MessageContent[string] | undefined): string {
+  if (name === 'url') return oneLine(value, MAX_URL);
+  return OF_CUSTOMERS.has(name) ? withoutLinks(oneLine(value)) : oneLine(value);
+}
+
 export function mailText({ kind, content }: Pick<LeasedMessage, 'kind' | 'content'>): MailText | undefined {
-  const text = TEXTS[kind]?.((name) => oneLine(content[name]));
+  const text = TEXTS[kind]?.((name) => wordsOf(name, content[name]));
   return text && { subject: text.subject, text: `${text.text}\n` };
 }
 
@@ -111,7 +119,7 @@ export function alertText(
   if (text === undefined || organizationId === undefined || organizationName === undefined) return text;
   const page = PAGES[kind];
   const link = page === undefined || base === undefined ? '' : `\n${new URL(`/o/${organizationId}/${page}`, base)}\n`;
-  return { subject: `${text.subject} (${oneLine(organizationName)})`, text: `${text.text}${link}` };
+  return { subject: `${text.subject} (${wordsOf('organization', organizationName)})`, text: `${text.text}${link}` };
 }
 
 /**
@@ -146,15 +154,19 @@ export function webhookBody({
   return JSON.stringify({ type: kind, timestamp: new Date(createdAtMs).toISOString(), data: Object.fromEntries(data) });
 }
 
-function oneLine(value: MessageContent[string] | undefined): string {
+function oneLine(value: MessageContent[string] | undefined, most = MAX_VALUE): string {
   return String(value ?? '')
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .slice(0, isUrl(value) ? MAX_URL : MAX_VALUE)
+    .slice(0, most)
     .toWellFormed();
 }
 
-function isUrl(value: unknown): boolean {
-  return typeof value === 'string' && /^https?:\/\//.test(value);
+/**
+ * Mail programs and Slack make links of addresses by themselves. Owners name their organization and
+ * invite anybody, so its name would be a link to anywhere in a mail of the operator.
+ */
+function withoutLinks(text: string): string {
+  return text.replaceAll('://', ':\u2060//').replaceAll(/\.(?=\p{L})/gu, '.\u2060');
 }
 
 /** `$57.46`: dollars to cents, towards zero, so that no balance is said to be more than it is. */

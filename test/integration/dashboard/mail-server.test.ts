@@ -62,7 +62,7 @@ describe('a mail server', () => {
       until: 'u',
     };
     const mail = mailText({ kind: 'invitation', content });
-    expect(mail?.subject).toBe('Invitation to Acme Bcc: victim@example.com Body');
+    expect(mail?.subject).toBe('Invitation to Acme Bcc: victim@example.\u2060com Body');
     await send({}, mail?.subject);
     expect(server.mails.at(-1)?.to).toEqual(['to@example.com']);
     expect(server.mails.at(-1)?.head).not.toMatch(/^Bcc:/im);
