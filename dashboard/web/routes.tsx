@@ -11,6 +11,7 @@ import { loadSession } from './api/session.ts';
 import { exploreSearch, fromUsage } from './explore/explore-search.ts';
 import {
   auditSearch,
+  connectSearch,
   costsSearch,
   creditsSearch,
   errorsSearch,
@@ -120,6 +121,7 @@ const organizationPages = [
   inOrganization('credits', () => import('./pages/credits/credits-page.tsx'), 'CreditsPage', creditsSearch),
   inOrganization('models', () => import('./pages/models/models-page.tsx'), 'ModelsPage', modelsSearch),
   inOrganization('model', () => import('./pages/model/model-page.tsx'), 'ModelPage', exploreSearch),
+  inOrganization('connect', () => import('./pages/connect/connect-page.tsx'), 'ConnectPage', connectSearch),
   inOrganization('members', () => import('./pages/members/members-page.tsx'), 'MembersPage', membersSearch),
   inOrganization('alerts', () => import('./pages/alerts/alerts-page.tsx'), 'AlertsPage'),
   inOrganization('settings', () => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),

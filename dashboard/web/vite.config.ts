@@ -16,7 +16,7 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
 const SHARED =
   /\/dashboard\/web\/(?:api|format|components|shell|forms\/(?:choices|filter-bar)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 
-const COMPRESSIBLE = /\.(?:html|js|css|svg|webmanifest)$/;
+const COMPRESSIBLE = /\.(?:html|js|css|svg|md|webmanifest)$/;
 
 /**
  * Writes NAME.br and NAME.gz beside each file of text. At its start the dashboard's server would

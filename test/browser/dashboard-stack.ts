@@ -26,7 +26,7 @@ export async function startDashboardStack(
   postgresSocketDir: string,
   models: Readonly<Record<string, TestModel>>,
   otherProviders: readonly string[] = [],
-  more: Pick<TestConfig, 'mail' | 'webhooks' | 'sign_in' | 'payments'> = {},
+  more: Pick<TestConfig, 'apis' | 'mail' | 'webhooks' | 'sign_in' | 'payments'> = {},
 ): Promise<DashboardStack> {
   const provider = await startFakeProvider();
   const stack = await startSupervisedStack({

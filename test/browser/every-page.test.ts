@@ -26,6 +26,7 @@ const ADDRESSES = [
   '/o/$poor/credits',
   '/o/$organization/models',
   '/o/$organization/model?model=large',
+  '/o/$organization/connect',
   '/o/$organization/playground',
   '/o/$organization/members',
   '/o/$organization/alerts',

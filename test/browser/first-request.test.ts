@@ -1,29 +1,32 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient } from '../harness/gateway-client.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
-/** What a developer does first: chooses a model. */
+/** What a developer does first: chooses a model, and connects. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
+  let key: string;
   let member: WatchedPage;
   let page: Page;
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), {
+    const models = {
       dear: { usd_per_million_tokens: { input: 9, cached_input: 1, output: 20 }, context_window: 500_000 },
       'lab/cheap': {
         usd_per_million_tokens: { input: 0.5, output: 30, service_tiers: { flex: { input: 0.25, output: 15 } } },
         capabilities: ['tools', 'vision'],
         reasoning_efforts: ['low', 'high'],
       },
-    });
-    ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
+    };
+    stack = await startDashboardStack(inject('postgresSocketDir'), models, [], { apis: { responses: true } });
+    ({ organizationId, key } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
     const other = await stack.operator.customer({ credit: '10', organization: { name: 'Other' } });
     const filling = { days: 1, endMs: Date.now(), models: ['lab/cheap'] };
     await fillRequestLog(stack.databaseUrl, { ...filling, organizationId, rows: 400 });
@@ -73,6 +76,48 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('heading', { name: 'lab/cheap', level: 1 }).waitFor();
     await page.goto(`/o/${organizationId}/model?model=gone`);
     await page.getByText('The gateway has no such model').waitFor();
+  });
+
+  const send = async (secret: string) => {
+    const client = gatewayClient(stack.origin, secret);
+    await client.chat({ model: 'dear', max_tokens: 10 });
+    client.close();
+  };
+
+  test('a client is connected with the code of the documentation, and its first request is seen', async () => {
+    await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    await page.getByText('Waiting for a request').waitFor();
+    const client = page.getByLabel('Client');
+    await client.locator('option', { hasText: 'Codex' }).waitFor({ state: 'attached' });
+    expect(await client.locator('option', { hasText: 'Claude Code' }).count()).toBe(0);
+    await client.selectOption('LlamaIndex (Python)');
+    await page.getByText('OpenAILike(').waitFor();
+    expect(await page.getByRole('tabpanel').first().innerText()).toContain(
+      `GATEWAY_URL='${stack.origin}/v1'\nexport GATEWAY_KEY='YOUR_API_KEY'\nexport GATEWAY_MODEL='lab/cheap'`,
+    );
+    await expectGoodLooks(page, 'connect');
+    await send(key);
+    await page.getByText('Connected').waitFor();
+    await expectGoodLooks(page, 'connected');
+    await page.getByRole('link', { name: 'Show the request' }).click();
+    await page.getByRole('dialog').getByText('dear').first().waitFor();
+  });
+
+  test('a new key is shown once, in the code of each client, and turns green with its own request', async () => {
+    await page.goto(`/o/${organizationId}/keys?dialog=create`);
+    await page.getByRole('dialog').getByLabel('Name').fill('Mine');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your new key' });
+    await dialog.getByText('Waiting for this key').waitFor();
+    const secret = await dialog.locator('code', { hasText: 'sk-gw-' }).first().innerText();
+    expect(await dialog.getByRole('tabpanel').innerText()).toContain(secret);
+    await dialog.getByLabel('Client').selectOption('opencode');
+    await expect.poll(() => dialog.getByRole('tabpanel').innerText()).toContain(`export GATEWAY_KEY='${secret}'`);
+    await send(key);
+    await expectGoodLooks(page, 'new-key');
+    expect(await dialog.getByText('Connected').count()).toBe(0);
+    await send(secret);
+    await dialog.getByText('A request with Mine has arrived.').waitFor();
     expect(member.complaints()).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 const PATHS = {
   overview: 'M2 13.5h12M4 11V7M8 11V3M12 11V5.5',
   key: 'M10.5 2.5a3 3 0 1 1-2.6 4.5L3 11.9V14h2.5v-1.8h1.8v-1.8l1.6-1.6M11.2 5.3h.01',
+  connect: 'M6 2v3.500M10 2v3.500M3.5 5.500h9V7.500a4.500 4.500 0 0 1-9 0zM8 12v2.500',
   requests: 'M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01',
   usage: 'M2.5 2.5v11h11M5 10l2.5-3 2 1.5L13 4.5',
   credits: 'M2 4.5h12v7.5H2zM2 7h12M4.5 9.8h2.5',

@@ -29,6 +29,8 @@ export const modelsSearch = defineSearch(
   { search: text, can: oneOf(ABILITIES), key: text },
   { sort: oneOf(MODEL_SORTS), order: ORDER },
 );
+/** `model`: chosen at first. */
+export const connectSearch = defineSearch({}, { model: text });
 export const membersSearch = defineSearch({ search: text }, { dialog: oneOf(['invite']) });
 export const organizationsSearch = defineSearch({ search: text }, { dialog: oneOf(['create']) });
 export const usersSearch = membersSearch;

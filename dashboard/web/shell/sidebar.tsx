@@ -21,6 +21,7 @@ interface Entry {
 const ORGANIZATION_PAGES: readonly Entry[] = [
   { label: 'Overview', icon: 'overview', to: '/o/$organization/overview' },
   { label: 'API keys', icon: 'key', to: '/o/$organization/keys' },
+  { label: 'Connect', icon: 'connect', to: '/o/$organization/connect' },
   { label: 'Requests', icon: 'requests', to: '/o/$organization/requests' },
   { label: 'Credits', icon: 'credits', to: '/o/$organization/credits' },
   { label: 'Models', icon: 'models', to: '/o/$organization/models' },

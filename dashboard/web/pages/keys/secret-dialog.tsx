@@ -1,14 +1,10 @@
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '#contract/keys.ts';
-import { useAsk } from '../../api/queries.ts';
-import { useSession } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
-import { CodeSnippet, CopyBox } from '../../components/copy.tsx';
-import { Banner } from '../../components/panels.tsx';
+import { CopyBox } from '../../components/copy.tsx';
+import { Connect } from '../../connect/connect.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
-import { snippets } from '../../keys/snippets.ts';
-import { modelToTry } from '../../models/model-labels.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
 
 export interface SecretDialogProps {
@@ -46,7 +42,11 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
         </Button>
       }
     >
-      <SecretAndSnippets organization={organization} created={created} onCopied={() => setCopied(true)} />
+      {/* Copying by hand counts too. */}
+      <div className="parts" onCopy={() => setCopied(true)}>
+        <CopyBox text={created.secret} what="key" onCopied={() => setCopied(true)} />
+        <Connect organization={organization} created={created} onCopied={() => setCopied(true)} />
+      </div>
       <ConfirmDialog
         open={asking || blocked}
         onClose={() => {
@@ -64,30 +64,5 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
         it.
       </ConfirmDialog>
     </Dialog>
-  );
-}
-
-function SecretAndSnippets({
-  organization,
-  created,
-  onCopied,
-}: Omit<SecretDialogProps, 'onClose' | 'finalFocus'> & { readonly onCopied: () => void }): ReactNode {
-  const { apiUrl } = useSession();
-  const { data: available } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
-  const { key, secret } = created;
-  const model = modelToTry(available?.models ?? [], key);
-  return (
-    // Copying by hand counts too.
-    <div className="parts" onCopy={onCopied}>
-      <CopyBox text={secret} what="key" onCopied={onCopied} />
-      {key.scopes.includes('chat') && model === undefined && (
-        <Banner tone="neutral">No model is known yet. Put one in place of MODEL below.</Banner>
-      )}
-      <h3>Try it</h3>
-      <CodeSnippet
-        snippets={snippets({ apiUrl, secret, scopes: key.scopes, ...(model === undefined ? {} : { model }) })}
-        onCopied={onCopied}
-      />
-    </div>
   );
 }

@@ -7,12 +7,12 @@ import { LinkButton } from '../../components/button.tsx';
 import { CodeSnippet, CopyButton } from '../../components/copy.tsx';
 import { Card, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
 import { Fact, Facts } from '../../components/values.tsx';
+import { KEY_TO_FILL_IN, snippets } from '../../connect/snippets.ts';
 import { exploreSearch, RANGES, type Range, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
 import { useExplore } from '../../explore/use-explore.ts';
 import { formatCount } from '../../format/format.ts';
 import { type Choice, SegmentedControl } from '../../forms/choices.tsx';
-import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
 import { Abilities, ModelState } from '../../models/model-facts.tsx';
 import { chats } from '../../models/model-labels.ts';
 import { ModelPrices } from '../../models/price-entries.tsx';
@@ -84,6 +84,7 @@ function NoSuchModel(): ReactNode {
 }
 
 function OneModel({ model }: { readonly model: ModelView }): ReactNode {
+  const { id: organization } = useOrganization();
   const { apiUrl, apis } = useSession();
   const { id, contextWindow, maxOutputTokens, defaultOutputTokens, takesTemperature } = model;
   const doors = chats(model) ? ['chat/completions', ...apis.filter((api) => api !== 'embeddings')] : ['embeddings'];
@@ -119,7 +120,16 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
           </Facts>
         </Card>
       </div>
-      <Card title="Code">
+      <Card
+        title="Code"
+        actions={
+          chats(model) && (
+            <LinkButton size="small" to="/o/$organization/connect" params={{ organization }} search={{ model: id }}>
+              More clients
+            </LinkButton>
+          )
+        }
+      >
         <CodeSnippet
           snippets={snippets({ apiUrl, secret: KEY_TO_FILL_IN, scopes: ['chat'], model: id, embeds: !chats(model) })}
         />

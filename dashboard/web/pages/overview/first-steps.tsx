@@ -1,14 +1,14 @@
-import type { ReactNode } from 'react';
-import { useAsk } from '../../api/queries.ts';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useSession } from '../../api/session.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { classNames } from '../../components/class-names.ts';
-import { CodeSnippet } from '../../components/copy.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Card } from '../../components/panels.tsx';
-import { KEY_TO_FILL_IN, snippets } from '../../keys/snippets.ts';
+import { Card, Skeleton } from '../../components/panels.tsx';
 import { PayButton } from '../../organizations/balance-banner.tsx';
 import styles from './overview.module.css';
+
+// The overview does not wait for it.
+const Connect = lazy(() => import('../../connect/connect.tsx').then((module) => ({ default: module.Connect })));
 
 export interface FirstStepsProps {
   readonly organization: string;
@@ -19,9 +19,7 @@ export interface FirstStepsProps {
 
 /** Replaces empty charts until the first request. */
 export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps): ReactNode {
-  const { apiUrl, playground } = useSession();
-  const models = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
-  const model = models.data?.models.find(({ state }) => state === 'available')?.id;
+  const { playground } = useSession();
   const first = hasCredit ? 1 : 2;
   return (
     <Card title="First steps">
@@ -56,30 +54,14 @@ export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps)
           <Mark number={first + 1} done={false} />
           <div className={styles.words}>
             <h3>Send the first request</h3>
-            <p>
-              Any client for the chat-completions API works: give it this base URL and your key in place of{' '}
-              <code>{KEY_TO_FILL_IN}</code>.
-            </p>
-            <CodeSnippet
-              snippets={snippets({
-                apiUrl,
-                secret: KEY_TO_FILL_IN,
-                scopes: ['chat'],
-                ...(model !== undefined && { model }),
-              })}
-            />
+            <Suspense fallback={<Skeleton height="420px" />}>
+              <Connect organization={organization} />
+            </Suspense>
             {playground && (
               <LinkButton icon="play" to="/o/$organization/playground" params={{ organization }}>
                 Or try a model here
               </LinkButton>
             )}
-          </div>
-        </li>
-        <li className={styles.step}>
-          <Mark number={first + 2} done={false} />
-          <div className={styles.words}>
-            <h3>See it here</h3>
-            <p>Spend, requests and tokens appear on this page shortly after the first request.</p>
           </div>
         </li>
       </ol>

@@ -1,5 +1,6 @@
 import type { ScopeName } from '#contract/keys.ts';
 import type { PlayChat } from '#contract/playground.ts';
+import { shellText } from './clients.ts';
 
 /** Values of the examples for a new key, which are shown once together with it. */
 export interface SnippetFacts {
@@ -25,7 +26,7 @@ export interface Snippet {
 
 /** In place of the secret, where there is none to show. */
 export const KEY_TO_FILL_IN = 'YOUR_API_KEY';
-const MODEL_TO_FILL_IN = 'MODEL';
+export const MODEL_TO_FILL_IN = 'MODEL';
 const GREETING: ChatExample = { messages: [{ role: 'user', content: 'Say hello.' }] };
 
 /**
@@ -119,11 +120,6 @@ function listOf<Item>(items: readonly Item[], indent: string, write: (item: Item
   const [only] = items;
   if (items.length === 1 && only !== undefined) return `[${write(only)}]`;
   return `[\n${items.map((item) => `${indent}${indent}${write(item)},\n`).join('')}${indent}]`;
-}
-
-/** Quotes any text for a POSIX shell. */
-function shellText(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** JSON with the three words that Python writes otherwise. */

@@ -1,0 +1,172 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useState } from 'react';
+import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
+import type { ModelView } from '#contract/money.ts';
+import type { RequestView } from '#contract/request-log.ts';
+import documentUrl from '../../../docs/clients.md?url';
+import { useAsk } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { CodeSnippet, CopyBox } from '../components/copy.tsx';
+import { Banner } from '../components/panels.tsx';
+import { SelectField } from '../forms/choices.tsx';
+import { FormRow } from '../forms/form.tsx';
+import { hasEnded, maskedKey } from '../keys/key-labels.ts';
+import { chats, filterModels, modelToTry } from '../models/model-labels.ts';
+import { type Client, clientsIn, environment } from './clients.ts';
+import { KEY_TO_FILL_IN, MODEL_TO_FILL_IN, snippets } from './snippets.ts';
+
+interface ConnectProps {
+  readonly organization: string;
+  /** A new key, whose secret is shown. Otherwise one of the keys is chosen, without its secret. */
+  readonly created?: CreatedKeyView;
+  /** Chosen at first. */
+  readonly model?: string | undefined;
+  readonly onCopied?: () => void;
+}
+
+/** Base URL, key and the code of a client, until the first request arrives. */
+export function Connect({ organization, created, onCopied, ...first }: ConnectProps): ReactNode {
+  const { apiUrl, apis } = useSession();
+  const params = { organization };
+  const keys = useAsk('GET /api/organizations/:organization/keys', { params }, { enabled: !created }).data?.keys;
+  const models = useAsk('GET /api/organizations/:organization/models', { params }).data?.models ?? [];
+  const usable = (keys ?? []).filter((one) => !hasEnded(one) && one.scopes.includes('chat'));
+  const [keyId, setKeyId] = useState('');
+  const key = created?.key ?? usable.find(({ id }) => id === keyId);
+  const [chosen, setModel] = useState(first.model);
+  const usual = modelToTry(models, key ?? {});
+  const offered = filterModels(models, {}, key).filter((one) => one.state === 'available' && chats(one));
+  const model = offered.find(({ id }) => id === chosen)?.id ?? usual;
+  const secret = created?.secret ?? KEY_TO_FILL_IN;
+  const reads = key !== undefined && !key.scopes.includes('chat');
+  return (
+    <div className="parts">
+      <CopyBox text={apiUrl} what="base URL" />
+      {!reads && (
+        <FormRow>
+          {!created && (
+            <SelectField
+              label="Key"
+              required
+              hint="A key is shown only when it is made."
+              value={keyId}
+              onChange={setKeyId}
+              choices={[{ value: '', label: 'Any key' }, ...usable.map(choiceOf)]}
+            />
+          )}
+          {model !== undefined && (
+            <SelectField
+              label="Model"
+              required
+              value={model}
+              onChange={setModel}
+              choices={offered.map(choiceOfModel)}
+            />
+          )}
+        </FormRow>
+      )}
+      <Arrival key={key?.id} organization={organization} keyId={key?.id} isNew={created !== undefined} />
+      <Code
+        settings={{ apiUrl, secret, scopes: reads ? key.scopes : ['chat'], ...(model !== undefined && { model }) }}
+        apis={reads ? undefined : apis}
+        {...(onCopied && { onCopied })}
+      />
+    </div>
+  );
+}
+
+const choiceOfModel = ({ id }: ModelView) => ({ value: id, label: id });
+const choiceOf = (key: KeyView) => ({ value: key.id, label: `${key.name} (${maskedKey(key)})` });
+
+interface CodeProps {
+  readonly settings: Parameters<typeof snippets>[0];
+  /** Absent: only examples of reading. */
+  readonly apis: readonly string[] | undefined;
+  readonly onCopied?: () => void;
+}
+
+/** The whole example in a language, or the settings and code of a client. */
+function Code({ settings, apis, ...copying }: CodeProps): ReactNode {
+  const { apiUrl, secret, model = MODEL_TO_FILL_IN } = settings;
+  const [name, setName] = useState('');
+  const { data: documented = [] } = useQuery({ queryKey: [documentUrl], queryFn: readClients, enabled: !!apis });
+  const clients = documented.filter(({ needs }) => needs === undefined || apis?.includes(needs));
+  const client = clients.find((one) => one.name === name);
+  const env = environment(apiUrl, secret, model);
+  return (
+    <>
+      {apis && (
+        <SelectField
+          label="Client"
+          required
+          value={client ? name : ''}
+          onChange={setName}
+          choices={[
+            { value: '', label: 'curl, Python, TypeScript' },
+            ...clients.map((one) => ({ value: one.name, label: one.name, group: one.group })),
+          ]}
+        />
+      )}
+      {client === undefined ? (
+        <CodeSnippet snippets={snippets(settings)} {...copying} />
+      ) : (
+        <>
+          {client.note && <p className="muted prose">{client.note}</p>}
+          {client.language !== 'sh' && <CodeSnippet snippets={[{ label: 'Environment', code: env }]} {...copying} />}
+          <CodeSnippet
+            snippets={[{ label: client.name, code: client.language === 'sh' ? `${env}\n${client.code}` : client.code }]}
+            {...copying}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+async function readClients({ signal }: { readonly signal: AbortSignal }): Promise<readonly Client[]> {
+  return clientsIn(await (await fetch(documentUrl, { signal })).text());
+}
+
+const POLL_MS = 3_000;
+
+interface ArrivalProps {
+  readonly organization: string;
+  readonly keyId: string | undefined;
+  /** The key has had no request before. */
+  readonly isNew: boolean;
+}
+
+/** Looks for the first request from now on, while the page is visible. */
+function Arrival({ organization, keyId, isNew }: ArrivalProps): ReactNode {
+  const [knownId, setKnownId] = useState(isNew ? '' : undefined);
+  const [arrived, setArrived] = useState<RequestView>();
+  const { data, isFetchedAfterMount } = useAsk(
+    'GET /api/organizations/:organization/requests',
+    { params: { organization }, query: keyId === undefined ? {} : { keys: [keyId] } },
+    { refreshMs: POLL_MS, enabled: arrived === undefined },
+  );
+  useEffect(() => {
+    if (data === undefined || !isFetchedAfterMount) return;
+    const [newest] = data.requests;
+    if (knownId === undefined) setKnownId(newest?.id ?? '');
+    else if (newest !== undefined && newest.id !== knownId) setArrived(newest);
+  }, [data, isFetchedAfterMount, knownId]);
+  if (arrived === undefined)
+    return <Banner tone="neutral">Waiting for {keyId === undefined ? 'a' : "this key's"} request…</Banner>;
+  const { id, code, status, keyName } = arrived;
+  const action = (
+    <Link to="/o/$organization/requests" params={{ organization }} search={{ open: id }}>
+      Show the request
+    </Link>
+  );
+  return code === undefined ? (
+    <Banner tone="good" title="Connected" action={action}>
+      A request with {keyName} has arrived.
+    </Banner>
+  ) : (
+    <Banner tone="warn" title="A request arrived, and failed" action={action}>
+      {status} {code}, with {keyName}.
+    </Banner>
+  );
+}

@@ -1,0 +1,20 @@
+import type { ReactNode } from 'react';
+import { Card, PageHeader } from '../../components/panels.tsx';
+import { Connect } from '../../connect/connect.tsx';
+import { useUrl } from '../../search/use-url.ts';
+import { SuspendedBanner, useOrganization } from '../../shell/use-organization.tsx';
+import { connectSearch } from '../searches.ts';
+
+export function ConnectPage(): ReactNode {
+  const { id } = useOrganization();
+  const { model } = useUrl(connectSearch).search;
+  return (
+    <>
+      <PageHeader title="Connect" description="Any client of chat completions works with this base URL and a key." />
+      <SuspendedBanner />
+      <Card>
+        <Connect key={id} organization={id} model={model} />
+      </Card>
+    </>
+  );
+}
