@@ -150,6 +150,12 @@ export async function run<R extends object = Row>(
   }
 }
 
+/** The same for columns that have the names of a record's members. Null: the member is absent. */
+export async function records<R extends object>(...call: Parameters<typeof run>): Promise<R[]> {
+  const rows = await run(...call);
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as R);
+}
+
 /**
  * Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown
  * is closed, not reused. If callers were changed, resolves when the change is in force for every

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Connection, run, sql } from '../connection/connection-pool.ts';
+import { type Connection, records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_ACTIVE } from '../keys/key-lookup.ts';
 import { MAX_MEMBERS } from '../users/membership-rows.ts';
@@ -19,9 +19,9 @@ export interface MemberRecord {
   readonly activeKeys: number;
 }
 
-const MEMBERS = `select m.user_id, u.email, m.role, ${IS_INVITED} as invited, u.disabled_at is not null as disabled,
-    ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms,
-    coalesce(made.active_keys, 0) as active_keys
+const MEMBERS = `select m.user_id as "userId", u.email, m.role, ${IS_INVITED} as invited, u.disabled_at is not null as disabled,
+    ${milliseconds('m.created_at')} as "createdAtMs", ${milliseconds('u.last_signed_in_at')} as "lastSignedInAtMs",
+    coalesce(made.active_keys, 0) as "activeKeys"
   from memberships m join users u on u.id = m.user_id
   left join (
     select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and not k.playground and ${IS_ACTIVE}
@@ -29,26 +29,14 @@ const MEMBERS = `select m.user_id, u.email, m.role, ${IS_INVITED} as invited, u.
   ) made on made.created_by = m.user_id
   where m.organization_id = $1`;
 /** An invitation shows nothing of an account that its address may have. */
-const INVITATIONS = `select i.id as user_id, i.email, i.role, true as invited, false as disabled, ${milliseconds('i.created_at')} as created_ms,
-    null as signed_in_ms, 0 as active_keys
+const INVITATIONS = `select i.id, i.email, i.role, true, false, ${milliseconds('i.created_at')}, null, 0
   from invitations i where i.organization_id = $1`;
 const LIST = sql('list_members')`${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`;
 const SHOW = sql('show_member')`${MEMBERS} and m.user_id = $2`;
 
-interface MemberRow {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  readonly invited: boolean;
-  readonly disabled: boolean;
-  readonly created_ms: number;
-  readonly signed_in_ms: number | null;
-  readonly active_keys: number;
-}
-
 /** With those who are invited, by e-mail address. */
 export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberRecord[]> {
-  return (await run<MemberRow>(pool, LIST, [organizationId])).map(recordOf);
+  return records<MemberRecord>(pool, LIST, [organizationId]);
 }
 
 export async function findMember(
@@ -56,19 +44,5 @@ export async function findMember(
   organizationId: string,
   userId: string,
 ): Promise<MemberRecord | undefined> {
-  const [row] = await run<MemberRow>(on, SHOW, [organizationId, userId]);
-  return row && recordOf(row);
-}
-
-function recordOf(row: MemberRow): MemberRecord {
-  return {
-    userId: row.user_id,
-    email: row.email,
-    role: row.role,
-    invited: row.invited,
-    disabled: row.disabled,
-    createdAtMs: row.created_ms,
-    activeKeys: row.active_keys,
-    ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
-  };
+  return (await records<MemberRecord>(on, SHOW, [organizationId, userId]))[0];
 }

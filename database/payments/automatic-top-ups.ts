@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /**
@@ -76,24 +76,13 @@ const TAKE = sql('take_automatic_top_up')`
       order by t.asked_at nulls first, t.id limit 1 for update of t skip locked
     )
     update top_ups t set asked_at = now() from due where t.id = due.id
-    returning t.id, t.organization_id, t.amount_cents, due.customer_id, due.payment_method_id, due.was_asked, due.ending,
-      t.asked_at::text as lease`;
+    returning t.id, t.organization_id as "organizationId", t.amount_cents, due.customer_id as "customerId",
+      coalesce(due.payment_method_id, '') as "paymentMethodId", due.was_asked as "wasAsked", due.ending, t.asked_at::text as lease`;
 /** No effect if another process has taken it since, or if its payment is known by now. */
 const HELD = 'id = $2 and payment_intent_id is null and asked_at = $3::timestamptz';
 const FAIL = failing('fail_automatic_top_up', HELD);
 const END = sql('end_automatic_top_up')`
   update top_ups set state = 'failed', failure = $1 where state = 'open' and ${HELD}`;
-
-interface DueRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly amount_cents: string;
-  readonly customer_id: string;
-  readonly payment_method_id: string | null;
-  readonly was_asked: boolean;
-  readonly ending: string | null;
-  readonly lease: string;
-}
 
 /**
  * Begins top-ups of organizations whose balance is below their threshold. Makes ids with `newId`.
@@ -110,19 +99,10 @@ export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string, e
 
 /** The next that is to be looked at. No other process gets it within a minute. */
 export async function takeDueTopUp(pool: pg.Pool): Promise<DueTopUp | undefined> {
-  const [row] = await run<DueRow>(pool, TAKE, []);
-  return (
-    row && {
-      id: row.id,
-      organizationId: row.organization_id,
-      amountCents: BigInt(row.amount_cents),
-      customerId: row.customer_id,
-      paymentMethodId: row.payment_method_id ?? '',
-      wasAsked: row.was_asked,
-      lease: row.lease,
-      ...(row.ending === null ? {} : { ending: row.ending }),
-    }
-  );
+  const [due] = await records<Omit<DueTopUp, 'amountCents'> & { readonly amount_cents: string }>(pool, TAKE, []);
+  if (due === undefined) return undefined;
+  const { amount_cents: cents, ...rest } = due;
+  return { ...rest, amountCents: BigInt(cents) };
 }
 
 /** Stripe refused to charge the card: nothing more is tried until a person acts. */

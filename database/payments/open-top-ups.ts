@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
 import { failing, failTopUps } from './failing-top-ups.ts';
 
 /** A top-up that is to be read from Stripe, by its session or, if it has none, by its payment. */
@@ -22,13 +22,13 @@ const TAKE = sql('take_open_top_up')`
         and (looked_at is null
           or now() >= looked_at + least(greatest(looked_at - created_at, interval '1 minute'), interval '6 hours'))
       order by looked_at nulls first, id limit 1 for update skip locked)
-    returning id, organization_id, session_id, payment_intent_id`;
+    returning id, organization_id as "organizationId", session_id as "sessionId", payment_intent_id as "paymentIntentId"`;
 /** Somebody is back from paying. A page that asks all the time is answered every five seconds. */
 const TAKE_ONE = sql('take_one_open_top_up')`
   update top_ups set looked_at = now()
     where id = $1 and organization_id = $2 and state = 'open' and (session_id is not null or payment_intent_id is not null)
       and (looked_at is null or looked_at < now() - interval '5 seconds')
-    returning id, organization_id, session_id, payment_intent_id`;
+    returning id, organization_id as "organizationId", session_id as "sessionId", payment_intent_id as "paymentIntentId"`;
 /** The process ended before it knew the session, so nobody was sent to it. */
 const END_UNBOUND = sql('end_unbound_top_ups')`
   update top_ups set state = 'expired'
@@ -38,16 +38,9 @@ const END_UNBOUND = sql('end_unbound_top_ups')`
 const END_MISSING = failing('end_missing_top_up', "id = $2 and created_at < now() - interval '1 hour'");
 const MISSING = 'Stripe does not know this payment. If it was paid, ask your operator.';
 
-interface OpenRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly session_id: string | null;
-  readonly payment_intent_id: string | null;
-}
-
 /** The next that is due. No other process gets it now. */
 export async function takeOpenTopUp(pool: pg.Pool): Promise<OpenTopUp | undefined> {
-  return openTopUpOf(await run<OpenRow>(pool, TAKE, []));
+  return (await records<OpenTopUp>(pool, TAKE, []))[0];
 }
 
 /** This one, unless it was read just now. */
@@ -56,7 +49,7 @@ export async function takeOneOpenTopUp(
   organizationId: string,
   topUpId: string,
 ): Promise<OpenTopUp | undefined> {
-  return openTopUpOf(await run<OpenRow>(pool, TAKE_ONE, [topUpId, organizationId]));
+  return (await records<OpenTopUp>(pool, TAKE_ONE, [topUpId, organizationId]))[0];
 }
 
 export async function endUnboundTopUps(pool: pg.Pool): Promise<void> {
@@ -69,15 +62,4 @@ export async function endUnboundTopUps(pool: pg.Pool): Promise<void> {
  */
 export async function endMissingTopUp(pool: pg.Pool, topUpId: string): Promise<boolean> {
   return (await failTopUps(pool, END_MISSING, [MISSING, topUpId])) > 0;
-}
-
-function openTopUpOf([row]: readonly OpenRow[]): OpenTopUp | undefined {
-  return (
-    row && {
-      id: row.id,
-      organizationId: row.organization_id,
-      ...(row.session_id === null ? {} : { sessionId: row.session_id }),
-      ...(row.payment_intent_id === null ? {} : { paymentIntentId: row.payment_intent_id }),
-    }
-  );
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { idMoment } from '#core/ids.ts';
 import { nameForMembers } from '../audit/audit.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export type TopUpState = 'open' | 'paid' | 'failed' | 'expired' | 'refused';
@@ -57,21 +57,14 @@ const STATE = sql('state_of_top_up')`select state from top_ups where organizatio
 const SESSION = sql('session_of_top_up')`
   select session_id from top_ups where organization_id = $1 and id = $2 and state = 'paid'`;
 const LIST = sql('list_top_ups')`
-  select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url,
-      ${nameForMembers('u', 't.organization_id')} as created_by, ${milliseconds('t.created_at')} as created_ms,
+  select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url as "receiptUrl",
+      ${nameForMembers('u', 't.organization_id')} as "createdBy", ${milliseconds('t.created_at')} as "createdAtMs",
       coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
     from top_ups t left join users u on u.id = t.created_by
     where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`;
 
-interface TopUpRow {
-  readonly id: string;
-  readonly automatic: boolean;
+interface TopUpRow extends Omit<TopUpRecord, 'amountCents' | 'returnedCents'> {
   readonly amount_cents: string;
-  readonly state: TopUpState;
-  readonly failure: string | null;
-  readonly receipt_url: string | null;
-  readonly created_by: string | null;
-  readonly created_ms: number;
   readonly returned_cents: string;
 }
 
@@ -127,15 +120,10 @@ export async function listTopUps(
     limit,
   }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
 ): Promise<readonly TopUpRecord[]> {
-  return (await run<TopUpRow>(pool, LIST, [organizationId, before ?? null, limit])).map((row) => ({
-    id: row.id,
-    automatic: row.automatic,
-    amountCents: BigInt(row.amount_cents),
-    state: row.state,
-    returnedCents: BigInt(row.returned_cents),
-    createdAtMs: row.created_ms,
-    ...(row.failure === null ? {} : { failure: row.failure }),
-    ...(row.receipt_url === null ? {} : { receiptUrl: row.receipt_url }),
-    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+  const rows = await records<TopUpRow>(pool, LIST, [organizationId, before ?? null, limit]);
+  return rows.map(({ amount_cents: amount, returned_cents: returned, ...row }) => ({
+    ...row,
+    amountCents: BigInt(amount),
+    returnedCents: BigInt(returned),
   }));
 }

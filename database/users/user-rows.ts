@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Connection, run, sql } from '../connection/connection-pool.ts';
+import { type Connection, records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export type MemberRole = 'owner' | 'member';
@@ -48,54 +48,25 @@ export const MEMBERSHIPS = `coalesce((
     where m.user_id = u.id
   ), '[]') as memberships`;
 
-const SELECT = `select u.id, u.email, u.is_operator, ${IS_INVITED} as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
-  ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},
-  (select o.name from organizations o where o.id = u.came_through) as came_through from users u`;
+const SELECT = `select u.id, u.email, u.is_operator as "isOperator", ${IS_INVITED} as invited, ${milliseconds('u.disabled_at')} as "disabledAtMs",
+  ${milliseconds('u.created_at')} as "createdAtMs", ${milliseconds('u.last_signed_in_at')} as "lastSignedInAtMs", ${MEMBERSHIPS},
+  (select o.name from organizations o where o.id = u.came_through) as "cameThrough" from users u`;
 const SHOW = sql('show_user')`${SELECT} where u.id = $1`;
 const BY_EMAIL = sql('user_by_email')`${SELECT} where u.email = $1`;
 const LIST = sql('list_users')`
   ${SELECT} where ($1::text is null or strpos(u.email, lower($1)) > 0) and ($2::text is null or u.email > $2)
     order by u.email limit $3`;
 
-interface UserRow {
-  readonly id: string;
-  readonly email: string;
-  readonly is_operator: boolean;
-  readonly invited: boolean;
-  readonly disabled_ms: number | null;
-  readonly created_ms: number;
-  readonly signed_in_ms: number | null;
-  readonly memberships: Membership[];
-  readonly came_through: string | null;
-}
-
 export async function findUser(on: Connection, id: string): Promise<UserRecord | undefined> {
-  const [row] = await run<UserRow>(on, SHOW, [id]);
-  return row && recordOf(row);
+  return (await records<UserRecord>(on, SHOW, [id]))[0];
 }
 
 /** `email` as normalizeEmail gives it. */
 export async function findUserByEmail(on: Connection, email: string): Promise<UserRecord | undefined> {
-  const [row] = await run<UserRow>(on, BY_EMAIL, [email]);
-  return row && recordOf(row);
+  return (await records<UserRecord>(on, BY_EMAIL, [email]))[0];
 }
 
 /** By e-mail address. */
 export async function listUsers(pool: pg.Pool, query: UserQuery): Promise<readonly UserRecord[]> {
-  const rows = await run<UserRow>(pool, LIST, [query.search ?? null, query.afterEmail ?? null, query.limit]);
-  return rows.map(recordOf);
-}
-
-function recordOf(row: UserRow): UserRecord {
-  return {
-    id: row.id,
-    email: row.email,
-    isOperator: row.is_operator,
-    invited: row.invited,
-    ...(row.disabled_ms === null ? {} : { disabledAtMs: row.disabled_ms }),
-    createdAtMs: row.created_ms,
-    ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
-    memberships: row.memberships,
-    ...(row.came_through === null ? {} : { cameThrough: row.came_through }),
-  };
+  return records(pool, LIST, [query.search ?? null, query.afterEmail ?? null, query.limit]);
 }
