@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { present } from '#core/present.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import type { Channel, MessageContent } from './outbox.ts';
 
@@ -29,9 +28,6 @@ export interface AttemptRecord {
   readonly result: string | null;
 }
 
-type Nullable = 'nextAttemptAtMs' | 'organizationId' | 'organizationName';
-type DeliveryRow = Omit<DeliveryRecord, Nullable> & { readonly [Name in Nullable]: DeliveryRecord[Name] | null };
-
 const SHOWN = 100;
 const SHOWN_ATTEMPTS = 30;
 
@@ -47,10 +43,5 @@ const LIST = sql('list_outbox')`
 
 /** The newest messages of the organization, newest first; without one, those of the operators. */
 export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {
-  const rows = await run<DeliveryRow>(pool, LIST, [organizationId ?? null]);
-  return rows.map(({ nextAttemptAtMs, organizationId: of, organizationName: name, ...row }) => ({
-    ...row,
-    ...present({ nextAttemptAtMs: nextAttemptAtMs ?? undefined, organizationId: of ?? undefined }),
-    ...present({ organizationName: name ?? undefined }),
-  }));
+  return records(pool, LIST, [organizationId ?? null]);
 }

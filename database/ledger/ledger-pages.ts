@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { LedgerEntryView } from '#contract/money.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { STRIPE, THE_OPERATOR } from '../audit/audit.ts';
-import { run, type Statement, sql } from '../connection/connection-pool.ts';
+import { records, run, type Statement, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 export interface LedgerQuery {
@@ -53,16 +53,14 @@ const LIST_CREDITS = listStatement('ledger_page_of_credits', `kind = 'credit'`);
 const LIST_CHARGES = listStatement('ledger_page_of_charges', `kind = 'charge'`);
 
 function listStatement(name: string, condition: string): Statement {
-  return {
-    name,
-    text: `select sequence, kind, amount_nano_usd, balance_nano_usd, generation_id, note, reference, actor,
-        ${milliseconds('created_at')} as created_ms
+  return sql(name)`
+    select sequence, kind, amount_nano_usd as "amountNanoUsd", balance_nano_usd as "balanceNanoUsd",
+        generation_id as "generationId", note, reference, actor, ${milliseconds('created_at')} as "atMs"
       from ledger_entries
       where organization_id = $1 and sequence >= $2 and sequence < $3 and ${condition}
         and ($4::double precision is null or created_at >= to_timestamp($4::double precision / 1000))
         and ($5::double precision is null or created_at < to_timestamp($5::double precision / 1000))
-      order by sequence desc limit $6`,
-  };
+      order by sequence desc limit $6`;
 }
 
 /** Reads generations by id, so that only the partitions of their time are read. */
@@ -70,16 +68,8 @@ const CHARGED_FOR = sql('charged_for')`
   select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
     where g.id = any ($1)`;
 
-interface EntryRow {
+interface EntryRow extends Omit<LedgerEntryView, 'sequence' | 'model' | 'keyId' | 'keyName'> {
   readonly sequence: string;
-  readonly kind: 'credit' | 'charge';
-  readonly amount_nano_usd: string;
-  readonly balance_nano_usd: string;
-  readonly generation_id: string | null;
-  readonly note: string | null;
-  readonly reference: string | null;
-  readonly actor: string | null;
-  readonly created_ms: number;
 }
 
 interface ChargedRow {
@@ -100,13 +90,13 @@ export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<Led
   const bound = before === undefined || BigInt(end) < BigInt(before) ? end : String(before);
   const statement = kind === undefined ? LIST : kind === 'credit' ? LIST_CREDITS : LIST_CHARGES;
   const values = [organizationId, first, bound, fromMs ?? null, toMs ?? null, limit + 1];
-  const rows = await run<EntryRow>(pool, statement, values);
+  const rows = await records<EntryRow>(pool, statement, values);
   const page = rows.slice(0, limit);
   const charged = await chargedFor(pool, page);
   const last = page.at(-1);
   return {
     entries: page
-      .map((row) => entryView(row, row.generation_id === null ? undefined : charged.get(row.generation_id)))
+      .map((row) => entryView(row, charged.get(row.generationId ?? '')))
       .map((entry) => (forCustomer && isOperator(entry) ? { ...entry, actor: THE_OPERATOR } : entry)),
     ...(rows.length > limit && last !== undefined ? { next: Number(last.sequence) } : {}),
   };
@@ -123,25 +113,14 @@ async function sequenceAt(pool: pg.Pool, organizationId: string, moment: number)
 }
 
 async function chargedFor(pool: pg.Pool, rows: readonly EntryRow[]): Promise<ReadonlyMap<string, ChargedRow>> {
-  const ids = rows.flatMap(({ generation_id: id }) => (id === null ? [] : [id]));
+  const ids = rows.flatMap(({ generationId }) => generationId ?? []);
   if (ids.length === 0) return new Map();
   const charged = await run<ChargedRow>(pool, CHARGED_FOR, [ids]);
   return new Map(charged.map((row) => [row.id, row]));
 }
 
 function entryView(row: EntryRow, charged: ChargedRow | undefined): LedgerEntryView {
-  return {
-    sequence: Number(row.sequence),
-    atMs: row.created_ms,
-    kind: row.kind,
-    amountNanoUsd: row.amount_nano_usd,
-    balanceNanoUsd: row.balance_nano_usd,
-    ...(row.generation_id === null ? {} : { generationId: row.generation_id }),
-    ...(charged === undefined
-      ? {}
-      : { model: charged.model, keyId: charged.key_id, keyName: charged.key_name ?? charged.key_id }),
-    ...(row.note === null ? {} : { note: row.note }),
-    ...(row.reference === null ? {} : { reference: row.reference }),
-    ...(row.actor === null ? {} : { actor: row.actor }),
-  };
+  const entry = { ...row, sequence: Number(row.sequence) };
+  if (charged === undefined) return entry;
+  return { ...entry, model: charged.model, keyId: charged.key_id, keyName: charged.key_name ?? charged.key_id };
 }

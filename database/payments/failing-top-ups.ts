@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { nanoUsdOfCents } from '#core/money.ts';
 import { reportFailedTopUp } from '../alerts/organization-messages.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { inTransaction, run, type Statement, sql } from '../connection/connection-pool.ts';
 
 interface FailedRow {
   readonly organization_id: string;
@@ -14,17 +14,15 @@ interface FailedRow {
  * until a person acts.
  */
 export function failing(name: string, which: string): Statement {
-  return {
-    name,
-    text: `with failed as (
+  return sql(name)`
+    with failed as (
       update top_ups set state = 'failed', failure = $1 where state = 'open' and ${which}
       returning organization_id, amount_cents, automatic
     ), stopped as (
       update payment_accounts set stopped_at = now(), failure = $1
       where organization_id in (select organization_id from failed where automatic)
     )
-    select organization_id, amount_cents, automatic from failed`,
-  };
+    select organization_id, amount_cents, automatic from failed`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ExploreGrouping } from '#contract/explore.ts';
-import type { Statement } from '../connection/connection-pool.ts';
+import { type Statement, sql } from '../connection/connection-pool.ts';
 import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
 import { FILTER_VALUES, filterSql, OMITTED_ROWS, STATUS_CLASS } from './row-filter.ts';
 
@@ -173,9 +173,8 @@ export function exploreStatement(
   index: RequestIndex = ALL_ROWS.index,
 ): Statement {
   const kind = by.startsWith('metadata.') ? 'metadata' : by;
-  return {
-    name: `explore_${source}_by_${kind}_of_${index.name}`,
-    text: `with cells as materialized (
+  return sql(`explore_${source}_by_${kind}_of_${index.name}`)`
+    with cells as materialized (
         select step, grp, ${sumsOf('parts')} from (${cellsOf(source, groupOf(by), index)}) as parts group by 1, 2
       ), ranked as (
         select grp, count(*) over () as group_count,
@@ -190,6 +189,5 @@ export function exploreStatement(
         select c.step, case when r.rank <= ${SERIES} then c.grp end as id, case when r.rank <= ${SERIES} then r.rank::integer end as rank,
           ${sumsOf('c')}
         from cells c join ranked r on r.grp = c.grp group by 1, 2, 3
-      ) as stepped`,
-  };
+      ) as stepped`;
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { ExploreFilter, StatusClass } from '#contract/explore.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 
 /** An index of `request_log` that is sorted by id, with the one filter field that it narrows. */
 export interface RequestIndex {
@@ -86,14 +86,12 @@ function indexesFor({ keys = [], models = [], codes = [], outcome, statusClasses
 }
 
 function scanEndStatement({ name, condition }: RequestIndex): Statement {
-  return {
-    name: `end_of_requests_by_${name}`,
-    text: `select count(*)::integer as scanned, min(id) as "lastId"
+  return sql(`end_of_requests_by_${name}`)`
+    select count(*)::integer as scanned, min(id) as "lastId"
       from (
         select id from request_log
         where organization_id = $1 and id >= $2 and id < $3 and ${condition('$5')} order by id desc limit $4
-      ) as scanned`,
-  };
+      ) as scanned`;
 }
 
 /** Finds the end of a scan. The statement of a page returns matching rows only. */

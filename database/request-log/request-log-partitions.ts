@@ -67,12 +67,10 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
 
 /** Deletes old rows of the default partition, mostly of wrong clocks. */
 function deleteOthers({ name, idColumn }: TableOfDays): Statement {
-  return {
-    name: `delete_old_${name}_rows`,
-    text: `delete from ${name}_other where ctid in (
+  return sql(`delete_old_${name}_rows`)`
+    delete from ${name}_other where ctid in (
       select ctid from ${name}_other where ${idColumn} < $1 limit ${ROWS_AT_ONCE} for update skip locked
-    ) returning 1`,
-  };
+    ) returning 1`;
 }
 
 /** Makes, drops and sums up days while the process lives. Returns how to stop. */

@@ -11,14 +11,12 @@ const BY_REQUEST_ID = lookup('requests_by_request_id', 'request_id');
 const BY_GENERATION_ID = lookup('requests_by_generation_id', 'generation_id');
 
 function lookup(name: string, column: string): Statement {
-  return {
-    name,
-    text: `select p.*, k.name as key_name, k.last4 as key_last4, case when $1::text is null then o.name end as organization_name from (
+  return sql(name)`
+    select p.*, k.name as key_name, k.last4 as key_last4, case when $1::text is null then o.name end as organization_name from (
         select ${REQUEST_COLUMNS} from request_log where ${column} = $2 and ($1::text is null or organization_id = $1)
         order by id desc limit $3
       ) as p left join keys k on k.id = p.key_id left join organizations o on o.id = p.organization_id
-      order by p.id desc`,
-  };
+      order by p.id desc`;
 }
 
 export async function findRequest(pool: pg.Pool, organizationId: string, id: string): Promise<RequestRow | undefined> {

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { RequestPageInput } from '#contract/request-log.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseIndex, type IndexScan, type RequestIndex, scanEnd } from './request-indexes.ts';
 import { filterSql, filterValues } from './row-filter.ts';
@@ -47,9 +47,8 @@ const RECENT_MS = 2 * DAY_MS;
  * names of their keys.
  */
 function pageStatement({ name, condition }: RequestIndex): Statement {
-  return {
-    name: `requests_by_${name}`,
-    text: `select p.*, k.name as key_name, k.last4 as key_last4
+  return sql(`requests_by_${name}`)`
+    select p.*, k.name as key_name, k.last4 as key_last4
       from (
         select * from (
           select ${REQUEST_COLUMNS}, model_known from request_log
@@ -58,8 +57,7 @@ function pageStatement({ name, condition }: RequestIndex): Statement {
         where ${filterSql(7)}
         order by id desc limit $6
       ) as p left join keys k on k.id = p.key_id
-      order by p.id desc`,
-  };
+      order by p.id desc`;
 }
 
 /** Finds one page of the request log. No step begins after `patienceMs`. */
