@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseObject } from '#core/json-object.ts';
 import { asCompletion } from '../../dialects/completion.ts';
+import { readResponse } from './read-response.ts';
 import { ChunkRepairs, withFinishReasons } from './repairs.ts';
 
 function completionOf(text: string) {
@@ -96,4 +97,10 @@ test('each choice of a whole response has a finish reason', () => {
   expect(choices).toEqual(given.map((choice, at) => ({ ...choice, finish_reason: reasons[at] })));
   const whole = { id: 'c', choices };
   expect(withFinishReasons(whole)).toBe(whole);
+});
+
+test('and so has the text that its client gets, in which nothing else changes', () => {
+  const text = (reason: string) => `"big":12345678901234567890,"choices":[{"index":0,"finish_reason":"${reason}"}]`;
+  const read = readResponse(`{"id":"c",${text('')}}`, { generationId: 'g', model: 'm', api: 'chat' });
+  expect(read).toMatchObject({ open: `{"id":"g",${text('stop')},"model":"m"` });
 });
