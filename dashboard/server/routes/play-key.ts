@@ -1,7 +1,7 @@
 import type { PlayChat, PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { present } from '#core/present.ts';
-import type { RateLimits, Scope } from '#core/principal.ts';
+import type { KeyLimits, Scope } from '#core/principal.ts';
 import type { KeyRecord } from '#database/keys/key-records.ts';
 import { notFound, type Problem, wrongField } from '../http/problem.ts';
 import { actorOf, type OrganizationCall } from '../http/route.ts';
@@ -15,7 +15,7 @@ const LEAST_LEFT_MS = 60_000;
 export interface PlayRestrictions {
   readonly scopes: readonly Scope[];
   readonly models: readonly string[];
-  readonly limits: RateLimits;
+  readonly limits: KeyLimits;
 }
 
 /** Restricts a play to the chosen models, and to what the chosen key of the organization may. */
@@ -47,7 +47,12 @@ export function restrictionsFor(
   return {
     scopes,
     models: models === undefined || wanted.every((model) => models.includes(model)) ? wanted : models,
-    limits: { ...present({ requestsPerMinute, tokensPerMinute }), dailyBudgetNanoUsd: least },
+    limits: {
+      ...present({ requestsPerMinute, tokensPerMinute }),
+      dailyBudgetNanoUsd: least,
+      // A day may end in the life of the key.
+      lifetimeBudgetNanoUsd: KEY_BUDGET_NANO_USD,
+    },
   };
 }
 

@@ -48,20 +48,17 @@ const newest = () => {
   if (seen === undefined) throw new Error('nothing came to the API');
   return seen;
 };
-interface KeyRow {
-  readonly id: string;
-  readonly name: string;
+interface KeyRow extends Readonly<Record<'id' | 'name' | 'budget' | 'lifetime', string>> {
   readonly models: string[];
   readonly scopes: string[];
   readonly rpm: string | null;
-  readonly budget: string;
   readonly lives: number;
   readonly active: boolean;
 }
 const keyOf = async (secret: string): Promise<KeyRow> => {
   const [row] = await sql<KeyRow>(
     dashboard.databaseUrl,
-    `select id, name, models, scopes, rpm, daily_budget_nano_usd as budget, revoked_at is null as active,
+    `select id, name, models, scopes, rpm, daily_budget_nano_usd as budget, lifetime_budget_nano_usd as lifetime, revoked_at is null as active,
        round(extract(epoch from expires_at - created_at) / 60)::integer as lives
      from keys where hash = decode('${hash('sha256', secret, 'hex')}', 'hex')`,
   );
@@ -83,8 +80,8 @@ describe('a play', () => {
     });
     expect(await keyOf(secret)).toMatchObject({
       ...{ name: 'Playground', models: ['small'], scopes: ['chat'], lives: 15, active: true },
-      // The organization's budget is below a dollar.
-      budget: String(DOLLAR / 2n),
+      // The organization's budget is below a dollar, and another day may begin within the minutes.
+      ...{ budget: String(DOLLAR / 2n), lifetime: String(DOLLAR) },
     });
     expect(`${reply.text}${JSON.stringify(reply.headers)}`).not.toContain(secret);
   });
