@@ -146,11 +146,9 @@ async function boundOfRows(
   steps: Steps,
   counted: CountedRows,
 ): Promise<number | undefined> {
-  const [ofDropped, ofMany] = await Promise.all([
-    boundOfDropped(pool, query, steps),
-    boundOfMany(pool, query, steps, counted),
-  ]);
-  return ofMany ?? ofDropped;
+  const bounds = await Promise.all([boundOfDropped(pool, query, steps), boundOfMany(pool, query, steps, counted)]);
+  const known = bounds.filter((bound) => bound !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** An hour that has sums, and whose requests are not in the log any more. */
