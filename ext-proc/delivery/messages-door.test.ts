@@ -1,9 +1,13 @@
+import { setImmediate } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '#core/json-object.ts';
+import { TEXT } from '../dialects/anthropic/scenarios.fixture.ts';
+import { scripted } from '../dialects/anthropic/scripted-stream.fixture.ts';
 import { ANSWERS, messagesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
 import { sendStream } from './egress.fixture.ts';
+import { eventOf } from './other-apis.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -78,3 +82,27 @@ function usageIn(text: string): unknown {
   const last = text.split('\n\n').findLast((event) => event.startsWith('event: message_delta')) ?? '';
   return JSON.parse(last.slice(last.indexOf('{'))).usage;
 }
+
+describe('a client of Messages that leaves a model without efforts', () => {
+  async function chargedOutput(thinking: JsonObject) {
+    const events = scripted(TEXT).map(eventOf);
+    const seen = events.findIndex((event) => event.includes('text_delta')) + 1;
+    const to = client();
+    egress.respondWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events.slice(0, seen).join(''));
+      await expect.poll(() => to.text()).toContain('text_delta');
+      to.leave();
+      await setImmediate();
+      response.end(events.slice(seen).join(''));
+    });
+    const request = await messagesRequest('anthropic', { thinking }, { stream: true });
+    const { charges } = await deliverTo(delivery, to, request);
+    return charges[0]?.usage.completionTokens;
+  }
+
+  test('pays for all of its thinking, as with efforts, where it asked the model to think', async () => {
+    expect(await chargedOutput({ type: 'enabled', budget_tokens: 2000 })).toBe(52);
+    expect(await chargedOutput({ type: 'adaptive', display: 'omitted' })).toBe(52);
+    expect(await chargedOutput({ type: 'disabled' })).toBeLessThan(10);
+  });
+});

@@ -41,6 +41,8 @@ export interface Door {
    * members. It is not changed, and the result shares parts of it.
    */
   read(body: JsonObject, model: AskedModel): ReadBody | InvalidField;
+  /** True if a body that passes asks a model to reason, whatever efforts it has here. */
+  asksToReason?(asked: JsonObject): boolean;
   /** Edits of the top-level members of a body that passes through. */
   passedEdits(sent: PassedFields): MemberEdits;
   /** Name of a chat field as clients of the door know it. Other names come back as they are. */

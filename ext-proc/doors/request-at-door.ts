@@ -50,6 +50,11 @@ export class RequestAtDoor {
     return this.#mayPass && api === this.door.providerApi && !changesRoles(shaping);
   }
 
+  /** True: the target gets the client's wish that the model reasons. */
+  asksToReason(target: Parameters<RequestAtDoor['passesTo']>[0]): boolean {
+    return this.door.asksToReason?.(this.asked) === true && this.passesTo(target);
+  }
+
   /**
    * The client's body for a target to which it passes, in pieces. Members are copied byte for byte,
    * but for those that the gateway sets and that the target's shaping changes.

@@ -99,8 +99,10 @@ export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
  * provider is configured; by default if the model reasons, because the reasoning is paid for before
  * the client sees output.
  */
-export function isDrained({ admitted }: ActiveDelivery, { provider }: Target): boolean {
-  if (!admitted.chat.stream || admitted.keepsResponse === true) return true;
-  const onDisconnect = provider.onDisconnect ?? (admitted.model.reasoningEfforts.length > 0 ? 'drain' : 'abort');
-  return onDisconnect === 'drain';
+export function isDrained({ admitted }: ActiveDelivery, target: Target): boolean {
+  const { chat, keepsResponse, model, atDoor } = admitted;
+  if (!chat.stream || keepsResponse === true) return true;
+  const { onDisconnect } = target.provider;
+  if (onDisconnect !== undefined) return onDisconnect === 'drain';
+  return model.reasoningEfforts.length > 0 || atDoor?.asksToReason(target) === true;
 }

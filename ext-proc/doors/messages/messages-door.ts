@@ -2,6 +2,7 @@ import { tierMembers } from '../../dialects/anthropic/service-tier.ts';
 import type { MemberEdits } from '../../dialects/json-members.ts';
 import type { Door, PassedFields } from '../door.ts';
 import { sentEvent } from '../events.ts';
+import { readAsked } from './asked.ts';
 import { errorBody } from './failure-events.ts';
 import { MESSAGES_MEMBERS } from './known-members.ts';
 import { messageOf } from './message-object.ts';
@@ -45,6 +46,7 @@ export const MESSAGES_DOOR: Door = {
   headers: ['anthropic-beta'],
   heartbeat: sentEvent('ping'),
   read: readMessagesBody,
+  asksToReason: (asked) => readAsked(asked).thinking !== 'none',
   passedEdits,
   param(chatParam) {
     for (const [chat, here] of PARAMS) if (chat.test(chatParam)) return chatParam.replace(chat, here);
