@@ -20,7 +20,7 @@ beforeAll(() => {
     cwd: ROOT,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
-    timeout: 60_000,
+    timeout: 300_000,
   });
   expect(stderr).toBe('');
   result = JSON.parse(stdout) as ICruiseResult;
