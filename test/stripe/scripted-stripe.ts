@@ -54,9 +54,10 @@ export async function startScriptedStripe(): Promise<ScriptedStripe> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/';
-    if (path.startsWith('/pay/')) return page(path.slice('/pay/'.length), request.method ?? '', response);
     let body = '';
     for await (const piece of request) body += piece;
+    if (path.startsWith('/pay/'))
+      return page(path.slice('/pay/'.length), request.method === 'POST' ? body : undefined, response);
     const key = request.headers['idempotency-key'];
     const call = {
       method: request.method ?? '',
@@ -72,16 +73,18 @@ export async function startScriptedStripe(): Promise<ScriptedStripe> {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(told));
   }
 
-  async function page(id: string, method: string, response: ServerResponse): Promise<void> {
+  /** `filled`: the form, once somebody has sent it. */
+  async function page(id: string, filled: string | undefined, response: ServerResponse): Promise<void> {
     const session = world.sessions.get(id);
     if (!session) return void response.writeHead(404).end();
-    if (method !== 'POST') {
+    if (filled === undefined) {
       const title = session.mode === 'setup' ? 'Save' : 'Pay';
+      const taxId = session.asked.taxId ? '<input name="tax_id" aria-label="Tax ID">' : '';
       return void response
         .writeHead(200, { 'content-type': 'text/html' })
-        .end(`<!doctype html><title>${title}</title><form method="post"><button>${title}</button></form>`);
+        .end(`<!doctype html><title>${title}</title><form method="post">${taxId}<button>${title}</button></form>`);
     }
-    world.complete(id);
+    world.complete(id, { taxId: new URLSearchParams(filled).get('tax_id') });
     if (!scripted.late) await scripted.deliverAll();
     response.writeHead(303, { location: session.success_url }).end();
   }

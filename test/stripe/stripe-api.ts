@@ -81,6 +81,7 @@ function newSession(world: StripeWorld, form: URLSearchParams): ApiAnswer {
       currency: isLocalized ? 'eur' : (form.get(`${price}[currency]`) ?? form.get('currency') ?? ''),
       metadata: metadataOf(form, 'payment_intent_data[metadata]'),
       invoice: form.get('invoice_creation[enabled]') === 'true',
+      taxId: form.get('tax_id_collection[enabled]') === 'true',
     },
   });
   return found(session);

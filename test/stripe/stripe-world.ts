@@ -31,12 +31,16 @@ interface Session {
   payment_intent: string | null;
   setup_intent: object | null;
   /** Expanded, as the dashboard asks for it. */
-  invoice: { id: string; hosted_invoice_url: string | null } | null;
+  invoice: {
+    id: string;
+    hosted_invoice_url: string | null;
+    customer_tax_ids: readonly { readonly value: string }[];
+  } | null;
   customer: string | null;
   client_reference_id: string | null;
   success_url: string;
   cancel_url: string;
-  asked: { amount: number; currency: string; metadata: Record<string, string>; invoice?: boolean };
+  asked: { amount: number; currency: string; metadata: Record<string, string>; invoice?: boolean; taxId?: boolean };
 }
 
 type Reversed = { id: string; payment_intent: string; amount: number; currency: string; status: string };
@@ -80,7 +84,10 @@ export class StripeWorld {
   }
 
   /** Somebody pays, or saves a card. */
-  complete(sessionId: string, change: { readonly amount?: number; readonly currency?: string } = {}): string {
+  complete(
+    sessionId: string,
+    change: { readonly amount?: number; readonly currency?: string; readonly taxId?: string | null } = {},
+  ): string {
     const session = this.#session(sessionId);
     session.status = 'complete';
     if (session.mode === 'setup') {
@@ -97,7 +104,11 @@ export class StripeWorld {
     session.payment_status = 'paid';
     if (session.asked.invoice) {
       const invoice = this.id('in');
-      session.invoice = { id: invoice, hosted_invoice_url: `https://invoice.stripe.com/i/${invoice}` };
+      session.invoice = {
+        id: invoice,
+        hosted_invoice_url: `https://invoice.stripe.com/i/${invoice}`,
+        customer_tax_ids: change.taxId ? [{ value: change.taxId }] : [],
+      };
     }
     this.succeed(payment);
     this.#tell('checkout.session.completed', session);

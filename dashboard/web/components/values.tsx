@@ -102,14 +102,12 @@ interface InstantProps {
    * time; `full` adds UTC.
    */
   readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
-  /** Added to the tooltip. */
-  readonly note?: string | undefined;
 }
 
 const TICK_MS = 30_000;
 
 /** A moment in the reader's zone. The tooltip has UTC. */
-export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNode {
+export function Instant({ atMs, show = 'instant' }: InstantProps): ReactNode {
   const nowMs = useNow(show === 'relative');
   const utc = formatUtc(atMs);
   const isShort = show === 'relative' || show === 'short';
@@ -117,7 +115,7 @@ export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNo
     <time
       className={classNames(styles.figure, show === 'full' && styles.full)}
       dateTime={new Date(atMs).toISOString()}
-      data-hint={[isShort && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
+      data-hint={[isShort && formatInstant(atMs), utc].filter(Boolean).join(' · ')}
     >
       {textOf(atMs, show, nowMs)}
       {show === 'full' && <span className="muted">{utc}</span>}
@@ -126,9 +124,9 @@ export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNo
 }
 
 /** How long ago something happened last, or that it never did. */
-export function LastTime({ atMs, note }: { readonly atMs: number | undefined; readonly note?: string | undefined }) {
+export function LastTime({ atMs }: { readonly atMs: number | undefined }): ReactNode {
   if (atMs === undefined) return <span className="muted">Never</span>;
-  return <Instant atMs={atMs} show="relative" note={note} />;
+  return <Instant atMs={atMs} show="relative" />;
 }
 
 function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {

@@ -80,7 +80,10 @@ const COLUMNS: readonly Column<KeyView>[] = [
     header: 'Last used',
     width: '11%',
     cell: ({ lastUsedAtMs, lastAddress }) => (
-      <LastTime atMs={lastUsedAtMs} note={lastAddress && `from ${lastAddress}`} />
+      <div className="stack">
+        <LastTime atMs={lastUsedAtMs} />
+        {lastAddress !== undefined && <span className="muted small">from {lastAddress}</span>}
+      </div>
     ),
   },
   { header: 'Spent', numeric: true, width: '17%', cell: (key) => <KeySpends of={key} /> },
