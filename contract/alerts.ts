@@ -19,7 +19,7 @@ export const alertSettings = z.strictObject({
   keyExpiry: yesOrNo,
   topUps: yesOrNo,
   emails: z
-    .array(email, { error: 'This must be a list of e-mail addresses.' })
+    .array(email, { error: 'This must be a list of email addresses.' })
     .max(MAX_ALERT_EMAILS, { error: `At most ${MAX_ALERT_EMAILS} addresses.` })
     .transform((emails): readonly string[] => [...new Set(emails)]),
   webhookUrl: z

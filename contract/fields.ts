@@ -50,7 +50,7 @@ export function idOf(prefix: IdPrefix) {
 export const email = z.string({ error: 'This must be text.' }).transform((value, context) => {
   const address = normalizeEmail(value);
   if (address !== undefined) return address;
-  context.addIssue({ code: 'custom', message: 'This is not an e-mail address.' });
+  context.addIssue({ code: 'custom', message: 'This is not an email address.' });
   return z.NEVER;
 });
 

@@ -43,14 +43,14 @@ requirement(NO_CHROMIUM, () => {
     await signIn(page, OWNER, await stack.createUser(OWNER, { organizationId, role: 'owner' }));
     await page.goto(`/o/${organizationId}/alerts`);
     await page.getByLabel('Balance below').fill('5');
-    await page.getByLabel('E-mail addresses').fill(OWNER);
-    await page.getByLabel('E-mail addresses').press('Enter');
+    await page.getByLabel('Email addresses').fill(OWNER);
+    await page.getByLabel('Email addresses').press('Enter');
     await page.getByLabel('Webhook URL').fill('https://192.168.0.1/hook');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('This URL is not accepted: this is no address on the Internet.').waitFor();
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/hook`);
     await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Secret of the webhook' });
+    const dialog = page.getByRole('dialog', { name: 'Webhook secret' });
     const secret = await dialog.getByText(/^whsec_/).innerText();
     expect(await barriers(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
@@ -64,7 +64,7 @@ requirement(NO_CHROMIUM, () => {
     expect(await barriers(page)).toEqual([]);
 
     await page.goto(`/o/${organizationId}/members?dialog=invite`);
-    const form = page.getByRole('dialog', { name: 'Invite somebody' });
+    const form = page.getByRole('dialog', { name: 'Invite someone' });
     await form.getByLabel('Email').fill('vera@people.example');
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     await page.getByRole('dialog', { name: 'Email sent' }).waitFor();

@@ -49,7 +49,6 @@ const ADDRESSES = [
 /** Text that a page has besides its own, by address. */
 const SAYS: Readonly<Record<string, string | RegExp>> = {
   '/o/$organization/requests': '4,990 refused requests are not listed.',
-  '/o/$organization/credits': 'the longest output of every model',
   '/o/$poor/credits': 'Largest output limit',
   '/operator/mapping': /^Shut down Oct 23, 2026$/,
   '/o/$organization/model?model=large': 'Service tier flex, prompts above 200,000 tokens',

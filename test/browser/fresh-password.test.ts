@@ -74,7 +74,7 @@ requirement(NO_CHROMIUM, () => {
     await page.goto('/operator/users');
     await page.getByRole('button', { name: 'Actions for ben@acme.example' }).click();
     await page.getByRole('menuitem', { name: 'Link to reset the password' }).click();
-    await page.getByRole('button', { name: 'Make link' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
     const asked = page.getByRole('dialog', { name: 'Enter your password' });
     await asked.getByLabel('Password', { exact: true }).fill(password);
     await asked.getByRole('button', { name: 'Continue' }).click();

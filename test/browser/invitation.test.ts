@@ -35,7 +35,7 @@ requirement(NO_CHROMIUM, () => {
   async function invite(to: 'Acme' | 'Bolt'): Promise<string> {
     const { page } = owners[to];
     await page.goto(`/o/${ids[to]}/members?dialog=invite`);
-    const form = page.getByRole('dialog', { name: 'Invite somebody' });
+    const form = page.getByRole('dialog', { name: 'Invite someone' });
     await form.getByLabel('Email').fill(EMAIL);
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     const link = await page.getByText(/\/link#/).innerText();
@@ -83,7 +83,7 @@ requirement(NO_CHROMIUM, () => {
     await vera.page.getByLabel('New password').fill('another password of hers');
     await vera.page.getByRole('button', { name: 'Set password and sign in' }).click();
     await vera.page.getByText('This address has an account already, and this is not its password.').waitFor();
-    expect(await vera.page.getByRole('radio', { name: 'I have an account' }).isChecked()).toBe(true);
+    expect(await vera.page.getByRole('radio', { name: 'Existing account' }).isChecked()).toBe(true);
     await vera.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await vera.page.getByRole('button', { name: 'Sign in and join' }).click();
     await vera.page.waitForURL((url) => url.pathname.startsWith('/o/'));

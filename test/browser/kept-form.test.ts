@@ -39,7 +39,7 @@ requirement(NO_CHROMIUM, () => {
     const again = page.getByRole('dialog', { name: 'Sign in again' });
     await again.getByLabel('Password', { exact: true }).fill('not the password');
     await again.getByRole('button', { name: 'Sign in' }).click();
-    await again.getByText('The e-mail address or the password is wrong.').waitFor();
+    await again.getByText('The email address or the password is wrong.').waitFor();
     await again.getByLabel('Password', { exact: true }).fill(password);
     await again.getByRole('button', { name: 'Sign in' }).click();
     await again.waitFor({ state: 'detached' });

@@ -90,9 +90,7 @@ requirement(NO_CHROMIUM, () => {
     await page.goto('/operator/users');
     await page.getByRole('row', { name: 'di@acme.example' }).getByRole('button').click();
     await page.getByRole('menuitem', { name: 'Disable' }).click();
-    expect(await page.getByRole('checkbox', { name: 'Revoke the API keys that belong to them' }).isChecked()).toBe(
-      true,
-    );
+    expect(await page.getByRole('checkbox', { name: 'Revoke their API keys' }).isChecked()).toBe(true);
     expect(await barriersWhenStill(page)).toEqual([]);
     await page.getByRole('button', { name: 'Disable', exact: true }).click();
     await page.getByText('di@acme.example is signed out and disabled').waitFor();

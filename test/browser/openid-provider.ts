@@ -86,7 +86,7 @@ export async function signInByIssuer(page: Page, subject: string): Promise<void>
 
 /** Proves in a new tab what the page asks for before a change, and goes on with the change. */
 export async function confirmAtIssuer(page: Page, subject: string): Promise<void> {
-  const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
   const tab = page.context().waitForEvent('page');
   await asked.getByRole('button', { name: /^Sign in with localhost/ }).click();
   const issuerPage = await tab;

@@ -84,7 +84,7 @@ requirement(NO_CHROMIUM, () => {
     await operator.page.waitForURL((url) => url.pathname.startsWith('/o/'));
     base = new URL(operator.page.url()).pathname.replace(/\/[^/]+$/, '');
     await operator.page.goto(`${base}/members?dialog=invite`);
-    const invitation = operator.page.getByRole('dialog', { name: 'Invite somebody' });
+    const invitation = operator.page.getByRole('dialog', { name: 'Invite someone' });
     await invitation.getByLabel('Email').fill(VERA);
     await invitation.getByLabel('Owner').check();
     await expectGoodLooks(operator.page, '03-invite');
@@ -104,7 +104,7 @@ requirement(NO_CHROMIUM, () => {
     await signInByIssuer(page, 'vera');
     await page.getByRole('button', { name: 'Join', exact: true }).click();
     await page.waitForURL((url) => url.pathname.startsWith('/o/'));
-    await page.getByText('No balance is left').waitFor();
+    await page.getByText('The balance is used up').waitFor();
     await page.getByText('First steps').waitFor();
     await expectGoodLooks(page, '06-overview');
     expect(complaints()).toEqual([]);
@@ -141,12 +141,12 @@ requirement(NO_CHROMIUM, () => {
   test('she plays, hears of the low balance by mail and webhook, and is refused with 402', async () => {
     await page.goto(`${base}/alerts`);
     await page.getByLabel('Balance below').fill('5');
-    await page.getByLabel('E-mail addresses').fill(VERA);
-    await page.getByLabel('E-mail addresses').press('Enter');
+    await page.getByLabel('Email addresses').fill(VERA);
+    await page.getByLabel('Email addresses').press('Enter');
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/hook`);
     await expectGoodLooks(page, '11-alerts');
     await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Secret of the webhook' });
+    const dialog = page.getByRole('dialog', { name: 'Webhook secret' });
     secret = await dialog.getByText(/^whsec_/).innerText();
     await dialog.getByRole('button', { name: 'Done' }).click();
 
@@ -206,7 +206,7 @@ requirement(NO_CHROMIUM, () => {
     await expectGoodLooks(credits, '14-automatic');
     await dialog.getByRole('button', { name: 'Save' }).click();
     // The issuer did not say how long ago she proved who she is.
-    await credits.getByRole('dialog', { name: 'Confirm that it is you' }).waitFor();
+    await credits.getByRole('dialog', { name: 'Confirm it’s you' }).waitFor();
     await expectGoodLooks(credits, '15-confirm');
     await confirmAtIssuer(credits, 'vera');
     await dialog.waitFor({ state: 'detached' });

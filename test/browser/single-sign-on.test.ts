@@ -52,7 +52,7 @@ requirement(NO_CHROMIUM, () => {
     const owner = await openPage(stack);
     await signIn(owner.page, 'owner@acme.example', password);
     await owner.page.goto(`/o/${organizationId}/members?dialog=invite`);
-    const form = owner.page.getByRole('dialog', { name: 'Invite somebody' });
+    const form = owner.page.getByRole('dialog', { name: 'Invite someone' });
     await form.getByLabel('Email').fill('vera@people.example');
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     const link = await owner.page.getByText(/\/link#/).innerText();
@@ -92,7 +92,7 @@ requirement(NO_CHROMIUM, () => {
     person('stranger');
     const { page } = await openPage(stack);
     await signInAt(page, 'mallory');
-    await page.getByText('has not verified your e-mail address').waitFor();
+    await page.getByText('has not verified your email address').waitFor();
     expect(new URL(page.url()).search).toBe('');
     await expectGoodLooks(page, 'sso-unverified');
     await page.reload();
@@ -132,7 +132,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('menuitem', { name: 'Add credit' }).click();
     await page.getByLabel('Amount').fill('5');
     await page.getByRole('dialog').getByRole('button', { name: /^Add / }).click();
-    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
     await asked.waitFor();
     await expectGoodLooks(page, 'sso-confirm');
     await confirmAtIssuer(page, 'ops');

@@ -191,7 +191,7 @@ requirement(NO_CHROMIUM, () => {
     await goTo(page, 'Alerts');
     await page.getByLabel('Balance below').fill('20');
     await page.getByLabel('Webhook URL').fill(`http://127.0.0.1:${hook.port}/services/T0/B0/x`);
-    await choose(page.getByLabel('Messages to it'), 'slack');
+    await choose(page.getByLabel('Message format'), 'slack');
     await click(page.getByRole('button', { name: 'Save' }));
     await page.getByText('Saved').first().waitFor();
     await click(page.getByRole('button', { name: 'Send a test' }));
@@ -234,7 +234,7 @@ requirement(NO_CHROMIUM, () => {
     const { page } = owner;
     await page.goto(`/o/${organizationId}/credits`);
     await page.getByRole('button', { name: 'Invoice' }).waitFor();
-    await page.getByText('What the balance pays for').waitFor();
+    await page.getByRole('columnheader', { name: 'Balance after' }).waitFor();
     expect(await shifts(page)).toEqual([]);
   });
 

@@ -56,7 +56,7 @@ export const USER_ROUTES: readonly Route[] = [
           return isProblem(link) ? link : { user: rowOf(result.user), link };
         }
         case 'email_taken':
-          return conflictingField('email', 'There is a user with this e-mail address already.');
+          return conflictingField('email', 'There is a user with this email address already.');
         case 'unknown_organization':
           return wrongField('organizationId', 'There is no such organization.');
         case 'organization_full':

@@ -47,6 +47,6 @@ export function signInExpired(): Problem {
 export function emailUnverified(): Problem {
   return problem(
     'email_unverified',
-    'The identity provider has not verified your e-mail address. Verify it there, then sign in again.',
+    'The identity provider has not verified your email address. Verify it there, then sign in again.',
   );
 }

@@ -6,7 +6,7 @@ import { busy } from './sign-in.ts';
 const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_short: `At least ${MIN_PASSWORD} characters.`,
   too_long: `At most ${MAX_PASSWORD} characters.`,
-  is_email: 'Not the e-mail address, please.',
+  is_email: 'Not the email address, please.',
   too_common: 'This is one of the most common passwords.',
 };
 

@@ -109,5 +109,5 @@ export function passwordsOff(): Problem {
 }
 
 function wrongPassword(): Problem {
-  return problem('wrong_password', 'The e-mail address or the password is wrong.');
+  return problem('wrong_password', 'The email address or the password is wrong.');
 }

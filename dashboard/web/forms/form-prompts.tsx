@@ -61,7 +61,7 @@ export function GivePassword(): ReactNode {
 function ProveAtIssuer({ issuer }: { readonly issuer: string }): ReactNode {
   return (
     <Prompt
-      title="Confirm that it is you"
+      title="Confirm it’s you"
       description={`This needs a recent sign-in at ${issuer}. Sign in there, then continue here.`}
       leave="Cancel"
       onLeave={() => passwordGiven(false)}
@@ -97,7 +97,7 @@ function TypePassword(): ReactNode {
   return (
     <Prompt
       title="Enter your password"
-      description="This needs your password again, because you signed in a while ago."
+      description="You signed in a while ago, so this needs your password again."
       leave="Cancel"
       onLeave={() => passwordGiven(false)}
       submit="Continue"

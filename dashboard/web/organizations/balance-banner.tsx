@@ -30,8 +30,8 @@ export function BalanceBanner({ organization }: BalanceBannerProps): ReactNode {
   const help = topUpUrl === undefined && !isOperator && !mayPay ? ' Ask your operator for credit.' : '';
   if (warning.kind === 'empty') {
     return (
-      <Banner tone="bad" title="No balance is left" action={<PayButton />}>
-        Requests are refused with <code>insufficient_credits</code> until there is credit again.{help}
+      <Banner tone="bad" title="The balance is used up" action={<PayButton />}>
+        Requests are refused with <code>insufficient_credits</code> until you add credit.{help}
       </Banner>
     );
   }

@@ -17,7 +17,7 @@ export function BalanceEnd({ organization: { forecast }, otherwise }: BalanceEnd
   const { endsAtMs, averageDayNanoUsd } = forecast;
   const isLow = endsAtMs - Date.now() < LOW_MS;
   return (
-    <span className={isLow ? 'bad' : undefined} data-hint="At the mean rate of the last 7 days">
+    <span className={isLow ? 'bad' : undefined} data-hint="Based on the average of the last 7 days">
       {isLow && 'Low: '}lasts until {formatDate(endsAtMs)} at <Money nanoUsd={averageDayNanoUsd} /> a day
     </span>
   );

@@ -81,7 +81,7 @@ function CreditDialog({ organization, onClose }: OrganizationDialogProps): React
     <FormDialog
       onClose={onClose}
       title={`Credit ${organization.name}`}
-      description="An entry of the ledger, which stays: a mistake is corrected by another one."
+      description="Adds a permanent ledger entry. Correct a mistake with another entry."
       submit={creditButton(amountNanoUsd)}
       sending={credit}
       onSubmit={submit}
@@ -103,15 +103,15 @@ function CreditDialog({ organization, onClose }: OrganizationDialogProps): React
       />
       <TextField
         label="Reference"
-        hint="Such as the number of an invoice. It is booked once, for one organization: the same one again changes nothing."
+        hint="For example an invoice number. Each reference is booked only once."
         {...field('reference')}
         maxLength={200}
         autoComplete="off"
         spellCheck={false}
       />
       <Facts>
-        <Fact label="Balance now">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
-        <Fact label="Afterwards">
+        <Fact label="Current balance">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
+        <Fact label="New balance">
           <strong role="status">{after === undefined ? '–' : formatMoneyInFull(after)}</strong>
         </Fact>
       </Facts>
@@ -145,7 +145,7 @@ function EditOrganizationDialog({ organization, onClose }: OrganizationDialogPro
     <FormDialog
       onClose={onClose}
       title={`Edit ${organization.name}`}
-      description="New limits are in force for the next request. An empty box lifts a limit."
+      description="Applies from the next request. Leave a field empty for no limit."
       submit="Save"
       sending={edit}
       onSubmit={submit}
@@ -174,7 +174,7 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
     <FormDialog
       onClose={onClose}
       title="New organization"
-      description="All of it can be changed later, and credit can be added at any time."
+      description="You can change everything later and add credit at any time."
       submit="Create organization"
       sending={create}
       onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
@@ -222,7 +222,7 @@ function PriceListField({ value, onChange, error }: BoundField<string | undefine
       value={value ?? ''}
       onChange={(list) => onChange(list === '' ? undefined : list)}
       choices={[
-        { value: '', label: 'None: the prices of the models' },
+        { value: '', label: 'None (model prices)' },
         ...lists.map((list) => ({ value: list, label: labelOf(list) })),
       ]}
     />
@@ -250,7 +250,7 @@ function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): R
         sending={resume}
         onSubmit={() => resume.mutate({ params })}
       >
-        Its keys work again at once, with the balance and the limits that it has.
+        Its keys work again at once, with the same balance and limits.
       </ConfirmDialog>
     );
   }

@@ -77,8 +77,8 @@ export function NoOrganization(): ReactNode {
   return (
     <>
       <PageHeader title="Welcome" />
-      <EmptyState icon="organizations" title="You belong to no organization yet">
-        Ask an owner of your organization to add you; this page then shows it.
+      <EmptyState icon="organizations" title="You are not in an organization yet">
+        Ask an owner to add you. The organization then appears here.
       </EmptyState>
     </>
   );

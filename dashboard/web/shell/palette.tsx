@@ -82,7 +82,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
       </div>
       {found.length === 0 && (
         <p className="muted" role="status">
-          Nothing has this name.
+          No results.
         </p>
       )}
     </Dialog>

@@ -57,7 +57,7 @@ export function Shell(): ReactNode {
       <main id="content" tabIndex={-1} className={styles.content}>
         {lost && (
           <Banner tone="warn" title="Connection lost">
-            The page may be out of date. It continues by itself when the server can be reached again.
+            This page may be out of date. It updates once the server is reachable again.
           </Banner>
         )}
         {untrustedProxy !== undefined && (
@@ -98,7 +98,7 @@ function ChoosePassword(): ReactNode {
         </div>
       }
     >
-      The person who made yours on the command line knows it.
+      Whoever created your account knows the current one.
     </Banner>
   );
 }

@@ -141,7 +141,7 @@ describe('signing in', () => {
       expect(headers).not.toHaveProperty('set-cookie');
       answers.add(`${status} ${text}`);
     }
-    const message = 'The e-mail address or the password is wrong.';
+    const message = 'The email address or the password is wrong.';
     expect([...answers]).toEqual([`403 ${JSON.stringify({ problem: 'wrong_password', message })}`]);
     for (const { id } of [known, invited, disabled]) {
       const failed = async () => (await auditOf(id)).find(({ action }) => action === 'user.sign_in_failed');

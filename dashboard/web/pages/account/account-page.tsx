@@ -40,7 +40,7 @@ export function AccountPage(): ReactNode {
       {/* Known later than the others, which it does not move. */}
       {issuer !== undefined && signedInBy !== 'issuer' && (
         <Card title="Single sign-on">
-          <p>Prove once that you are {user.email} at the identity provider, and sign in there from then on.</p>
+          <p>Sign in at the identity provider once as {user.email}, and use it from then on.</p>
           <div>
             <SingleSignOn issuer={issuer} back="/account" label={`Connect ${issuer}`} />
           </div>
@@ -62,7 +62,7 @@ function PendingInvitations({ invitations }: { readonly invitations: readonly Pe
           </li>
         ))}
       </ul>
-      <p>To join, open the link that you get from the person who invited you.</p>
+      <p>To join, open the invitation link you received.</p>
     </Card>
   );
 }
@@ -111,7 +111,7 @@ function Devices(): ReactNode {
           columns={COLUMNS}
           rows={devices.data?.devices}
           skeletonRows={2}
-          empty={<EmptyState icon="device" title="No device is signed in" />}
+          empty={<EmptyState icon="device" title="No signed-in devices" />}
         />
       </UnlessFailed>
     </Card>

@@ -23,7 +23,7 @@ export function AlertsPage(): ReactNode {
   const { id } = useOrganization();
   return (
     <>
-      <PageHeader title="Alerts" description="Messages before a balance, a budget or a key ends." />
+      <PageHeader title="Alerts" description="Know before the balance or a budget runs out, or a key expires." />
       {/* The key remounts for another organization, whose values its form starts with. */}
       <AlertsOf key={id} organization={id} />
     </>
@@ -84,7 +84,7 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
     <Card title="Notifications">
       {!sendsMail && <Banner tone="neutral">This gateway has no mail server: alerts go to the webhook only.</Banner>}
       {draft.emails.length === 0 && url === '' && (
-        <Banner tone="warn">Nobody is told yet: add {sendsMail && 'an e-mail address or '}a webhook.</Banner>
+        <Banner tone="warn">No recipients yet. Add {sendsMail && 'an email address or '}a webhook.</Banner>
       )}
       <Form onSubmit={() => save.mutate({ params: { organization }, body })} problem={save.error}>
         {CONDITIONS.map((name) => (
@@ -94,12 +94,12 @@ function AlertsForm({ organization, initial, sendsMail, onSecret }: AlertsFormPr
           label={ALERT_SETTINGS.emails.label}
           hint={`At most ${MAX_ALERT_EMAILS}.`}
           {...field('emails')}
-          validate={(email) => (/^[^\s@]+@[^\s@]+$/.test(email) ? undefined : `${email} is not an e-mail address.`)}
+          validate={(email) => (/^[^\s@]+@[^\s@]+$/.test(email) ? undefined : `${email} is not an email address.`)}
           max={MAX_ALERT_EMAILS}
         />
         <SettingField
           of={ALERT_SETTINGS.webhookUrl}
-          hint="Begins with https://. An incoming webhook of Slack, or a server of your own."
+          hint="An https:// address: a Slack incoming webhook or your own server."
           {...field('webhookUrl')}
         />
         <SelectField
@@ -154,8 +154,8 @@ export function SecretDialog({ secret, onClose }: SecretDialogProps): ReactNode 
       open
       mustAnswer
       onClose={onClose}
-      title="Secret of the webhook"
-      description="Your receiver checks the signature of each message with it (Standard Webhooks)."
+      title="Webhook secret"
+      description="Use it to verify the signature of each message (Standard Webhooks)."
       footer={
         <Button tone="primary" onClick={onClose}>
           Done
@@ -174,10 +174,10 @@ export function OperatorAlertsPage(): ReactNode {
     <>
       <PageHeader
         title="Alerts"
-        description="A provider out of funds, losses, dead letters, charges that wait for PostgreSQL, differences from the model catalogue, and service tiers without a price."
+        description="You hear about providers out of funds, losses, dead letters, delayed charges, differences from the model catalogue and service tiers without a price."
       />
       <UnlessFailed query={alerts}>
-        <Card title="Receivers">
+        <Card title="Recipients">
           <p>
             {alerts.data === undefined || alerts.data.receivers.length > 0 ? (
               alerts.data?.receivers.join(', ')

@@ -32,8 +32,8 @@ export function DeliveriesTable({ deliveries, organization }: DeliveriesProps): 
         onOpen={({ messageId }) => setOpenId(messageId)}
         skeletonRows={4}
         empty={
-          <EmptyState icon="requests" title="Nothing was sent yet">
-            Messages and each attempt to deliver them appear here.
+          <EmptyState icon="requests" title="Nothing sent yet">
+            Sent messages and delivery attempts appear here.
           </EmptyState>
         }
       />
@@ -166,8 +166,8 @@ export const STATES = {
 const TITLES: Readonly<Record<string, string>> = {
   test: 'Test',
   'balance.low': 'Low balance',
-  'key.budget': 'Budget of a key',
-  'key.expires': 'A key expires',
+  'key.budget': 'Key budget',
+  'key.expires': 'Key expires',
   'top_up.failed': 'Failed top-up',
   invitation: 'Invitation',
   account: 'Link to a new account',
@@ -176,9 +176,9 @@ const TITLES: Readonly<Record<string, string>> = {
   'provider.out_of_funds': 'Provider out of funds',
   'ledger.losses': 'Losses',
   'ledger.dead_letters': 'Dead letters',
-  'models.check': 'Models differ from the catalogue',
-  'models.unknown_tier': 'Service tier without a price',
-  'spool.waiting': 'Charges that wait',
+  'models.check': 'Model catalogue differences',
+  'models.unknown_tier': 'Service tier without price',
+  'spool.waiting': 'Delayed charges',
 };
 
 /** A kind of a newer release is shown as it is. */

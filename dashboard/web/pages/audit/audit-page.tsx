@@ -27,7 +27,7 @@ export function AuditPage(): ReactNode {
   return (
     <ListPage
       {...LIST}
-      description="Who changed what in this organization, when, and from where."
+      description="Who changed what, when and from where."
       url={url}
       filters={<AuditFilters url={url} />}
       query={pages}
@@ -52,7 +52,7 @@ export function OperatorAuditPage(): ReactNode {
   return (
     <ListPage
       {...LIST}
-      description="Who changed what, in every organization and of the users."
+      description="Who changed what, in all organizations and for all users."
       url={url}
       filters={<AuditFilters url={url} more={picker} />}
       query={pages}
@@ -69,8 +69,8 @@ const LIST = {
   more: 'Load older',
   skeletonRows: 12,
   empty: (
-    <EmptyState icon="audit" title="Nothing has been changed yet">
-      Every change of keys, limits, members and money appears here, with its author and the previous values.
+    <EmptyState icon="audit" title="No changes yet">
+      Every change to keys, limits, members and money appears here, with who made it and the previous values.
     </EmptyState>
   ),
 } as const satisfies Partial<ListPageProps<AuditEventView>>;
@@ -81,7 +81,7 @@ function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly m
   const { search, change } = url;
   return (
     <>
-      <SearchBox label="Search by who" value={search.actor} onSearch={(actor) => change({ actor })} />
+      <SearchBox label="Search by user" value={search.actor} onSearch={(actor) => change({ actor })} />
       <FilterSelect
         label="Action"
         all="All actions"

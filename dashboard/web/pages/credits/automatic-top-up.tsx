@@ -140,7 +140,7 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
     <FormDialog
       onClose={onClose}
       title="Automatic top-up"
-      description="The saved card is charged when the balance is below the threshold: within seconds, if it is now."
+      description="Charges the saved card when the balance falls below the threshold, right away if it already has."
       submit="Save"
       sending={set}
       onSubmit={() => {
@@ -160,7 +160,7 @@ function SettingsDialog({ organization, offer, settings, onClose }: SettingsDial
       <NumberField label="Charge" required {...field('amountUsd')} min={leastUsd} max={mostUsd} suffix="USD" />
       <NumberField
         label="Daily cap"
-        hint="A day of UTC."
+        hint="Per UTC day."
         required
         {...field('dailyUsd')}
         min={leastUsd}
@@ -181,7 +181,7 @@ function RemovalDialog({ organization, onClose }: Pick<SettingsDialogProps, 'org
       sending={remove}
       onSubmit={() => remove.mutate({ params: { organization } })}
     >
-      Automatic top-up ends with it.
+      This also turns off automatic top-up.
     </ConfirmDialog>
   );
 }

@@ -26,7 +26,7 @@ export function CreditsPage(): ReactNode {
     <>
       <PageHeader
         title="Credits"
-        description="All credits, and the cost of every request."
+        description="What was paid in, and what every request cost."
         actions={<TopUpButton tone="primary" />}
       />
       {/* The key remounts for another organization, so that figures of the former one are never
@@ -98,12 +98,12 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
       <Stat
         label="Balance"
         value={organization && <Money nanoUsd={organization.balanceNanoUsd} />}
-        note="Credited less used"
+        note="Credited minus used"
       />
       <Stat
         label="Held"
         value={organization && <Money nanoUsd={organization.heldNanoUsd} />}
-        note="At most what requests in flight will cost"
+        note="Reserved for running requests"
       />
       <Stat
         label="Credited"
@@ -122,42 +122,37 @@ interface AffordableCardProps {
   readonly models: readonly ModelView[];
 }
 
-/** Says before a request is refused with 402 what the available amount pays for. */
+/** Says what the available amount pays for, before a request is refused with 402. */
 function AffordableCard({ organization, models }: AffordableCardProps): ReactNode {
   const [showsAll, setShowsAll] = useState(false);
   const available = availableNanoUsd(organization);
   const { maxTokens } = organization.limits;
   const outputs = useMemo(() => shortenedOutputs(models, available, maxTokens), [models, available, maxTokens]);
   const rows = showsAll ? outputs : outputs.slice(0, FIRST_ROWS);
+  if (outputs.length === 0) return null;
   return (
     <Card title="What the balance pays for">
       <p className="muted small prose">
-        A request is admitted if the available amount covers the most that it can cost: its input at the highest price
-        for input, and the whole output limit. A request of {formatCount(SMALL_INPUT_TOKENS)} input tokens may have{' '}
-        {outputs.length === 0 ? 'the longest output of every model.' : 'these output limits:'}
+        Each request reserves the most it can cost: its input at the highest input price, and the whole output limit.
+        With {formatCount(SMALL_INPUT_TOKENS)} input tokens, the balance covers these output limits:
       </p>
-      {outputs.length > 0 && (
-        <>
-          <Table
-            caption="Output limits that the balance pays for"
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ model }) => model}
-            empty={null}
-          />
-          {rows.length < outputs.length && (
-            <LoadMore onLoad={() => setShowsAll(true)} label="Show all">
-              {formatCount(rows.length)} of {formatCount(outputs.length)} models
-            </LoadMore>
-          )}
-          <p className="muted small prose">
-            A larger limit is refused with <code>insufficient_credits</code>. Its{' '}
-            <code>metadata.affordable_output_tokens</code> is the limit for that very request. A request without a limit
-            gets one that the balance pays for, if that is long enough to be useful. Where the tokenizer of a model is
-            unknown, each byte of the input counts as a token.
-          </p>
-        </>
+      <Table
+        caption="Output limits that the balance pays for"
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={({ model }) => model}
+        empty={null}
+      />
+      {rows.length < outputs.length && (
+        <LoadMore onLoad={() => setShowsAll(true)} label="Show all">
+          {formatCount(rows.length)} of {formatCount(outputs.length)} models
+        </LoadMore>
       )}
+      <p className="muted small prose">
+        A higher limit is refused with <code>insufficient_credits</code>, and{' '}
+        <code>metadata.affordable_output_tokens</code> says which would fit. Without a limit, a request gets one that
+        the balance covers.
+      </p>
     </Card>
   );
 }

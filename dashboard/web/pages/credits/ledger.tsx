@@ -63,7 +63,7 @@ export function Ledger({ id, url }: LedgerProps): ReactNode {
             </EmptyState>
           ) : (
             <EmptyState icon="credits" title="No entries yet">
-              Credits appear here when they are paid in, charges a moment after each request.
+              Credits and the charge for each request appear here.
             </EmptyState>
           )
         }

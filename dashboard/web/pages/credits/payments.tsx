@@ -133,11 +133,11 @@ function TopUpsTable({ topUps, hasOlder }: TopUpsTableProps): ReactNode {
         rows={topUps}
         empty={
           <EmptyState icon="credits" title="No payments yet">
-            Payments by card appear here, with their receipts.
+            Card payments and receipts appear here.
           </EmptyState>
         }
       />
-      {hasOlder && <p className="muted">Older payments are in the ledger below, under Credits.</p>}
+      {hasOlder && <p className="muted">Find older payments in the ledger below, under Credits.</p>}
     </>
   );
 }
@@ -227,7 +227,7 @@ function TopUpDialog({ organization, offer, onClose }: TopUpDialogProps): ReactN
     <FormDialog
       onClose={onClose}
       title="Add credit"
-      description="You pay at Stripe and come back here. The balance follows within seconds."
+      description="You pay on Stripe and return here. The balance updates within seconds."
       submit="Continue to payment"
       sending={begin}
       onSubmit={() => {

@@ -22,7 +22,7 @@ export function ErrorsPage(): ReactNode {
     <>
       <PageHeader
         title="Error codes"
-        description="Every failure of the API has one envelope: error.message, type, code, param and metadata. Branch on code or type."
+        description="Every API error has a message, type, code, param and metadata. Handle errors by code or type."
       />
       <FilterBar url={url}>
         <SearchBox label="Code, status or words" value={search} onSearch={(text) => url.change({ search: text })} />

@@ -40,7 +40,7 @@ export function ExtendKeyDialog({ organization, of: key, onClose }: KeyDialogPro
     <FormDialog
       onClose={onClose}
       title={`Extend “${key.name}”`}
-      description="The same key works longer; nothing changes for the application that uses it. Replace it instead if its secret should change."
+      description="The key works longer, and your application needs no change. To change the secret, replace the key instead."
       submit="Extend key"
       sending={extend}
       onSubmit={() =>
@@ -74,7 +74,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
     <FormDialog
       onClose={onClose}
       title={`Replace “${key.name}”`}
-      description="Makes a new key with the same name and settings. The old one works until it is revoked, so that you can switch without a gap."
+      description="Creates a new key with the same name and settings. The old one works until it is revoked, so you can switch without downtime."
       submit="Create new key"
       sending={replace}
       onSubmit={() =>
@@ -91,7 +91,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
           label="Hours"
           required
           error={replace.error?.fields.revokeOldAfterHours}
-          hint="Up to 720, which is 30 days."
+          hint="Up to 720 (30 days)."
           value={customHours}
           onChange={setCustomHours}
           min={1}

@@ -56,7 +56,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
       open={props.open}
       onClose={() => close(props.onClose)}
       title="Create an API key"
-      description="One key for each application and environment: each can then be restricted, watched and revoked by itself."
+      description="Use one key per application and environment, so you can limit, monitor and revoke each on its own."
       submit="Create key"
       sending={create}
       onCancel={() => close(props.onCancel)}
@@ -95,7 +95,7 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
     <FormDialog
       onClose={onClose}
       title={`Edit “${key.name}”`}
-      description="Changes apply to every request that begins after they are saved."
+      description="Changes apply from the next request."
       submit="Save changes"
       sending={edit}
       onSubmit={submit}

@@ -185,9 +185,8 @@ function KeyDetails({ organization, of: key }: { readonly organization: string; 
 function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   if (coming) return <Skeleton height="320px" />;
   return (
-    <EmptyState icon="key" title="This key is not in the list">
-      Keys of the playground are not listed, nor revoked keys beyond the newest thousand. Or the link is of another
-      organization.
+    <EmptyState icon="key" title="Key not found">
+      Playground keys and old revoked keys are not listed. The link may also be for another organization.
     </EmptyState>
   );
 }

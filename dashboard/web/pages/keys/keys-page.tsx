@@ -43,7 +43,7 @@ export function KeysPage(): ReactNode {
   return (
     <ListPage
       title="API keys"
-      description="Every request of your applications carries one of these."
+      description="Your applications send one with every request."
       actions={
         <>
           {keys?.some(isSelectable) && selection.ids === undefined && (
@@ -181,7 +181,7 @@ function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProp
           </Button>
         }
       >
-        An application sends its key with every request: it says who pays, what may be used and from where.
+        Your application sends a key with every request. The key decides who pays and what it may use.
       </EmptyState>
     );
   }
@@ -189,10 +189,10 @@ function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProp
     return (
       <EmptyState
         icon="search"
-        title="No matching key"
+        title="No matching keys"
         action={<Button onClick={() => change({ search: undefined })}>Clear the search</Button>}
       >
-        Keys are found by name, note, id, last four characters and who created them.
+        Search by name, note, id, last four characters or creator.
       </EmptyState>
     );
   }
@@ -203,7 +203,7 @@ function NoKeys({ url: { search, change }, counts, total, onCreate }: NoKeysProp
         title={`No ${matching}key expires soon`}
         action={<Button onClick={() => change({ show: undefined })}>Show usable keys</Button>}
       >
-        Keys that expire within 7 days are shown here, so that you can extend or replace them.
+        Keys that expire within 7 days appear here, so you can extend or replace them.
       </EmptyState>
     );
   }

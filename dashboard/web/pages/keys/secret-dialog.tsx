@@ -35,7 +35,7 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
       finalFocus={finalFocus}
       onClose={onClose}
       title={`Your new key “${created.key.name}”`}
-      description="Copy it now and keep it where your application reads its secrets. It is not stored here and will not be shown again; a lost key can only be replaced."
+      description="Copy it now and store it with your application’s secrets. You will not see it again. A lost key can only be replaced."
       footer={
         <Button tone="primary" onClick={() => (copied ? onClose() : setAsking(true))}>
           Done, I saved it
@@ -60,8 +60,7 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
           if (blocked) blocker.proceed();
         }}
       >
-        The key has not been copied here. Once this is closed it cannot be shown again, and you would have to replace
-        it.
+        You have not copied the key. It cannot be shown again, so you would have to replace it.
       </ConfirmDialog>
     </Dialog>
   );

@@ -66,10 +66,10 @@ function LinkGone(): ReactNode {
     <FrontDoor title="This link does not work">
       <EmptyState
         icon="lock"
-        title="It was used before, or has expired"
+        title="It was already used or has expired"
         action={<LinkButton to="/sign-in">Sign in</LinkButton>}
       >
-        Open it exactly as you received it, or ask for a new one.
+        Open the link exactly as you received it, or ask for a new one.
       </EmptyState>
     </FrontDoor>
   );
@@ -142,8 +142,8 @@ interface AcceptInvitationProps {
 }
 
 const ACCOUNTS = [
-  { value: 'new', label: 'I am new here' },
-  { value: 'known', label: 'I have an account' },
+  { value: 'new', label: 'New account' },
+  { value: 'known', label: 'Existing account' },
 ] as const;
 type Account = (typeof ACCOUNTS)[number]['value'];
 

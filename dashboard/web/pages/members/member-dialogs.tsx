@@ -51,7 +51,7 @@ function NewLinkDialog(props: MemberDialogProps & { readonly onLink: (link: Link
     <ConfirmDialog
       onClose={onClose}
       title={`Make a new link for ${member.email}?`}
-      submit="Make new link"
+      submit="Create new link"
       tone="primary"
       sending={renew}
       onSubmit={() => renew.mutate({ params: { organization, user: member.userId } })}
@@ -114,9 +114,9 @@ const ROLES = [
   {
     value: 'member',
     label: 'Member',
-    hint: 'Sees everything but members, payments, alerts and audit log, and makes and manages keys of their own.',
+    hint: 'Sees everything except members, payments, alerts and the audit log. Manages their own keys.',
   },
-  { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts, and sees the audit log.' },
+  { value: 'owner', label: 'Owner', hint: 'Manages all keys, members, payments and alerts. Sees the audit log.' },
 ] as const;
 
 function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
@@ -132,8 +132,8 @@ function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): 
   return (
     <FormDialog
       onClose={onClose}
-      title="Invite somebody"
-      description="They get a link by mail. Without a mail server you get it, to hand it over."
+      title="Invite someone"
+      description="They get a link by email. Without a mail server, you get the link to pass on."
       submit="Invite"
       sending={invite}
       onSubmit={() =>
@@ -199,7 +199,7 @@ function RemoveDialog(props: MemberDialogProps & Pick<MemberDialogsProps, 'invit
             {
               value: 'revoke',
               label: member.activeKeys === 1 ? 'Revoke it' : 'Revoke them',
-              hint: 'Every program with a copy stops working. This cannot be undone.',
+              hint: 'Programs with a copy stop working. This cannot be undone.',
             },
             {
               value: 'hand_over',

@@ -67,7 +67,7 @@ export function MembersPage(): ReactNode {
       skeletonRows={4}
       empty={
         <EmptyState icon="members" title="This organization has no members yet" action={inviteButton}>
-          Invite an owner, who can then invite everybody else.
+          Invite an owner, who can then invite everyone else.
         </EmptyState>
       }
     >

@@ -43,7 +43,7 @@ export function CostsPage(): ReactNode {
     <>
       <PageHeader
         title="Costs and margin"
-        description="What customers paid, what providers are paid for it, and what was lost. Days are in UTC."
+        description="Customer revenue, provider costs and losses. Days are in UTC."
         actions={<CsvLink table="costs" query={query} />}
       />
       <FilterBar url={url}>
@@ -141,7 +141,7 @@ function CostsTable({ query, by, isDaily, search, onSort }: CostsTableProps): Re
         onSort: (column) => onSort(sortedBy(sorting, column as NonNullable<CostsState['sort']>, sortable)),
       }}
       empty={
-        <EmptyState icon="usage" title="Nothing was charged or lost in these days">
+        <EmptyState icon="usage" title="No charges or losses on these days">
           Choose other days.
         </EmptyState>
       }

@@ -17,7 +17,7 @@ export function OperatorHomePage(): ReactNode {
     <>
       <PageHeader
         title="All organizations"
-        description="What customers spend, what of it is known to remain, and what fails."
+        description="Spend, margin and errors across all customers."
         actions={<ViewsMenu organization={undefined} />}
       />
       <ExploreBar organization={undefined} url={url} by={by} actions={<GroupsCsv data={query.data} by={by} />} />

@@ -34,7 +34,7 @@ export function MappingModels({ models, differences }: MappingModelsProps): Reac
       rows={rows}
       empty={
         <EmptyState icon="models" title="The configuration has no models">
-          Declare them under models in the file.
+          Add them under models in the configuration file.
         </EmptyState>
       }
     />
@@ -133,7 +133,7 @@ export function CatalogueDifferences({ of: catalogue }: { readonly of: Catalogue
         rowKey={(row) => JSON.stringify(row)}
         empty={
           <EmptyState icon="check" title="No differences">
-            Models that the catalogue does not have are not compared.
+            Only models in the catalogue are compared.
           </EmptyState>
         }
       />

@@ -18,7 +18,7 @@ export function MappingPage(): ReactNode {
         title="Model mapping"
         description={
           file === undefined || loadedAtMs === undefined ? (
-            'Which provider answers for which model, as the gateway has loaded it.'
+            'Which provider serves which model.'
           ) : (
             <>
               <code>{file}</code>, loaded <Instant atMs={loadedAtMs} show="relative" />
@@ -35,8 +35,8 @@ export function MappingPage(): ReactNode {
 
 function NoMapping(): ReactNode {
   return (
-    <EmptyState icon="mapping" title="No gateway process has reported yet">
-      The mapping is shown as a running process has loaded it. Start the gateway with this database.
+    <EmptyState icon="mapping" title="No gateway process is reporting">
+      Start the gateway with this database to see its mapping.
     </EmptyState>
   );
 }
@@ -71,7 +71,7 @@ function MappingBanners({
   return (
     <>
       {problems.length > 0 && (
-        <Banner tone="bad" title="The file was changed and is refused: the mapping before it stays in force">
+        <Banner tone="bad" title="The changed file has errors. The previous mapping stays in use.">
           <Lines of={problems} />
         </Banner>
       )}
@@ -80,12 +80,11 @@ function MappingBanners({
           tone="warn"
           title={`${processesBehind} ${processesBehind === 1 ? 'process has' : 'processes have'} another mapping`}
         >
-          A moment after a change that is as it should be. If it stays, the file on that host differs, or is refused
-          there.
+          This is normal right after a change. If it lasts, the file on that host differs or has errors.
         </Banner>
       )}
       {restartNeeded.length > 0 && (
-        <Banner tone="warn" title="Some changes wait for a restart">
+        <Banner tone="warn" title="Some changes need a restart">
           {restartNeeded.map((field, index) => (
             <span key={field}>
               {index > 0 && ', '}
@@ -124,7 +123,7 @@ function MappingProviders({ providers }: { readonly providers: readonly Provider
       rowKey={({ name }) => name}
       empty={
         <EmptyState icon="mapping" title="The configuration has no providers">
-          Declare them under providers in the file.
+          Add them under providers in the configuration file.
         </EmptyState>
       }
     />
@@ -173,9 +172,9 @@ const COLUMNS: readonly Column<ProviderView>[] = [
       ),
   },
   {
-    header: 'When a client leaves',
+    header: 'When a client disconnects',
     hideBelow: 'medium',
     cell: ({ onDisconnect }) =>
-      onDisconnect === 'drain' ? 'Reads to the end' : onDisconnect === 'abort' ? 'Stops' : 'As the model has it',
+      onDisconnect === 'drain' ? 'Reads to the end' : onDisconnect === 'abort' ? 'Stops' : 'Model setting',
   },
 ];

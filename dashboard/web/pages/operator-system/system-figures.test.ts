@@ -56,7 +56,7 @@ describe('the system page', () => {
     [{ processes: [{ ...PROCESS, envoy: { reachable: false } }] }, 'Envoy does not answer'],
     [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 rows of the request log were dropped'],
     [{ processes: [{ ...PROCESS, eventLoopLagP99Ms: 500 }] }, 'A process answers slowly'],
-    [{ database: { ...SYSTEM.database, connections: 95 } }, 'Connections to the database run out'],
+    [{ database: { ...SYSTEM.database, connections: 95 } }, 'The database is running out of connections'],
   ])('says what to look at: %#', (system, title) => {
     expect(titles(system)).toEqual([title]);
   });

@@ -80,7 +80,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     },
     database.connections >= database.maxConnections * CONNECTIONS_FRACTION && {
       tone: 'warn',
-      title: 'Connections to the database run out',
+      title: 'The database is running out of connections',
       text: 'Raise max_connections of PostgreSQL, or run fewer processes against it.',
     },
     logRowsDropped > 0 && {

@@ -16,7 +16,7 @@ export function SystemPage(): ReactNode {
   const { data } = system;
   return (
     <>
-      <PageHeader title="System" description="The gateway’s processes and their database, every two seconds." />
+      <PageHeader title="System" description="Gateway processes and the database, updated every two seconds." />
       <UnlessFailed query={system}>
         {data &&
           troublesOf(data).map(({ tone, title, text }) => (
@@ -55,7 +55,7 @@ function SystemStats({ processes }: { readonly processes: readonly ProcessView[]
         note={totals && `${formatRate(totals.failuresPerSecond)}/s failed`}
       />
       <Stat label="In flight" value={totals && formatCount(totals.requestsInFlight)} note="requests" />
-      <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for requests in flight" />
+      <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for running requests" />
       <Stat label="Spool" value={totals && formatCount(totals.spoolCharges)} note="charges to be booked" />
     </StatRow>
   );
@@ -74,7 +74,7 @@ function DatabaseStats({ database }: { readonly database: SystemView['database']
         note={
           database && (
             <ProgressBar
-              label="Connections that are taken"
+              label="Connections in use"
               fraction={database.connections / database.maxConnections}
               text={connections ?? ''}
             />
@@ -101,8 +101,8 @@ function ProcessesTable({ processes, nowMs }: ProcessesTableProps): ReactNode {
       density="dense"
       skeletonRows={1}
       empty={
-        <EmptyState icon="system" title="No process has reported">
-          Start the gateway with this database: its processes appear here within seconds.
+        <EmptyState icon="system" title="No gateway process is reporting">
+          Start the gateway with this database. Its processes appear here within seconds.
         </EmptyState>
       }
     />

@@ -59,9 +59,9 @@ const ROLES = [
   {
     value: 'member',
     label: 'Member of an organization',
-    hint: 'Sees its usage and requests, and makes keys of their own.',
+    hint: 'Sees usage and requests, and manages their own keys.',
   },
-  { value: 'operator', label: 'Operator', hint: 'Everything, in every organization. For people who run this gateway.' },
+  { value: 'operator', label: 'Operator', hint: 'Full access to every organization. For people who run this gateway.' },
 ] as const;
 const OrganizationField = asField(OrganizationPicker);
 
@@ -90,8 +90,8 @@ function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactN
   return (
     <FormDialog
       onClose={onClose}
-      title="Invite somebody"
-      description="They get a link by mail. Without a mail server you get it, to hand it over."
+      title="Invite someone"
+      description="They get a link by email. Without a mail server, you get the link to pass on."
       submit="Invite"
       sending={invite}
       onSubmit={submit}
@@ -124,7 +124,7 @@ function PasswordLinkDialog(props: UserDialogProps & { readonly onLink: (link: L
     <ConfirmDialog
       onClose={props.onClose}
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
-      submit="Make link"
+      submit="Create link"
       tone="primary"
       sending={make}
       onSubmit={() => make.mutate({ params: { user: id } })}
@@ -154,7 +154,7 @@ function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDia
         sending={enable}
         onSubmit={() => enable.mutate({ params })}
       >
-        They can sign in again with their password, and belong to the same organizations as before.
+        They can sign in again with their password. Their organizations are unchanged.
       </ConfirmDialog>
     );
   }
@@ -168,8 +168,8 @@ function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDia
     >
       <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
       <Checkbox
-        label="Revoke the API keys that belong to them"
-        hint="In every organization. Otherwise every program with a copy keeps working. Revoking cannot be undone."
+        label="Revoke their API keys"
+        hint="In every organization. Otherwise programs with a copy keep working. This cannot be undone."
         value={revokesKeys}
         onChange={setRevokesKeys}
       />

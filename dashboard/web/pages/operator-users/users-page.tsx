@@ -24,7 +24,7 @@ export function UsersPage(): ReactNode {
   return (
     <ListPage
       title="Users"
-      description="Everybody who may sign in to this dashboard."
+      description="Everyone who can sign in to this dashboard."
       actions={
         <Button tone="primary" icon="plus" onClick={() => change({ dialog: 'invite' }, 'step')}>
           Invite

@@ -29,7 +29,7 @@ export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps)
             <Mark number={1} done={false} />
             <div className={styles.words}>
               <h3>Add credit</h3>
-              <p>Requests are paid from the balance, which is empty. Owners or your operator add to it.</p>
+              <p>Requests are paid from the balance, which is empty. An owner or your operator can add credit.</p>
               <div>
                 <PayButton />
               </div>
@@ -40,9 +40,7 @@ export function FirstSteps({ organization, hasKey, hasCredit }: FirstStepsProps)
           <Mark number={first} done={hasKey} />
           <div className={styles.words}>
             <h3>Create a key</h3>
-            <p>
-              Every request is sent with a key. Use one for each application, so that each can be limited and revoked.
-            </p>
+            <p>Use one key per application, so you can limit and revoke each on its own.</p>
             {!hasKey && (
               <LinkButton tone="primary" icon="plus" to="/o/$organization/keys" params={{ organization }}>
                 Create key

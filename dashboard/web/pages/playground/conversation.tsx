@@ -97,11 +97,11 @@ function Stopped({
   readonly response: PlayResponse;
 }): ReactNode {
   if (response.ids !== undefined) {
-    return <p className="muted">Stopped. What had been produced is charged, as for any client that leaves.</p>;
+    return <p className="muted">Stopped. You are charged for the output so far.</p>;
   }
   return (
     <p className="muted">
-      Stopped before the gateway had answered. If a provider had been asked, the prompt is charged: see{' '}
+      Stopped before an answer. If a provider was asked, the prompt is charged: see{' '}
       <Link to="/o/$organization/requests" params={{ organization }}>
         the request log
       </Link>
@@ -117,8 +117,7 @@ function Failure({ response }: { readonly response: PlayResponse }): ReactNode {
   if (state === 'cut') {
     return (
       <Banner tone="bad" title="The stream was cut off">
-        The playground passes on at most 5 minutes and 8 MiB. Otherwise the connection broke. What had been delivered is
-        charged.
+        The connection broke, or the answer exceeded 5 minutes or 8 MiB. You are charged for the output so far.
       </Banner>
     );
   }

@@ -60,8 +60,8 @@ function NoPlayground(): ReactNode {
   return (
     <>
       <PageHeader title="Playground" />
-      <EmptyState icon="play" title="There is no playground">
-        The operator has not set one up: it needs <code>dashboard.playground_url</code> in the configuration.
+      <EmptyState icon="play" title="The playground is not set up">
+        It needs <code>dashboard.playground_url</code> in the configuration.
       </EmptyState>
     </>
   );
@@ -70,7 +70,7 @@ function NoPlayground(): ReactNode {
 function NoModels(): ReactNode {
   return (
     <EmptyState icon="models" title="No models yet">
-      The gateway has not reported its models yet. It does so within seconds of its start.
+      Models appear within seconds of the gateway’s start.
     </EmptyState>
   );
 }

@@ -162,7 +162,7 @@ function RequestDetails({ organization, request, detail }: RequestDetailsProps):
               params={{ organization }}
               search={{ model: request.model, key: request.keyId }}
             >
-              Open its model and key in the playground
+              Try the model and key in the playground
             </Link>
           </>
         )}
@@ -183,7 +183,7 @@ function Origin({ detail }: Pick<RequestDetailsProps, 'detail'>): ReactNode {
               Replayed: the stored response to an earlier request with the same Idempotency-Key. Not charged again.
             </div>
           )}
-          {detail.clientGone && <div>The client left before the end.</div>}
+          {detail.clientGone && <div>The client disconnected before the end.</div>}
         </Fact>
       )}
       <Fact label="Provider">{detail ? (detail.provider ?? <Muted>Not asked</Muted>) : <Skeleton width="80px" />}</Fact>

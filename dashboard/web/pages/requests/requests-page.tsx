@@ -46,7 +46,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
     <>
       <PageHeader
         title="Requests"
-        description="Requests with the organization’s keys, refused ones included."
+        description="Every request made with the organization’s keys, including refused ones."
         actions={
           <>
             {canFollow(search) && <FollowSwitch paused={paused} lost={lost} onChange={setPaused} />}
@@ -204,22 +204,22 @@ function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactN
   }
   if (filtered) {
     return (
-      <EmptyState icon="filter" title="No request of this time matches these filters">
-        Choose a longer time, or take a filter away.
+      <EmptyState icon="filter" title="No matching requests">
+        Choose a longer time or remove a filter.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon="requests"
-      title="No requests in this time"
+      title="No requests yet in this time"
       action={
         <LinkButton to="/o/$organization/keys" params={{ organization }} icon="key">
           API keys
         </LinkButton>
       }
     >
-      Choose a longer time, or create a key and send a request: it appears here within a second.
+      Choose a longer time, or send a request. It appears here within a second.
     </EmptyState>
   );
 }

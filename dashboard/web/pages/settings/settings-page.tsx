@@ -19,7 +19,7 @@ export function SettingsPage(): ReactNode {
   const { id } = useOrganization();
   return (
     <>
-      <PageHeader title="Settings" description="Name and billing data of the organization, and its limits." />
+      <PageHeader title="Settings" description="Organization name, billing details and limits." />
       {/* The key remounts for another organization, whose values its form starts with. */}
       <SettingsOf key={id} organization={id} />
     </>
@@ -90,7 +90,7 @@ const LIMITS: readonly LimitName[] = [
 
 function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactNode {
   return (
-    <Card title="Limits in force">
+    <Card title="Limits">
       <Facts>
         {LIMITS.map((name) => (
           <Fact key={name} label={ORGANIZATION_SETTINGS[name].label}>
@@ -98,7 +98,7 @@ function LimitsCard({ limits }: { readonly limits: OrganizationLimits }): ReactN
           </Fact>
         ))}
       </Facts>
-      <p className="muted small">They hold for all keys together. Your operator sets them.</p>
+      <p className="muted small">Shared by all keys. Set by your operator.</p>
     </Card>
   );
 }
