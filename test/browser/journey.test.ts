@@ -6,6 +6,7 @@ import { requirement } from '../harness/requirement.ts';
 import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { expectGoodLooks } from './looks.ts';
 
 /**
  * The first hour of an owner, and an operator's changes to the organization: in a real browser,
@@ -174,6 +175,17 @@ requirement(NO_CHROMIUM, () => {
     expect(complaints()).toEqual([]);
   });
 
+  test('billing data are set, beside the limits in force', async () => {
+    const { page } = owner;
+    await goTo(page, 'Settings');
+    await page.getByLabel('Legal name').fill('Acme GmbH');
+    await page.getByLabel('VAT or tax ID').fill('DE123456789');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved').waitFor();
+    await page.getByText('Requests per minute').waitFor();
+    await expectGoodLooks(page, 'settings');
+  });
+
   test('revoked, its next request is refused', async () => {
     const { page } = owner;
     await goTo(page, 'API keys');
@@ -189,7 +201,7 @@ requirement(NO_CHROMIUM, () => {
   test('the audit log tells of all that', async () => {
     const { page } = owner;
     await goTo(page, 'Audit log');
-    for (const words of [/revoked/i, /suspended/i, /Added \$25\.00 to/, /Production/])
+    for (const words of [/revoked/i, /suspended/i, /Added \$25\.00 to/, /Production/, 'VAT or tax ID'])
       await page.getByRole('table').getByText(words).first().waitFor();
   });
 

@@ -179,3 +179,16 @@ export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactN
     </div>
   );
 }
+
+/** Each on a line of its own. */
+export function CodeLines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
+  return (
+    <ul className="stack">
+      {lines.map((line) => (
+        <li key={line}>
+          <code>{line}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}

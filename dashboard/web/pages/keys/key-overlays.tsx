@@ -4,7 +4,7 @@ import { KEY_SETTINGS } from '#contract/shown-settings.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { EmptyState, Skeleton } from '../../components/panels.tsx';
-import { Badge, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
+import { Badge, CodeLines, Count, Fact, Facts, Instant, LastTime, Muted } from '../../components/values.tsx';
 import { briefSettings } from '../../format/format.ts';
 import { maskedKey, SCOPE_LABELS, spendOf } from '../../keys/key-labels.ts';
 import { Drawer } from '../../overlays/dialog.tsx';
@@ -219,9 +219,9 @@ function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
         {key.lastAddress !== undefined && <div className="muted">from {key.lastAddress}</div>}
       </Fact>
       <Fact label="Scopes">{key.scopes.map((scope) => SCOPE_LABELS[scope].title).join(', ')}</Fact>
-      <Fact label="Models">{key.models === undefined ? <Muted>All models</Muted> : <Lines of={key.models} />}</Fact>
+      <Fact label="Models">{key.models === undefined ? <Muted>All models</Muted> : <CodeLines of={key.models} />}</Fact>
       <Fact label="Addresses">
-        {key.ipRanges === undefined ? <Muted>Any address</Muted> : <Lines of={key.ipRanges} />}
+        {key.ipRanges === undefined ? <Muted>Any address</Muted> : <CodeLines of={key.ipRanges} />}
       </Fact>
       <Fact label="Expires">
         {key.expiresAtMs === undefined ? <Muted>Never</Muted> : <Instant atMs={key.expiresAtMs} show="full" />}
@@ -264,18 +264,6 @@ function Limits({ of: key }: { readonly of: KeyView }): ReactNode {
           <Count value={tokensPerMinute} /> tokens per minute
         </li>
       )}
-    </ul>
-  );
-}
-
-function Lines({ of: items }: { readonly of: readonly string[] }): ReactNode {
-  return (
-    <ul className="stack">
-      {items.map((item) => (
-        <li key={item}>
-          <code>{item}</code>
-        </li>
-      ))}
     </ul>
   );
 }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { MappingView, ProviderView } from '#contract/operator.ts';
 import { useAsk } from '../../api/queries.ts';
 import { Banner, EmptyState, Loaded, PageHeader, Skeleton } from '../../components/panels.tsx';
-import { Instant, StatusPill } from '../../components/values.tsx';
+import { CodeLines, Instant, StatusPill } from '../../components/values.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { CatalogueDifferences, MappingModels } from './mapping-models.tsx';
 import { failureLabel, healthOf } from './provider-health.ts';
@@ -72,7 +72,7 @@ function MappingBanners({
     <>
       {problems.length > 0 && (
         <Banner tone="bad" title="The changed file has errors. The previous mapping stays in use.">
-          <Lines of={problems} />
+          <CodeLines of={problems} />
         </Banner>
       )}
       {processesBehind > 0 && (
@@ -95,22 +95,10 @@ function MappingBanners({
       )}
       {warnings.length > 0 && (
         <Banner tone="warn" title="Some models or providers cannot work">
-          <Lines of={warnings} />
+          <CodeLines of={warnings} />
         </Banner>
       )}
     </>
-  );
-}
-
-function Lines({ of: lines }: { readonly of: readonly string[] }): ReactNode {
-  return (
-    <ul className="stack">
-      {lines.map((line) => (
-        <li key={line}>
-          <code>{line}</code>
-        </li>
-      ))}
-    </ul>
   );
 }
 
