@@ -85,7 +85,7 @@ requirement(NO_CHROMIUM, () => {
       ],
     });
     await expect.poll(() => stack.operator.balance(organizationId)).toBe(9.998);
-    await page.getByText('whose balance is $10.00').waitFor();
+    await page.getByText('Balance: $10.00').waitFor();
   });
 
   test('the next message is sent with the conversation, Markdown is shown, and nothing in an answer is executed', async () => {

@@ -40,9 +40,11 @@ export function PlaygroundPage(): ReactNode {
         title="Playground"
         description={
           <>
-            Requests are billed to {name}
-            {balance !== undefined && `, whose balance is ${formatMoney(balance)}`}. They use a temporary key that
-            spends at most {formatMoney(playground.budgetNanoUsd)}. Your messages are not stored.
+            Requests are billed to {name}, with a temporary key that spends at most{' '}
+            {formatMoney(playground.budgetNanoUsd)}. Your messages are not stored.
+            {/* On a line of its own: known later, it moves no word. */}
+            <br />
+            Balance: {balance === undefined ? '…' : formatMoney(balance)}
           </>
         }
       />
