@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient } from '../harness/gateway-client.ts';
 import { requirement } from '../harness/requirement.ts';
 import {
   type MailServer,
@@ -35,6 +36,7 @@ requirement(NO_CHROMIUM, () => {
   let stripe: ScriptedStripe;
   let stack: DashboardStack;
   let organizationId: string;
+  let key: string;
   let owner: WatchedPage;
   let clicks = 0;
 
@@ -51,7 +53,7 @@ requirement(NO_CHROMIUM, () => {
       payments: { stripe: { secret_key: secretKey, webhook_secret: webhookSecret, api_base: apiBase.origin } },
     });
     stripe.deliverTo = stack.dashboardOrigin;
-    ({ organizationId } = await stack.operator.customer({
+    ({ organizationId, key } = await stack.operator.customer({
       credit: '100',
       organization: { name: 'Acme' },
       key: { name: 'Backend' },
@@ -200,10 +202,6 @@ requirement(NO_CHROMIUM, () => {
       text: expect.stringContaining('Alerts of your organization arrive here'),
     });
     await page.getByRole('cell', { name: 'Delivered' }).waitFor();
-  });
-
-  test('and sees what was sent, and sends it again', async () => {
-    const { page } = owner;
     await page.getByRole('cell', { name: 'Slack' }).click();
     const drawer = page.getByRole('dialog', { name: 'Test' });
     await drawer.getByText(/Alerts of your organization arrive here/).waitFor();
@@ -228,10 +226,7 @@ requirement(NO_CHROMIUM, () => {
     });
     await click(page.getByRole('button', { name: 'Invoice' }));
     await page.getByText('Invoice of DE123456789').waitFor();
-  });
-
-  test('nothing moves while the page of credits loads', async () => {
-    const { page } = owner;
+    // Nothing moves while the page of credits loads.
     await page.goto(`/o/${organizationId}/credits`);
     await page.getByRole('button', { name: 'Invoice' }).waitFor();
     await page.getByRole('columnheader', { name: 'Balance after' }).waitFor();
@@ -272,6 +267,20 @@ requirement(NO_CHROMIUM, () => {
     // 10 tokens of the prompt and 5 of the answer.
     await answer('It is blue.').getByText('$0.002').waitFor();
     await answer('Azure, mostly.').getByText('$0.006').waitFor();
+  });
+
+  task('an editor is connected', 4, async (page) => {
+    await goTo(page, 'Connect');
+    const client = page.getByLabel('Client');
+    await client.locator('option', { hasText: 'opencode' }).waitFor({ state: 'attached' });
+    await choose(client, 'opencode');
+    await click(page.getByRole('button', { name: 'Copy opencode example' }));
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toContain(`export GATEWAY_URL='${stack.origin}/v1'`);
+    const editor = gatewayClient(stack.origin, key);
+    await editor.chat({ model: 'small', max_tokens: 10 });
+    editor.close();
+    await page.getByText('Connected').waitFor();
   });
 });
 
