@@ -35,14 +35,16 @@ const LONG = named(
 
 /**
  * These need programs that CI leaves out where they are absent; elsewhere the tests say what is
- * missing. The first builds and starts docker-compose.yml.
+ * missing. The first builds and starts docker-compose.yml; CLUSTER brings a Kubernetes up.
  */
 const CONTAINERS = named('deploy/compose');
 const HELM = named('deploy/helm');
+const CLUSTER = named('deploy/cluster');
 const leavesOut = (program: string, argument: string): boolean =>
   process.env.CI === 'true' && spawnSync(program, [argument], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
 const withoutContainers = leavesOut('docker', 'info');
 const withoutHelm = leavesOut('helm', 'version');
+const withoutCluster = leavesOut('bash', join(import.meta.dirname, 'test/deploy/has-cluster.sh'));
 
 /** Every process of the run takes it from the environment. */
 const { name: launcher, because } = chooseLauncher();
@@ -122,7 +124,7 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...(withoutHelm ? HELM : [])],
+          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...CLUSTER, ...(withoutHelm ? HELM : [])],
           globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
@@ -149,7 +151,7 @@ export default defineConfig({
         test: {
           name: 'long',
           ...PATIENT,
-          include: [...LONG, ...(withoutContainers ? [] : CONTAINERS)],
+          include: [...LONG, ...(withoutContainers ? [] : CONTAINERS), ...(withoutCluster ? [] : CLUSTER)],
           fileParallelism: false,
           globalSetup: ['test/harness/postgres-server.ts'],
         },

@@ -83,9 +83,14 @@ export async function prepareCompose(): Promise<Compose> {
 /**
  * Resolves to standard output. Rejects with what it wrote when it ends with another status than 0.
  */
-export function runToEnd(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+export function runToEnd(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  timeout = COMMAND_TIMEOUT_MS,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: REPOSITORY, env, timeout: COMMAND_TIMEOUT_MS });
+    const child = spawn(command, args, { cwd: REPOSITORY, env, timeout });
     let output = '';
     let errors = '';
     child.stdout.on('data', (piece: Buffer) => {

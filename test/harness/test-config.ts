@@ -164,3 +164,14 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
   };
   return `${JSON.stringify(file, null, 2)}\n`;
 }
+
+/**
+ * For containers: the environment names the stores, and addresses are those of
+ * deploy/compose/config/gateway.yaml and deploy/kubernetes.
+ */
+export function renderContainerConfig(config: TestConfig): string {
+  const file = JSON.parse(renderTestConfig(config, { api: 0, metrics: 0, dashboard: 0 }));
+  const { stores: _, workers: __, ...rest } = file;
+  const listen = { api: '0.0.0.0:8080', metrics: '0.0.0.0:9464', dashboard: '0.0.0.0:8081' };
+  return JSON.stringify({ ...rest, listen });
+}

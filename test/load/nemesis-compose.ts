@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { POSTGRES_PASSWORD, prepareCompose, REDIS_PASSWORD, runToEnd } from '../deploy/compose.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
-import { renderTestConfig, type TestConfig } from '../harness/test-config.ts';
+import { renderContainerConfig, type TestConfig } from '../harness/test-config.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
 /**
@@ -62,7 +62,7 @@ export async function raise(config: TestConfig): Promise<Battlefield> {
   const canSetRedisClock = spawnSync('cc', compile).status === 0;
   setRedisClock(0);
   const configPath = join(folder, 'config/gateway.yaml');
-  writeFileSync(configPath, configOf(config));
+  writeFileSync(configPath, renderContainerConfig(config));
   for (const readable of ['', 'config', 'clock']) chmodSync(join(folder, readable), 0o755);
 
   const compose = await prepareCompose();
@@ -126,20 +126,6 @@ async function whyNotReady(metricsOrigin: string): Promise<string | undefined> {
   if (!ready.ok) return text;
   const page = await (await fetch(`${metricsOrigin}/metrics`)).text();
   return /^gateway_spool_charges(?:\{[^}]*\})? [1-9].*$/m.exec(page)?.[0];
-}
-
-/**
- * As in the repository, with the addresses of deploy/compose/config/gateway.yaml; the environment
- * names the stores.
- */
-function configOf(config: TestConfig): string {
-  const {
-    stores: _,
-    workers: __,
-    ...file
-  } = JSON.parse(renderTestConfig(config, { api: 0, metrics: 0, dashboard: 0 }));
-  const listen = { api: '0.0.0.0:8080', dashboard: '0.0.0.0:8081', metrics: '0.0.0.0:9464' };
-  return JSON.stringify({ ...file, listen });
 }
 
 interface ComposeOptions {
