@@ -184,6 +184,7 @@ test('a client that stays without reading pays the hidden reasoning, and finds h
     return undefined;
   });
   await vi.waitFor(() => expect(to.waits).toBe(1));
+  for (let turn = 0; turn < TURNS; turn++) await setImmediate();
   await vi.advanceTimersByTimeAsync(121_000);
   const { charges, outcome } = await delivering;
   expect(charges).toMatchObject([{ cancelled: false, finishReason: 'error', usageCounted: false, usage: PAID }]);
@@ -223,6 +224,7 @@ test('a request that must end while its client does not read is charged what the
     return undefined;
   });
   await vi.waitFor(() => expect(to.waits).toBe(1));
+  for (let turn = 0; turn < TURNS; turn++) await setImmediate();
   end.abort();
   const { charges } = await delivering;
   expect(charges).toMatchObject([{ usageCounted: false, usage: PAID }]);

@@ -63,7 +63,7 @@ requirement(NO_CHROMIUM, () => {
     await requests.waitFor();
     for (const figure of [/^First token, p95 /, /^Tokens a second \d/, /^Errors \d+ .*%/])
       await page.getByRole('button', { name: figure }).waitFor();
-    expect(await page.getByRole('tabpanel').innerText()).toContain('"model":"lab/cheap"');
+    await expect.poll(() => page.getByRole('tabpanel').innerText()).toContain('"model":"lab/cheap"');
     await expectGoodLooks(page, 'model');
     await page.getByRole('link', { name: 'Show requests' }).click();
     await page.getByText('Model: lab/cheap').waitFor();
@@ -92,9 +92,11 @@ requirement(NO_CHROMIUM, () => {
     expect(await client.locator('option', { hasText: 'Claude Code' }).count()).toBe(0);
     await client.selectOption('LlamaIndex (Python)');
     await page.getByText('OpenAILike(').waitFor();
-    expect(await page.getByRole('tabpanel').first().innerText()).toContain(
-      `GATEWAY_URL='${stack.origin}/v1'\nexport GATEWAY_KEY='YOUR_API_KEY'\nexport GATEWAY_MODEL='lab/cheap'`,
-    );
+    await expect
+      .poll(() => page.getByRole('tabpanel').first().innerText())
+      .toContain(
+        `GATEWAY_URL='${stack.origin}/v1'\nexport GATEWAY_KEY='YOUR_API_KEY'\nexport GATEWAY_MODEL='lab/cheap'`,
+      );
     await expectGoodLooks(page, 'connect');
     await send(key);
     await page.getByText('Connected').waitFor();
@@ -110,7 +112,7 @@ requirement(NO_CHROMIUM, () => {
     const dialog = page.getByRole('dialog', { name: 'Your new key' });
     await dialog.getByText('Waiting for this key').waitFor();
     const secret = await dialog.locator('code', { hasText: 'sk-gw-' }).first().innerText();
-    expect(await dialog.getByRole('tabpanel').innerText()).toContain(secret);
+    await expect.poll(() => dialog.getByRole('tabpanel').innerText()).toContain(secret);
     await dialog.getByLabel('Client').selectOption('opencode');
     await expect.poll(() => dialog.getByRole('tabpanel').innerText()).toContain(`export GATEWAY_KEY='${secret}'`);
     await send(key);
