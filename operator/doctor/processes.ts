@@ -8,6 +8,8 @@ import type { LookedAt } from './database.ts';
 /** The next tokens of every stream wait as long. */
 const LAGGING_MS = 250;
 const SHORT_HOST = 40;
+const YOUNG_MS = 60_000;
+const MOST_READS = 4;
 /** Longer than from one report to the next. */
 const NEXT_REPORT_MS = 3_000;
 
@@ -18,7 +20,7 @@ export async function lookAtProcesses({ database, readable }: LookedAt, version:
   if (database === undefined || !readable) return [skipped('gateway processes', 'the database cannot be read')];
   let all = await database.processes();
   // The last report of a young process may be from before its Envoy served.
-  if (freshOf(all).some(({ report }) => report.notReady !== null)) {
+  for (let read = 1; read < MOST_READS && freshOf(all).some(isStarting); read++) {
     await sleep(NEXT_REPORT_MS);
     all = await database.processes();
   }
@@ -45,6 +47,10 @@ export async function areElsewhere({ database, readable }: LookedAt): Promise<bo
   if (database === undefined || !readable) return false;
   const fresh = freshOf(await database.processes());
   return fresh.length > 0 && fresh.every(({ host }) => host !== hostname());
+}
+
+function isStarting({ startedAtMs, report }: ReportedProcess): boolean {
+  return report.notReady !== null && Date.now() - startedAtMs < YOUNG_MS;
 }
 
 function freshOf(all: readonly ReportedProcess[]): ReportedProcess[] {
