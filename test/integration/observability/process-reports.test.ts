@@ -183,7 +183,7 @@ test('the doctor of a machine without gateway processes does not look for what i
   expect(skipped).toEqual(['limit store', 'readiness', 'certificate', 'disk', 'provider fake']);
 });
 
-test('the doctor believes no report from before a process was ready', async () => {
+test('the doctor reads the next report of a process that was not ready yet', async () => {
   await expect.poll(async () => (await own())?.report.notReady, SOON).toBe(null);
   await pool.query(`update gateway_processes set report = jsonb_set(report, '{notReady}', '"it starts"')`);
   const result = await runCommandLine(['doctor'], gateway.stack.env);
