@@ -1,7 +1,7 @@
 import type { ExploreGrouping } from '#contract/explore.ts';
 import { type Statement, sql } from '../connection/connection-pool.ts';
 import { ALL_ROWS, type RequestIndex } from './request-indexes.ts';
-import { FILTER_VALUES, filterSql, OMITTED_ROWS, STATUS_CLASS } from './row-filter.ts';
+import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filter.ts';
 
 /**
  * SQL of the explorer. $1 is the organization (null: all of them), $2 the starts of the steps in
@@ -145,9 +145,8 @@ function cellsOf(source: ExploreSource, group: string, index: RequestIndex): str
       select *, width_bucket(first_event_ms, ${BUCKET_ENDS}) as bucket from request_log
       where ${OWN} and id >= ${FROM_ID} and id < ${END_ID} and ${index.condition(VALUE)}
     ) as logged`;
-  const omitted = `(
-      select * from ${OMITTED_ROWS} where ${OWN} and minute >= floor($3::double precision / 60000) and minute < ceil($4::double precision / 60000)
-    ) as omitted`;
+  const minutes = 'minute >= floor($3::double precision / 60000) and minute < ceil($4::double precision / 60000)';
+  const omitted = omittedRows(`${OWN} and ${minutes}`);
   return `${cells(`width_bucket(id, ${IDS}::text[]) - 1`, OF_ROWS, rows)}
     union all ${cells(stepOf('minute * 60000'), OF_OMITTED, omitted)}`;
 }

@@ -3,22 +3,12 @@ import type { ExploreFilter } from '#contract/explore.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
 import { run, sql } from '../connection/connection-pool.ts';
-import { filterSql, filterValues, OMITTED_ROWS } from './row-filter.ts';
-
-/**
- * At most this many rows are summed, the newest first. 144,000 are a day of a hundred keys that are
- * refused for one reason each: 100 keys x 1,440 minutes.
- */
-const MOST_ROWS = 150_000;
+import { filterSql, filterValues, omittedRows } from './row-filter.ts';
 
 const COUNT = sql('count_left_out_requests')`
   select coalesce(sum(left_out), 0)::text as "leftOut"
-    from (
-      select left_out from ${OMITTED_ROWS}
-      where ($1::text is null or organization_id = $1) and minute >= $2 and minute < $3
-        and ${filterSql(4)}
-      order by minute desc limit ${MOST_ROWS}
-    ) as found`;
+    from ${omittedRows('($1::text is null or organization_id = $1) and minute >= $2 and minute < $3')}
+    where ${filterSql(4)}`;
 
 export interface OmittedQuery extends ExploreFilter {
   /** Absent: of all organizations. */

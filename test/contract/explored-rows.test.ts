@@ -10,6 +10,7 @@ import { fillRequestLog } from '../load/fill-request-log.ts';
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const ROWS = 20_000;
 const MOST_ROWS = 1_000;
+const OMITTED_ROWS = 160_000;
 
 interface Plan {
   readonly 'Relation Name'?: string;
@@ -22,10 +23,11 @@ interface Plan {
 describe('the explorer', () => {
   let database: ReturnType<typeof openDatabase>;
   let store: Awaited<ReturnType<typeof openStore>>;
+  let url = '';
   let organizationId = '';
 
   beforeAll(async () => {
-    const url = await createDatabase();
+    url = await createDatabase();
     store = await openStore(url);
     database = openDatabase(url, LOG);
     ({ organizationId } = await addCustomer(store, 0n));
@@ -57,6 +59,26 @@ describe('the explorer', () => {
     const own = ofLog ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'] : 0;
     return (plan.Plans ?? []).reduce((sum, one) => sum + readBy(one), own);
   }
+
+  it('reads the newest omitted requests alone', async () => {
+    const { organizationId: refused } = await addCustomer(store, 0n);
+    await sql(
+      url,
+      `insert into left_out_requests select '${refused}', floor(extract(epoch from now()) / 60) - n % 4000, 'key-' || n, '', 'key_revoked', 401, 'test', 1
+       from generate_series(1, ${OMITTED_ROWS}) n`,
+    );
+    const [toMs, compare, by] = [Date.now(), false, 'user' as const];
+    const query = {
+      organizationId: refused,
+      fromMs: toMs - 3 * DAY_MS,
+      toMs,
+      by,
+      compare,
+      filter: { outcome: 'failed' as const },
+    };
+    const { source, cells } = await explore(database, query, MOST_ROWS);
+    expect([source, cells.find(({ step }) => step === null)?.requests]).toEqual(['rows', 150_000]);
+  });
 
   it.each<[ExploreGrouping, ExploreFilter]>([
     ['none', { minDurationMs: 1 }],
