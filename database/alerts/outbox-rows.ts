@@ -31,6 +31,8 @@ export interface AttemptRecord {
 const SHOWN = 100;
 const SHOWN_ATTEMPTS = 30;
 
+const newest = (kind: string) =>
+  `(select id from outbox where organization_id is not distinct from $1 and ${kind} order by id desc limit ${SHOWN})`;
 const LIST = sql('list_outbox')`
   select o.message_id as "messageId", o.channel, o.receiver, o.kind, o.content, o.organization_id as "organizationId",
       (select name from organizations n where n.id = o.organization_id) as "organizationName", coalesce(o.outcome, 'waiting') as state,
@@ -39,9 +41,12 @@ const LIST = sql('list_outbox')`
       coalesce((select jsonb_agg(jsonb_build_object('attempt', a.attempt, 'beganAtMs', ${milliseconds('a.began_at')}, 'tookMs', a.took_ms,
         'result', a.result) order by a.attempt)
         from (select * from outbox_attempts where outbox_id = o.id order by attempt desc limit ${SHOWN_ATTEMPTS}) a), '[]') as attempts
-    from outbox o where o.organization_id is not distinct from $1 order by o.id desc limit ${SHOWN}`;
+    from outbox o where o.id in (${newest("kind <> 'forgotten'")} union all ${newest("kind = 'forgotten'")}) order by o.id desc`;
 
-/** The newest messages of the organization, newest first; without one, those of the operators. */
+/**
+ * The newest messages of the organization, newest first; without one, those of the operators. Mails
+ * about forgotten passwords, for which anybody may ask, displace no other.
+ */
 export async function listDeliveries(pool: pg.Pool, organizationId: string | undefined): Promise<DeliveryRecord[]> {
   return records(pool, LIST, [organizationId ?? null]);
 }

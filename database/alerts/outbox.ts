@@ -70,7 +70,8 @@ export const MAX_ASKED_A_DAY = 20;
 const ASKED_FOR: readonly string[] = ['invitation', 'test'];
 /** Also of those that people send again. */
 const MAX_ATTEMPTS = 50;
-const MAX_KEPT = 500;
+/** Of mails about forgotten passwords, and of all others. */
+export const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 
 /** Messages of one organization get their ids in the order of their commits. */
@@ -81,10 +82,13 @@ const INSERT = sql('insert_outbox_message')`
     from (select not $6 or count(*) >= ${MAX_WAITING} as full from outbox
       where organization_id is not distinct from $1 and finished_at is null and (kind = 'forgotten') = ($4 = 'forgotten')) w
     returning outcome is null as taken`;
+const OLDEST_KEPT = (kind: string) =>
+  `(select id from outbox where organization_id is not distinct from $1 and ${kind} order by id desc offset ${MAX_KEPT - 1} limit 1)`;
 const FORGET = sql('forget_outbox_messages')`
   delete from outbox where organization_id is not distinct from $1 and finished_at is not null and (
       finished_at < now() - ${KEPT_FOR}
-      or id < (select id from outbox where organization_id is not distinct from $1 order by id desc offset ${MAX_KEPT} limit 1))`;
+      or (kind <> 'forgotten' and id < ${OLDEST_KEPT("kind <> 'forgotten'")})
+      or (kind = 'forgotten' and id < ${OLDEST_KEPT("kind = 'forgotten'")}))`;
 /**
  * Fresh messages come first: receivers that fail again and again delay no other. Organizations that
  * share an address do not wait for each other.

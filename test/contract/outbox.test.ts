@@ -9,6 +9,7 @@ import {
   type LeasedMessage,
   leaseMessages,
   MAX_ASKED_A_DAY,
+  MAX_KEPT,
   MAX_MAILS_A_DAY,
   MAX_WAITING,
 } from '#database/alerts/outbox.ts';
@@ -193,6 +194,15 @@ describe('the outbox', () => {
       expect(await addMessage(database.pool, mail('forgotten'))).toBe(true);
     expect(await addMessage(database.pool, mail('forgotten'))).toBe(false);
     expect(await addMessage(database.pool, mail('ledger.losses'))).toBe(true);
+    const end = () =>
+      sql(database.url, "update outbox set finished_at = now(), outcome = 'delivered' where outcome is null");
+    for (let number = 0; number <= MAX_KEPT; number += MAX_WAITING) {
+      await end();
+      for (let more = 0; more < MAX_WAITING; more++) await addMessage(database.pool, mail('forgotten'));
+    }
+    expect((await listDeliveries(database.pool, undefined)).map(({ kind }) => kind)).toContain('ledger.losses');
+    const [kept] = await sql(database.url, "select count(*)::integer as mails from outbox where kind = 'forgotten'");
+    expect(kept).toEqual({ mails: MAX_KEPT });
     await sql(database.url, 'delete from outbox where organization_id is null');
   });
 
