@@ -29,6 +29,9 @@ export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, 
  */
 const FRAME_BYTES = 128;
 
+/** Nothing else of a body is longer once it is written again, in the chat form too: `1e15`. */
+const GROWING_NUMBER = /[:,[\s]-?\d[\d.]*[eE]/;
+
 /**
  * Also run in a thread. `undefined`: there is no such door. A body on which a translation breaks is
  * refused as its client's: as a failure of the gateway it would count for nothing.
@@ -45,7 +48,8 @@ export function translateRequest(job: TranslationJob): TranslatedRequest | Inval
 
 function translated({ bytes, model, extraFields }: TranslationJob, door: Door): TranslatedRequest | InvalidField {
   const { buffer, byteOffset, length } = bytes;
-  const body = parseExactly(Buffer.from(buffer, byteOffset, length).toString());
+  const text = Buffer.from(buffer, byteOffset, length).toString();
+  const body = parseExactly(text);
   const read = door.read(body, model);
   if (read.kind === 'invalid') return read;
   const { chat, asked, mayPass, messages, tools } = read;
@@ -53,7 +57,7 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   // An array of its own, which a thread can hand over.
   const written = new TextEncoder().encode(JSON.stringify(chat));
   // A body no longer than its chat form lacks nothing there, and need not be written to know it.
-  const isLonger = mayPass && length > written.length;
+  const isLonger = mayPass && (length > written.length || GROWING_NUMBER.test(text));
   const lacking = isLonger ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);
   return {

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { translateRequest } from './translate-request.ts';
+
+/** A body of Messages with a citation that its chat form lacks, and this number so many times. */
+function bodyWith(number: string, times: number): string {
+  const numbers = Array.from({ length: times }, () => number).join(',');
+  const cited = `{"type":"char_location","cited_text":"${'w'.repeat(5_000)}"}`;
+  const result = `{"type":"search_result","source":"s","title":"t","content":[{"type":"text","text":"x","citations":[${cited}]}]}`;
+  const tool = `{"name":"f","input_schema":{"type":"object","enum":[${numbers}]}}`;
+  return `{"model":"m","max_tokens":1,"tools":[${tool}],"messages":[{"role":"user","content":[${result}]}]}`;
+}
+
+function translated(body: string) {
+  const job = { bytes: Buffer.from(body), api: 'messages', model: { reasoningEfforts: [] }, extraFields: [] } as const;
+  const result = translateRequest(job);
+  return result?.kind === 'translated' ? result : undefined;
+}
+
+test.each(['1e15', '-1E+15', '1.5e15', '1000000000000000'])(
+  'a number as %s, which is written longer, makes no room for text that nobody counts',
+  (number) => {
+    const without = translated(bodyWith(number, 0));
+    expect(without).toMatchObject({ mayPass: false });
+    expect(without?.unreadBytes).toBeGreaterThan(4_500);
+    expect(translated(bodyWith(number, 2_000))).toMatchObject({ mayPass: false, unreadBytes: without?.unreadBytes });
+  },
+);
