@@ -120,6 +120,11 @@ requirement(NO_CHROMIUM, () => {
     expect(await dialog.getByText('Connected').count()).toBe(0);
     await send(secret);
     await dialog.getByText('A request with Mine has arrived.').waitFor();
+    await dialog.getByLabel('Client').selectOption('LlamaIndex (Python)');
+    await dialog.getByRole('button', { name: 'Copy LlamaIndex (Python) example' }).click();
+    await dialog.getByText('Copied LlamaIndex (Python) example').waitFor({ state: 'attached' });
+    await dialog.getByRole('button', { name: 'Done, I saved it' }).click();
+    await page.getByText('You have not copied the key.').waitFor();
     expect(member.complaints()).toEqual([]);
   });
 });

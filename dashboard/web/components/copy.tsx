@@ -9,7 +9,7 @@ interface CopyButtonProps {
   readonly what: string;
   /** With a text beside the icon. */
   readonly wide?: boolean;
-  readonly onCopied?: () => void;
+  readonly onCopied?: (text: string) => void;
 }
 
 const SHOWN_MS = 2000;
@@ -27,7 +27,7 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
     void copyText(text).then((done) => {
       if (done) {
         setCopied(true);
-        onCopied?.();
+        onCopied?.(text);
       } else toast({ tone: 'bad', text: `The browser refused to copy the ${what}. Select and copy it by hand.` });
     });
   const icon = copied ? 'check' : 'copy';
@@ -91,7 +91,7 @@ export interface Snippet {
 
 interface CodeSnippetProps {
   readonly snippets: readonly Snippet[];
-  readonly onCopied?: () => void;
+  readonly onCopied?: (text: string) => void;
 }
 
 /** The same example in several languages, each with a copy button. */

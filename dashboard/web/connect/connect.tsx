@@ -22,7 +22,7 @@ interface ConnectProps {
   readonly created?: CreatedKeyView;
   /** Chosen at first. */
   readonly model?: string | undefined;
-  readonly onCopied?: () => void;
+  readonly onCopied?: (text: string) => void;
 }
 
 /** Base URL, key and the code of a client, until the first request arrives. */
@@ -83,7 +83,7 @@ interface CodeProps {
   readonly settings: Parameters<typeof snippets>[0];
   /** Absent: only examples of reading. */
   readonly apis: readonly string[] | undefined;
-  readonly onCopied?: () => void;
+  readonly onCopied?: (text: string) => void;
 }
 
 /** The whole example in a language, or the settings and code of a client. */

@@ -21,6 +21,8 @@ export interface SecretDialogProps {
 export function SecretDialog({ organization, created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
+  // The base URL, or the code of a client that reads the key from its environment, is not the key.
+  const noteCopied = (text: string) => text.includes(created.secret) && setCopied(true);
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => !copied && current.pathname !== next.pathname,
     enableBeforeUnload: () => !copied,
@@ -43,9 +45,9 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
       }
     >
       {/* Copying by hand counts too. */}
-      <div className="parts" onCopy={() => setCopied(true)}>
-        <CopyBox text={created.secret} what="key" onCopied={() => setCopied(true)} />
-        <Connect organization={organization} created={created} onCopied={() => setCopied(true)} />
+      <div className="parts" onCopy={() => noteCopied(String(getSelection()))}>
+        <CopyBox text={created.secret} what="key" onCopied={noteCopied} />
+        <Connect organization={organization} created={created} onCopied={noteCopied} />
       </div>
       <ConfirmDialog
         open={asking || blocked}
