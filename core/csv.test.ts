@@ -64,9 +64,9 @@ it('puts apostrophes where one expression that looks back from every position fi
   );
 });
 
-it.each(['"', ';', '"=', ';"', '\t', '='])('writes 64 KiB of %j in under 2 ms', (unit) => {
+it.each(['"', ';', '"=', ';"', '\t', '='])('writes 64 KiB of %j in linear time', (unit) => {
   const text = unit.repeat((64 * 1024) / unit.length);
-  // The first calls compile the expressions.
-  const cpuMs = Array.from({ length: 7 }, () => cpuMsOf(() => csvLine([text])));
-  expect(Math.min(...cpuMs)).toBeLessThan(2);
+  // The first calls compile the expressions. A quiet machine takes 1 ms, and 5 s for `lookingBack`.
+  const cpuMs = Array.from({ length: 20 }, () => cpuMsOf(() => csvLine([text])));
+  expect(Math.min(...cpuMs)).toBeLessThan(20);
 });

@@ -50,6 +50,7 @@ requirement(NO_CHROMIUM, () => {
     const span = Number(new URLSearchParams(search).get('toMs')) - Number(new URLSearchParams(search).get('fromMs'));
     expect(span / 3_600_000).toBeGreaterThan(7);
     expect(span / 3_600_000).toBeLessThan(13);
+    await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
     await openView(page, 'Save this view…');
     await page.getByLabel('Name').fill('That night');
     await page.getByRole('button', { name: 'Save view' }).click();

@@ -80,7 +80,7 @@ requirement(NO_CHROMIUM, () => {
       await notice.waitFor();
       await look('list');
       await notice.getByRole('button', { name: 'Extend' }).click();
-      await page.getByRole('dialog').getByText('The same key works longer').waitFor();
+      await page.getByRole('dialog').getByText('The key works longer').waitFor();
       await look('extend');
       await page.getByRole('button', { name: 'Extend key' }).click();
       await page.getByText(/Key “Nightly report” works until/).waitFor();

@@ -12,7 +12,7 @@ import {
   type WebhookReceiver,
 } from '../integration/dashboard/alert-receivers.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
-import { streamAnswer } from '../provider/acts.ts';
+import { plainAnswer, streamAnswer } from '../provider/acts.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
@@ -259,7 +259,7 @@ requirement(NO_CHROMIUM, () => {
     await goTo(page, 'Playground');
     await page.getByLabel('Model', { exact: true }).waitFor();
     await choose(page.getByLabel('Compare with'), 'large');
-    stack.provider.script('small', streamAnswer({ pieces: ['It is blue.'] }));
+    stack.provider.script('small', streamAnswer({ pieces: ['It is blue.'] }), plainAnswer);
     stack.provider.script('large', streamAnswer({ pieces: ['Azure, mostly.'] }));
     await page.getByLabel('Message', { exact: true }).fill('How is the sky?');
     await page.keyboard.press('Enter');
@@ -278,7 +278,7 @@ requirement(NO_CHROMIUM, () => {
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
     expect(copied).toContain(`export GATEWAY_URL='${stack.origin}/v1'`);
     const editor = gatewayClient(stack.origin, key);
-    await editor.chat({ model: 'small', max_tokens: 10 });
+    expect((await editor.chat({ model: 'small', max_tokens: 10 })).status).toBe(200);
     editor.close();
     await page.getByText('Connected').waitFor();
   });
