@@ -64,9 +64,12 @@ it('puts apostrophes where one expression that looks back from every position fi
   );
 });
 
-it.each(['"', ';', '"=', ';"', '\t', '='])('writes 64 KiB of %j in linear time', (unit) => {
+it.each(['"', ';', '"=', ';"', '\t', '='])('writes 64 KiB of %j in under 2 ms', (unit) => {
   const text = unit.repeat((64 * 1024) / unit.length);
-  // The first calls compile the expressions. A quiet machine takes 1 ms, and 5 s for `lookingBack`.
-  const cpuMs = Array.from({ length: 20 }, () => cpuMsOf(() => csvLine([text])));
-  expect(Math.min(...cpuMs)).toBeLessThan(20);
+  // The first calls compile the expressions, and other work of the machine slows some of them.
+  const untilMs = performance.now() + 3_000;
+  const line = () => void csvLine([text]);
+  let leastMs = cpuMsOf(line);
+  while (leastMs >= 2 && performance.now() < untilMs) leastMs = Math.min(leastMs, cpuMsOf(line));
+  expect(leastMs).toBeLessThan(2);
 });

@@ -70,7 +70,7 @@ export const MAX_ASKED_A_DAY = 20;
 const ASKED_FOR: readonly string[] = ['invitation', 'test'];
 /** Also of those that people send again. */
 const MAX_ATTEMPTS = 50;
-/** Of mails about forgotten passwords, and of all others. */
+/** Messages of one organization; mails about forgotten passwords have the same bound apart. */
 export const MAX_KEPT = 500;
 const KEPT_FOR = "interval '30 days'";
 

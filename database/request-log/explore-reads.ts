@@ -174,7 +174,7 @@ async function boundOfDropped(
   return dropped.length === 0 ? undefined : keptMs;
 }
 
-/** No index has the rows of all organizations by anything but time. */
+/** Over all organizations there is an index by time alone. */
 async function indexFor(
   pool: pg.Pool,
   { organizationId, filter }: ExploreQuery,

@@ -3,8 +3,9 @@ import type { JsonObject } from '#core/json-object.ts';
 import { parseJson } from '#core/parse-json.ts';
 
 /**
- * A number of 16 digits, or with an exponent, which may be too many for a double. Ids have such
- * digits in their text, and to look at each value of a response takes seven times its parse.
+ * A number that a double may not hold: of 16 digits, or with an exponent. Ids have such digits
+ * within a text. They do not count, because visiting each value takes seven times as long as the
+ * parse.
  */
 const LARGE_NUMBER = /[:,[\s]-?(?:\d{16}|\d+(?:\.\d+)?[eE]\+?\d{2})/;
 

@@ -9,7 +9,7 @@ export function givenMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
 }
 
-/** Of a turn, a block, an item or a tool, none of which has a dozen. */
+/** Of a turn, a block, an item or a tool. Those of the official APIs have fewer than twelve. */
 const MOST_MEMBERS = 64;
 export const NOT_AN_ELEMENT = `must be an object of at most ${MOST_MEMBERS} members`;
 

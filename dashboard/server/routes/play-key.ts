@@ -50,7 +50,7 @@ export function restrictionsFor(
     limits: {
       ...present({ requestsPerMinute, tokensPerMinute }),
       dailyBudgetNanoUsd: least,
-      // A day may end in the life of the key.
+      // The daily budget alone would be given twice to a key that lives across midnight.
       lifetimeBudgetNanoUsd: KEY_BUDGET_NANO_USD,
     },
   };

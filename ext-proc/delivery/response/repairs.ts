@@ -72,7 +72,7 @@ function isNamed(called: unknown): boolean {
   return isObject(called) && typeof called.name === 'string' && called.name !== '';
 }
 
-/** A whole JSON response, in which each choice has a finish reason: the same one, nearly always. */
+/** Gives each choice of a response a finish reason. Returns `completion` itself if all have one. */
 export function withFinishReasons(completion: Completion): Completion {
   if (completion.choices.every((choice) => !isObject(choice) || isFinished(choice))) return completion;
   const choices = completion.choices.map((choice) =>

@@ -114,7 +114,7 @@ function documentParts(block: JsonObject, place: string): JsonObject | JsonObjec
       if (read.kind === 'invalid') return read;
       const parts = [...head.map((text): JsonObject => ({ type: 'text', text })), ...read.parts];
       const last = parts.at(-1) ?? {};
-      // Not in a copy: each document around this one would make another.
+      // Documents stand within documents, and each one would copy what it contains.
       for (const [name, value] of Object.entries(spoken(rest))) if (name !== '__proto__') last[name] = value;
       return parts;
     }

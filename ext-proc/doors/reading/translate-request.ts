@@ -29,7 +29,9 @@ export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, 
  */
 const FRAME_BYTES = 128;
 
-/** Nothing else of a body is longer once it is written again, in the chat form too: `1e15`. */
+/**
+ * `1e15` is longer in what `JSON.stringify` writes than in what the client sent. Nothing else is.
+ */
 const GROWING_NUMBER = /[:,[\s]-?\d[\d.]*[eE]/;
 
 /**
@@ -56,7 +58,7 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   for (const name of extraFields) if (Object.hasOwn(body, name) && !door.fields.has(name)) chat[name] = body[name];
   // An array of its own, which a thread can hand over.
   const written = new TextEncoder().encode(JSON.stringify(chat));
-  // A body no longer than its chat form lacks nothing there, and need not be written to know it.
+  // The chat form lacks no part of a shorter body, so that body need not be written to compare.
   const isLonger = mayPass && (length > written.length || GROWING_NUMBER.test(text));
   const lacking = isLonger ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { translateRequest } from './translate-request.ts';
 
-/** A body of Messages with a citation that its chat form lacks, and this number so many times. */
+/** A body of Messages with this number so many times, and a citation that its chat form lacks. */
 function bodyWith(number: string, times: number): string {
   const numbers = Array.from({ length: times }, () => number).join(',');
   const cited = `{"type":"char_location","cited_text":"${'w'.repeat(5_000)}"}`;

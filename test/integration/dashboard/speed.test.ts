@@ -11,11 +11,8 @@ import type { Browser } from './dashboard-browser.ts';
 import { DECISIONS } from './dashboard-routes.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/**
- * Twice the delay that a person notices: the slowest take 140 ms on a quiet machine, and 490 ms for
- * all of twelve tries were seen beside other work.
- */
-const PROMPT_MS = 600;
+/** Delay that a person notices. */
+const PROMPT_MS = 300;
 /** For what no sums have, so that rows are read: figures by end user. */
 const READ_ROWS_MS = 1_000;
 /**
@@ -25,7 +22,8 @@ const READ_ROWS_MS = 1_000;
 const LOG_ROWS = Number(process.env.LOG_ROWS ?? (process.env.CI === 'true' ? 1_000_000 : 200_000));
 const LEDGER_ROWS = 100_000;
 const DAYS = 30;
-const MOST_TRIES = 12;
+/** Other work of the machine slows a page for seconds, so it is asked again for so long. */
+const TRIED_FOR_MS = 30_000;
 /** Filling a million takes about 32 s of CPU time, on two cores at once. */
 const FILL_TIMEOUT_MS = 240_000;
 
@@ -75,10 +73,11 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     return `${path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '')}${query === '' ? '' : `?${query}`}`;
   }
 
-  /** The first prompt one of some tries, or the fastest: other work of the machine slows it. */
+  /** The delay of the first prompt response, or of the fastest one. */
   async function msOf(address: string, promptMs: number): Promise<number> {
     let fastestMs = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < MOST_TRIES && fastestMs >= promptMs; i++) {
+    const untilMs = performance.now() + TRIED_FOR_MS;
+    while (fastestMs >= promptMs && performance.now() < untilMs) {
       const startMs = performance.now();
       const { status, text } = await browser.get(address);
       fastestMs = Math.min(fastestMs, performance.now() - startMs);

@@ -22,7 +22,7 @@ import styles from './model.module.css';
 
 const REFRESH_MS = 30_000;
 
-/** One model, named by the filter of the address: what it costs, what it can do, how it does. */
+/** Prices, limits, code and figures of the model that the address names as a filter. */
 export function ModelPage(): ReactNode {
   const { id: organization } = useOrganization();
   const { playground } = useSession();
@@ -30,7 +30,7 @@ export function ModelPage(): ReactNode {
   const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
   const model = query.data?.models.find((one) => one.id === id);
-  // Its button has its place while the model is not known.
+  // The button has its place before the model has loaded, so that nothing moves.
   const isPlayable = playground && (query.data === undefined || (model?.state === 'available' && chats(model)));
   return (
     <>
@@ -141,7 +141,7 @@ function OneModel({ model }: { readonly model: ModelView }): ReactNode {
 const USUAL_RANGE: Range = '24h';
 const SHOWN_RANGES = (['1h', '6h', '24h'] as const).map((value): Choice<Range> => ({ value, label: RANGES[value] }));
 
-/** How the model did for this organization. */
+/** Figures of this organization's requests to the model. */
 function OwnFigures(): ReactNode {
   const { id: organization, name } = useOrganization();
   const url = useUrl(exploreSearch);
