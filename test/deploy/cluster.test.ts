@@ -1,3 +1,5 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';

@@ -2,24 +2,17 @@
  * CPU of validation by body: `node test/load/validation-cpu.ts` prints a line of JSON for each. In
  * a process of its own, because code that vitest has transformed takes three times as long. With
  * two arguments, a CPU time and a step in ms, a body that took less is not repeated.
- *
- * Beside other work a processor takes up to 1.9 times the CPU for the same code. So a walk over
- * bytes is measured before and after each run, and all times are those of a processor that needs
- * WALK_MS for it.
+ * All times are those of the quiet machine (test/fixtures/cpu-time.ts).
  */
 
 import { isRefusal } from '#core/errors/refusal.ts';
 import { readChatRequest } from '#ext-proc/chat/read-chat-request.ts';
 import type { Steps } from '#ext-proc/fairness/steps.ts';
-import { cpuMsOf } from '../fixtures/cpu-time.ts';
+import { cpuMsOf, slownessDuring } from '../fixtures/cpu-time.ts';
 import { slowBodies } from '../fixtures/slow-bodies.ts';
 
 /** The best is taken: code is compiled, and something else may have disturbed the others. */
 const RUNS = 6;
-/** CPU of `walk` on the quiet machine of docs/reliability.md. */
-const WALK_MS = 80;
-const QUOTE = 0x22;
-const WALKED = Buffer.alloc(64 * 1024 * 1024, '{"name": [1, "text"]}, ');
 const [enoughCpuMs = 0, enoughStepMs = 0] = process.argv.slice(2).map(Number);
 
 export interface BodyCost {
@@ -37,12 +30,6 @@ interface Cost {
   readonly cpuMs: number;
   /** CPU of the most expensive step: the event loop continues after it. */
   readonly stepMs: number;
-}
-
-function walk(): number {
-  let quotes = 0;
-  for (let at = 0; at < WALKED.length; at++) if (WALKED[at] === QUOTE) quotes++;
-  return quotes;
 }
 
 const NOTHING: Cost = { cpuMs: 0, stepMs: 0 };
@@ -74,10 +61,12 @@ for (const [name, make] of slowBodies(1)) {
   const body = Buffer.from(make());
   let [validation, estimate]: (Cost | undefined)[] = [];
   for (let run = 0; run < RUNS && !(isEnough(validation) && isEnough(estimate)); run++) {
-    const before = cpuMsOf(walk);
-    const { result, ...cost } = costOf(readChatRequest(Buffer.from(body), undefined));
-    const estimated = isRefusal(result) ? NOTHING : costOf(result.wholeEstimate());
-    const slowness = (before + cpuMsOf(walk)) / 2 / WALK_MS;
+    let [cost, estimated] = [NOTHING, NOTHING];
+    const slowness = slownessDuring(() => {
+      const validated = costOf(readChatRequest(Buffer.from(body), undefined));
+      cost = validated;
+      if (!isRefusal(validated.result)) estimated = costOf(validated.result.wholeEstimate());
+    });
     validation = lesser(validation, cost, slowness);
     estimate = lesser(estimate, estimated, slowness);
   }
