@@ -156,11 +156,11 @@ requirement(NO_CHROMIUM, () => {
   task('that key is revoked', 4, async (page) => {
     await goTo(page, 'API keys');
     const row = page.getByRole('row').filter({ hasText: `from ${STRANGER}` });
-    await row.waitFor();
     expect(await row.innerText()).toContain('Leaked');
     await click(row.getByRole('button', { name: 'Actions for Leaked' }));
     await click(page.getByRole('menuitem', { name: 'Revoke' }));
     await click(page.getByRole('button', { name: 'Revoke key' }));
+    await page.getByText('Key “Leaked” revoked.').waitFor();
     await row.waitFor({ state: 'detached' });
     const revoked = await sql(stack.databaseUrl, 'select name from keys where revoked_at <= now()');
     expect(revoked).toEqual([{ name: 'Leaked' }]);

@@ -10,6 +10,7 @@ import type { CustomerOptions } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
+import { untilShipped } from '../harness/shipped.ts';
 import { untilMinuteIsYoung } from '../harness/young-minute.ts';
 import { startProcess } from '../launchers/child-process.ts';
 import { allAtOnce, countOutcomes } from '../load/all-at-once.ts';
@@ -80,6 +81,8 @@ requirement(missingRedis, () => {
       const { organizationId, clients } = await customer({ credit: '0.001' });
       const received = await allAtOnce(provider, { ...crowd, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
+      // An operator of a pod waits for the charges of that pod alone.
+      await Promise.all(pods.map(({ paths }) => untilShipped(paths)));
       expect(await firstPod().operator.balance(organizationId)).toBe(0);
       await firstPod().operator.verifyLedger();
     });
