@@ -25,8 +25,13 @@ interface VitestRun {
   readonly asked?: true;
 }
 
+const root = fileURLToPath(new URL('..', import.meta.url));
+const inCi = process.env.CI === 'true';
+const filters = process.argv.slice(2);
+
 const VITEST_RUNS: readonly VitestRun[] = [
-  { projects: ['unit', 'contract', 'integration'], maxWorkers: 4 },
+  // CI has the time to keep neighbours from disturbing each other.
+  { projects: ['unit', 'contract', 'integration'], maxWorkers: inCi ? 2 : 4 },
   { projects: ['clients'], maxWorkers: 2, asked: true },
   { projects: ['openapi'], maxWorkers: 1, asked: true },
   { projects: ['stripe'], maxWorkers: 1, asked: true },
@@ -37,10 +42,6 @@ const VITEST_RUNS: readonly VitestRun[] = [
 const RUN_TIMEOUT_MS = 45 * 60_000;
 /** With more files that failed than this, none is run alone: that is no disturbance. */
 const MOST_FILES_ALONE = 5;
-
-const root = fileURLToPath(new URL('..', import.meta.url));
-const inCi = process.env.CI === 'true';
-const filters = process.argv.slice(2);
 
 /** With `onOutput` the output goes there, otherwise to the terminal. */
 function run(
