@@ -35,12 +35,12 @@ describe('a call', () => {
       const pieces = [1, bytes, 1, bytes, bytes, 1].map((length) => Buffer.alloc(length, 'x'));
       const bodyBytes = pieces.reduce((sum, { length }) => sum + length, 0);
       let arrivedBytes = 0;
-      egress.response = (socket, request) => {
-        arrivedBytes = request.length - `${HEAD}${bodyBytes}\r\n\r\n`.length;
-        // The client hears of the write's end before.
-        setTimeout(() => socket.write(OK), 20);
-      };
       const sent = vi.fn<() => void>();
+      egress.response = async (socket, request) => {
+        arrivedBytes = request.length - `${HEAD}${bodyBytes}\r\n\r\n`.length;
+        await vi.waitUntil(() => sent.mock.calls.length > 0, { timeout: 30_000 });
+        socket.write(OK);
+      };
       const call = egress.client.call({ path: '/', headers: ['host', 'x'], body: pieces, bodyBytes }, { sent });
       expect(await whole(call)).toBe('ok');
       expect([arrivedBytes, sent.mock.calls.length, call.wasSent]).toEqual([bodyBytes, 1, true]);
