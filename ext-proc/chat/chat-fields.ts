@@ -136,7 +136,7 @@ function streamOptionsRule(...[cursor, facts, field]: Parameters<FieldRule>): Re
   return refusal;
 }
 
-const MAX_STOPS = 4;
+export const MAX_STOPS = 4;
 
 function stopRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
   const requirement = `must be a string of at most ${LONGEST_STOP} characters, or an array of up to ${MAX_STOPS} of them`;

@@ -110,6 +110,8 @@ describe('the body of a request at the door of Messages', () => {
       { messages: [{ role: 'assistant', content: [{ type: 'server_tool_use', id: 's' }] }] },
       'messages[0].content[0].type',
     ],
+    [{ stop_sequences: 'END' }, 'stop_sequences'],
+    [{ stop_sequences: ['a', 'b', 'c', 'd', 5] }, 'stop_sequences'],
     [{ system: 7 }, 'system'],
     [{ system: [{ type: 'image' }] }, 'system[0].type'],
     [{ tools: [{ name: 'f' }, { type: 'bash_20250124', name: 'bash' }] }, 'tools[1].type'],
@@ -166,6 +168,12 @@ describe('the body of a request at the door of Messages', () => {
     expect(names).toEqual(['d', 'find', 'b', 'c']);
     expect(places).toEqual(['messages[3].content[2].tool.definition', 'tools[0]', 'tools[2]', 'tools[3]']);
     expect((chat.messages as JsonObject[]).at(-1)).toEqual({ role: 'system', content: 'More tools.' });
+  });
+
+  test('has more stop sequences than chat takes, for targets of Messages', () => {
+    const { chat, mayPass } = read({ ...user('Hello'), stop_sequences: ['a', 'b', 'c', 'd', 'e'] });
+    expect([chat.stop, mayPass]).toEqual([['a', 'b', 'c', 'd'], true]);
+    expect(read({ ...user('Hello'), stop_sequences: [] }).chat).not.toHaveProperty('stop');
   });
 
   test('says that a tool failed, and reads documents of text', () => {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { MAX_STOPS } from '../../chat/chat-fields.ts';
 import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
 import { givenMembers, isGiven } from '../given-members.ts';
 import { askedOf } from './asked.ts';
@@ -57,7 +58,7 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
     ...Object.fromEntries(SAME.map((name) => [name, body[name]])),
     messages: messages.messages,
     max_tokens: body.max_tokens,
-    stop: Array.isArray(body.stop_sequences) && body.stop_sequences.length === 0 ? undefined : body.stop_sequences,
+    stop: chatStops(body.stop_sequences),
     tools: tools.tools.length > 0 ? tools.tools : undefined,
     ...(tools.tools.length > 0 ? choice : {}),
     reasoning_effort: effortOf(body, reasoningEfforts),
@@ -77,6 +78,12 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
   };
 }
 
+/** Chat takes four. A target of Messages gets all of them, in the body that passes. */
+function chatStops(stops: unknown): unknown {
+  if (!Array.isArray(stops)) return stops;
+  return stops.length === 0 ? undefined : stops.slice(0, MAX_STOPS);
+}
+
 const THINKING: ReadonlySet<unknown> = new Set(['enabled', 'disabled', 'adaptive', 'between_tools']);
 
 function refusedSetting(body: JsonObject): InvalidField | undefined {
@@ -94,7 +101,8 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
   if (isGiven(tier) && tier !== 'auto' && tier !== 'standard_only')
     return invalid('service_tier', 'must be auto or standard_only');
   if (isGiven(speed) && speed !== 'standard' && speed !== 'fast') return invalid('speed', 'must be standard or fast');
-  if (isGiven(stops) && !Array.isArray(stops)) return invalid('stop_sequences', 'must be an array of strings');
+  if (isGiven(stops) && !(Array.isArray(stops) && stops.every((stop) => typeof stop === 'string')))
+    return invalid('stop_sequences', 'must be an array of strings');
   return isGiven(topK) && !isCount(topK) ? invalid('top_k', 'must be an integer of at least 0') : undefined;
 }
 

@@ -20,9 +20,11 @@ function meaning({ input, instructions, tools, tool_choice, text, temperature, t
   const items = (typeof input === 'string' ? [{ role: 'user', content: input }] : input) as JsonObject[];
   const first: JsonObject[] = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   const format = (text as JsonObject | undefined)?.format;
+  const isIdle = tools === undefined && (tool_choice === 'auto' || tool_choice === 'none');
   return JSON.parse(
     JSON.stringify({
-      ...{ tools, tool_choice, temperature, top_p, verbosity: (text as JsonObject | undefined)?.verbosity, format },
+      ...{ tools, temperature, top_p, verbosity: (text as JsonObject | undefined)?.verbosity, format },
+      tool_choice: isIdle ? undefined : tool_choice,
       items: [...first, ...items].map(({ id, type = 'message', status: _, content, ...item }) => ({
         ...{ type, ...item, content: contentOf(content) },
         ...(type === 'reasoning' ? { id } : {}),
@@ -65,6 +67,9 @@ describe('the body of a request at the door of Responses', () => {
     [{ truncation: 'some' }, 'truncation'],
     [{ include: ['everything'] }, 'include'],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0]'],
+    [{ input: [{ id: 'msg_1' }] }, 'input[0]'],
+    [{ input: [{ type: null, id: 'msg_1' }] }, 'input[0]'],
+    [{ input: [{ type: null, content: 'a' }] }, 'input[0].role'],
     [{ input: [{ role: 'user', content: 'a' }, { type: 'computer_call' }] }, 'input[1].type'],
     [{ input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'input[0].content[0].type'],
     [{ input: [{ role: 'robot', content: 'a' }] }, 'input[0].role'],
@@ -113,6 +118,20 @@ describe('the body of a request at the door of Responses', () => {
       { tool_calls: [{ function: { name: 'agents__spawn' } }] },
       { role: 'tool' },
     ]);
+  });
+
+  test('takes a type that is null for one that is absent', () => {
+    const { chat } = read({ input: [{ type: null, id: null, role: 'user', content: 'Go.' }] });
+    expect(chat.messages).toEqual([{ role: 'user', content: 'Go.' }]);
+  });
+
+  test.each([{}, { tools: [] }, { tools: null }])('has no settings of tools beside none: %j', (more) => {
+    expect(read({ input: 'Go.', tool_choice: 'auto', parallel_tool_calls: true, ...more }).chat).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Go.' }],
+    });
+    // A call that is demanded cannot come: the provider says so.
+    expect(read({ input: 'Go.', tool_choice: 'required', ...more }).chat.tool_choice).toBe('required');
   });
 
   test('drops reasoning of a turn that was broken off', () => {

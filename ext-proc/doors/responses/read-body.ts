@@ -7,7 +7,7 @@ import { ChatTools, isInvalidChoice, readToolChoice, refuseWebSearch } from './r
 
 /** Fields that are the same in both APIs. */
 const SAME = [
-  ...['model', 'stream', 'temperature', 'top_p', 'parallel_tool_calls', 'top_logprobs', 'service_tier', 'metadata'],
+  ...['model', 'stream', 'temperature', 'top_p', 'top_logprobs', 'service_tier', 'metadata'],
   ...['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
   'stream_options',
 ] as const;
@@ -24,7 +24,7 @@ const STORED: Readonly<Record<string, string>> = {
 /** Other fields that are accepted. */
 const OTHERS = [
   ...['input', 'instructions', 'max_output_tokens', 'max_tool_calls', 'tools', 'tool_choice', 'text', 'reasoning'],
-  ...['include', 'store', 'background', 'truncation', 'client_metadata'],
+  ...['include', 'store', 'background', 'truncation', 'client_metadata', 'parallel_tool_calls'],
 ] as const;
 
 export const RESPONSES_FIELDS: ReadonlySet<string> = new Set([...SAME, ...OTHERS, ...Object.keys(STORED)]);
@@ -58,7 +58,7 @@ export function readResponsesBody(body: JsonObject): ReadBody | InvalidField {
     messages: messages.messages,
     max_completion_tokens: body.max_output_tokens,
     tools: tools.tools.length > 0 ? tools.tools : undefined,
-    tool_choice: toolChoice,
+    ...toolSettings({ tool_choice: toolChoice, parallel_tool_calls: body.parallel_tool_calls }, tools),
     ...textSettings(body.text),
     reasoning_effort: isObject(body.reasoning) ? body.reasoning.effort : undefined,
     logprobs: includes.includes('message.output_text.logprobs') || isGiven(body.top_logprobs) ? true : undefined,
@@ -91,6 +91,13 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
   for (const [name, value] of Object.entries({ text, reasoning }))
     if (isGiven(value) && !isObject(value)) return invalid(name, 'must be an object');
   return undefined;
+}
+
+/** Responses takes these values without tools too, where they ask for nothing. Chat does not. */
+const IDLE: ReadonlySet<unknown> = new Set(['auto', 'none', true, false]);
+
+function toolSettings(settings: JsonObject, { tools }: ChatTools): JsonObject {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => tools.length > 0 || !IDLE.has(value)));
 }
 
 function textSettings(text: unknown): JsonObject {

@@ -48,9 +48,9 @@ export class ChatMessages {
   }
 
   #addItem(item: JsonObject, place: string): InvalidField | undefined {
-    switch (item.type) {
+    // Both a message and a reference may leave out their type, or write null.
+    switch (item.type ?? (isGiven(item.role) || !isGiven(item.id) ? 'message' : 'item_reference')) {
       case 'message':
-      case undefined:
         return this.#addMessage(item, place);
       case 'reasoning':
         return this.#addReasoning(item, place);
