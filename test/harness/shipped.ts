@@ -3,18 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { workersIn } from '#ext-proc/billing/charge-log/worker-lock.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 
 const POLL_MS = 10;
-/** For a ledger that is there. */
-const SHIPPED_WITHIN_MS = 3_000;
 
-/** Waits until no charge waits in the data folder, or the time is over. */
-export async function untilShipped(
-  paths: Pick<RuntimePaths, 'spoolDir'>,
-  timeoutMs = SHIPPED_WITHIN_MS,
-): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while ((await areCharges(paths)) && performance.now() < deadline) await sleep(POLL_MS);
+/** Waits until no charge waits in the data folder: the ledger is there, or comes back. */
+export async function untilShipped(paths: Pick<RuntimePaths, 'spoolDir'>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (await areCharges(paths)) {
+    if (performance.now() > deadline) throw new Error(`charges still wait after ${PATIENCE_MS} ms`);
+    await sleep(POLL_MS);
+  }
 }
 
 /** True while charges wait in the data folder. */
