@@ -1,7 +1,6 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { REPOSITORY } from './deployment.ts';
 
 /**
@@ -12,13 +11,10 @@ export interface TestClock {
   /** For the gateway process. */
   readonly env: Readonly<Record<string, string>>;
   nowMs(): number;
-  /** Resolves when the process has it. */
-  set(nowMs: number): Promise<void>;
+  /** The process reads it whenever it asks for the time. */
+  set(nowMs: number): void;
   remove(): void;
 }
-
-/** Longer than the process takes to read the file again. */
-const NOTICED_MS = 100;
 
 export function createTestClock(): TestClock {
   const folder = mkdtempSync(join(tmpdir(), 'gw-clock-'));
@@ -32,10 +28,9 @@ export function createTestClock(): TestClock {
   return {
     env: { TEST_CLOCK_FILE: file, NODE_OPTIONS: `--import=${join(REPOSITORY, 'test/harness/shifted-clock.ts')}` },
     nowMs: () => Date.now() + shiftMs,
-    async set(nowMs) {
+    set(nowMs) {
       shiftMs = nowMs - Date.now();
       write();
-      await sleep(NOTICED_MS);
     },
     remove: () => rmSync(folder, { recursive: true }),
   };

@@ -42,15 +42,15 @@ const COST_NANO_USD = 100_000n;
 /**
  * So far into a minute of tomorrow's noon that nothing but the test moves the clock over its end.
  */
-async function toSecond(second: number): Promise<void> {
+function toSecond(second: number): void {
   const noon = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS + DAY_MS / 2;
   minutes += 2;
-  await clock.set(noon + minutes * MINUTE_MS + second * 1000);
+  clock.set(noon + minutes * MINUTE_MS + second * 1000);
 }
 let minutes = 0;
 
-async function toNextMinute(): Promise<void> {
-  await clock.set((Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS + 1000);
+function toNextMinute(): void {
+  clock.set((Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS + 1000);
 }
 
 function nextMidnight(): number {
@@ -86,7 +86,7 @@ function manyAtOnce(client: GatewayClient, requests = 60, outputTokens = LIMIT):
 
 test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the next minute opens', async () => {
   gateway.provider.script('exact', jsonAnswer());
-  await toSecond(20);
+  toSecond(20);
   const { key } = await gateway.stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
   const client = gatewayClient(gateway.stack.origin, key);
   const sentAtMs = clock.nowMs();
@@ -104,7 +104,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the ne
     expect(one.headers['x-should-retry']).toBeUndefined();
     expectRetryAfter(one, minuteEnd(), sentAtMs);
   }
-  await toNextMinute();
+  toNextMinute();
   const next = await ask(client);
   expect(next.status).toBe(200);
   expect(next.headers['x-ratelimit-remaining-requests']).toBe('9');
@@ -112,7 +112,7 @@ test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the ne
 
 test('of key and organization the smaller holds, also when it is lowered later', async () => {
   gateway.provider.script('exact', jsonAnswer());
-  await toSecond(20);
+  toSecond(20);
   const limits = { requestsPerMinute: 3 };
   const { organizationId, key } = await gateway.stack.operator.customer({
     organization: { limits: { requestsPerMinute: 5 } },
@@ -123,7 +123,7 @@ test('of key and organization the smaller holds, also when it is lowered later',
   for (let i = 0; i < 4; i++) received.push(await ask(client));
   expect(received.map(outcome)).toEqual(['200', '200', '200', '429 rpm_exceeded']);
   expect(received[0]?.headers['x-ratelimit-limit-requests']).toBe('3');
-  await toNextMinute();
+  toNextMinute();
   await gateway.stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
   const later = [await ask(client), await ask(client)];
   expect(later.map(outcome)).toEqual(['200', '429 rpm_exceeded']);
@@ -131,7 +131,7 @@ test('of key and organization the smaller holds, also when it is lowered later',
 });
 
 test('full slots are told by retry-after 1, count against nothing, and are free after the answer', async () => {
-  await toSecond(20);
+  toSecond(20);
   const { key } = await gateway.stack.operator.customer({
     organization: { concurrency: 3, limits: { requestsPerMinute: 5 } },
   });
@@ -152,7 +152,7 @@ test('full slots are told by retry-after 1, count against nothing, and are free 
 });
 
 test('tpm counts estimate and limit at admission, and what was used once it is known', async () => {
-  await toSecond(20);
+  toSecond(20);
   const { key } = await gateway.stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
   const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
@@ -175,7 +175,7 @@ test('tpm counts estimate and limit at admission, and what was used once it is k
   const next = await ask(client, 400);
   expect(outcome(next)).toBe('200');
   expect(next.headers['x-ratelimit-remaining-tokens']).toBe(String(1000 - 2 * 15 - 400 - estimate));
-  await toNextMinute();
+  toNextMinute();
   // Larger than the whole limit: served when the window is empty, and nothing after it.
   gateway.provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 3000 } }));
   const large = await ask(client, 5000);
@@ -187,7 +187,7 @@ test('tpm counts estimate and limit at admission, and what was used once it is k
 test.each(['key', 'organization'] as const)(
   'a daily budget of the %s worth 10, 60 at once: 10 are served; midnight opens it again',
   async (owner) => {
-    await toSecond(20);
+    toSecond(20);
     const limits = { dailyBudgetNanoUsd: 10n * COST_NANO_USD };
     const { organizationId, key } = await gateway.stack.operator.customer({ [owner]: { limits } });
     const client = gatewayClient(gateway.stack.origin, key);
@@ -198,12 +198,12 @@ test.each(['key', 'organization'] as const)(
       expect(one.headers['x-should-retry']).toBe('false');
       expectRetryAfter(one, nextMidnight(), sentAtMs);
     }
-    await clock.set(nextMidnight() - 2000);
+    clock.set(nextMidnight() - 2000);
     const lateAtMs = clock.nowMs();
     const late = await ask(client);
     expect(outcome(late)).toBe('429 daily_budget_exceeded');
     expectRetryAfter(late, nextMidnight(), lateAtMs);
-    await clock.set(nextMidnight() + 100);
+    clock.set(nextMidnight() + 100);
     expect(outcome(await ask(client))).toBe('200');
     expect(await gateway.stack.operator.balance(organizationId)).toBe(100 - 11 * 0.0001);
     await gateway.stack.operator.verifyLedger();
@@ -211,7 +211,7 @@ test.each(['key', 'organization'] as const)(
 );
 
 test('a daily budget counts what was used once it is known', async () => {
-  await toSecond(20);
+  toSecond(20);
   const { key } = await gateway.stack.operator.customer({
     organization: { limits: { dailyBudgetNanoUsd: 10n * COST_NANO_USD } },
   });
@@ -229,8 +229,8 @@ test('a daily budget counts what was used once it is known', async () => {
 });
 
 test('a clock that jumps frees nothing that is held, and a request belongs to the day of its admission', async () => {
-  await toSecond(20);
-  await clock.set(nextMidnight() - 5000);
+  toSecond(20);
+  clock.set(nextMidnight() - 5000);
   const day = Math.floor(clock.nowMs() / DAY_MS);
   const { key } = await gateway.stack.operator.customer({ credit: '0.0001' });
   const client = gatewayClient(gateway.stack.origin, key);
@@ -239,10 +239,10 @@ test('a clock that jumps frees nothing that is held, and a request belongs to th
   const inFlight = ask(client);
   await gate.waitFor(1);
   for (const jumpMs of [20_000, 3_600_000, -3_700_000]) {
-    await clock.set(clock.nowMs() + jumpMs);
+    clock.set(clock.nowMs() + jumpMs);
     expect(outcome(await ask(client))).toBe('402 insufficient_credits');
   }
-  await clock.set((day + 1) * DAY_MS + 60_000);
+  clock.set((day + 1) * DAY_MS + 60_000);
   gate.open();
   expect(outcome(await inFlight)).toBe('200');
   const date = utcDayText(day);
@@ -252,7 +252,7 @@ test('a clock that jumps frees nothing that is held, and a request belongs to th
 });
 
 test('reads have a limit of their own, which opens with the next minute', async () => {
-  await toSecond(20);
+  toSecond(20);
   gateway.provider.script('exact', jsonAnswer());
   const { key } = await gateway.stack.operator.customer();
   const client = gatewayClient(gateway.stack.origin, key);
@@ -262,7 +262,7 @@ test('reads have a limit of their own, which opens with the next minute', async 
   const sentAtMs = clock.nowMs();
   expectRetryAfter(await client.get('/v1/credits'), minuteEnd(), sentAtMs);
   expect(outcome(await ask(client))).toBe('200');
-  await toNextMinute();
+  toNextMinute();
   expect(outcome(await client.get('/v1/credits'))).toBe('200');
 });
 
@@ -272,7 +272,7 @@ test.each([
 ] as const)(
   'a %s worth 10, 64 at once: 10 are served, and a new month opens that of the month',
   async (limit, limits, inNewMonth) => {
-    await toSecond(20);
+    toSecond(20);
     const { key } = await gateway.stack.operator.customer({ organization: { concurrency: 100 }, key: { limits } });
     const client = gatewayClient(gateway.stack.origin, key);
     expect(countOutcomes(await manyAtOnce(client, 64))).toEqual({
@@ -280,11 +280,11 @@ test.each([
       '402 insufficient_credits': 54,
     });
     const monthEnds = firstOfNextMonth(utcDay(clock.nowMs())) * DAY_MS;
-    await clock.set(monthEnds - 2000);
+    clock.set(monthEnds - 2000);
     const resets = limit === 'monthly_budget' ? { resets_at: new Date(monthEnds).toISOString() } : {};
     const amounts = { available_usd: 0, estimated_usd: 0.0001, affordable_output_tokens: 0 };
     expect(errorOf(await ask(client)).metadata).toEqual({ ...amounts, limit, ...resets });
-    await clock.set(monthEnds + 100);
+    clock.set(monthEnds + 100);
     expect(outcome(await ask(client))).toBe(inNewMonth);
     await gateway.stack.operator.verifyLedger();
   },

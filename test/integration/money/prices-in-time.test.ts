@@ -45,9 +45,9 @@ const USED = {
 
 let clock: TestClock;
 afterAll(() => clock?.remove());
-const gateway = withGateway(async () => {
+const gateway = withGateway(() => {
   clock = createTestClock();
-  await clock.set(CHANGE_MS - 3_600_000);
+  clock.set(CHANGE_MS - 3_600_000);
   const models = Object.entries(SCHEDULES).map(([model, prices]) => [model, { usd_per_million_tokens: prices }]);
   return { env: clock.env, config: { models: Object.fromEntries(models) } };
 });
@@ -86,7 +86,7 @@ async function ask(client: GatewayClient): Promise<Answered> {
 
 async function answersUntil(endMs: number): Promise<Answered[]> {
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => gateway.openClient()));
-  await clock.set(CHANGE_MS - BEFORE_MS);
+  clock.set(CHANGE_MS - BEFORE_MS);
   const each = clients.map(async (client) => {
     const answers: Promise<Answered>[] = [];
     while (clock.nowMs() < endMs) {
@@ -155,9 +155,9 @@ test('the prices that are shown change at midnight too', async () => {
     const { data } = jsonOf<{ data: { id: string; pricing: object }[] }>(await client.get('/v1/models'));
     return data.find(({ id }) => id === 'date')?.pricing;
   };
-  await clock.set(CHANGE_MS - 60_000);
+  clock.set(CHANGE_MS - 60_000);
   const from = '2026-12-01T00:00:00Z';
   expect(await shown()).toMatchObject({ input: 1, changes: [{ from, input: 3 }] });
-  await clock.set(CHANGE_MS);
+  clock.set(CHANGE_MS);
   expect(await shown()).toMatchObject({ input: 3, changes: [] });
 });
