@@ -69,11 +69,12 @@ requirement(agentsMissing(), () => {
       const customer = await gateway.stack.operator.customer();
       const { exit, output, text } = await run(agent, customer, agent.file);
       expect({ exit, text }, output).toEqual({ exit: 0, text: NEW_TEXT });
-      const requests = gateway.provider.requests(agent.file).length;
-      expect(requests).toBeGreaterThanOrEqual(agent.turns('').length);
-      // An agent may end before the answer with its title has.
+      const requests = () => gateway.provider.requests(agent.file).length;
+      expect(requests()).toBeGreaterThanOrEqual(agent.turns('').length);
+      // An agent may end before the request for its title has reached the provider.
       const embedding = agent.isServer ? EMBEDDING_NANO_USD : 0n;
-      await expect.poll(() => charged(customer)).toBe(costOfRequests(requests) + embedding);
+      const uncharged = async () => costOfRequests(requests()) + embedding - (await charged(customer));
+      await expect.poll(uncharged).toBe(0n);
       const embedded = gateway.provider.requests(EMBEDDING_MODEL).map(({ json }) => json?.input);
       if (agent.isServer) expect(embedded).toEqual([[MEMORY]]);
     });
