@@ -84,6 +84,7 @@ requirement(missingInstalledPostgres(), () => {
       const dump = join(folder, 'gateway.dump');
       const loading = plannedLoad([client], performance.now() + LOAD_MS);
       await sleep(LOAD_MS / 3);
+      await expect.poll(() => sql(stack.databaseUrl, 'select from generations limit 1')).toHaveLength(1);
       await lost.tool('pg_dump', '--format=custom', '--file', dump, name);
       const loaded = await loading;
       await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');

@@ -2,12 +2,14 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, jsonOf, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
 import { newDatabase } from '../harness/new-database.ts';
 import { type Operator, openOperator } from '../harness/operator.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
@@ -109,6 +111,8 @@ requirement(missingRedis, () => {
   });
 
   test('a process that dies with charges in its log, and its volume with it, loses none of them and keeps nothing held', async () => {
+    // The process has its connections again.
+    await untilSettled(cutOff, PATIENCE_MS);
     const { organizationId, key } = await operator.customer({ credit: '1' });
     const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
     const gate = createGate();

@@ -173,10 +173,7 @@ requirement(missingSmallDisk(), () => {
     const paths = runtimePaths({ GATEWAY_DATA: disk.folder });
     const start = () => startEmbeddedPostgres(paths, { settings: { min_wal_size: '32MB', max_wal_size: '64MB' } });
     let server: EmbeddedPostgres = await start();
-    let down = false;
-    void server.exited.then(() => {
-      down = true;
-    });
+    let ending = false;
     try {
       stack = await startStack({
         postgresSocketDir: paths.socketDir,
@@ -198,7 +195,10 @@ requirement(missingSmallDisk(), () => {
         .toBe('503 no_capacity');
       await sleep(2_000);
       disk.empty();
-      if (down) server = await start();
+      // It may end a moment later, of what it tried before.
+      void server.exited.then(async () => {
+        if (!ending) server = await start();
+      });
       const tally = await loading;
       await untilServed();
       await untilSettled(stack, BACK_WITHIN_MS);
@@ -206,6 +206,7 @@ requirement(missingSmallDisk(), () => {
       await stack.operator.verifyLedger();
       expect(tally.complete.size).toBeGreaterThan(30);
     } finally {
+      ending = true;
       disk.empty();
       client?.close();
       await stack?.close();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PROVED_FOR_MS } from '#database/connection/in-force.ts';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient, outcome } from '../harness/gateway-client.ts';
@@ -72,6 +73,8 @@ requirement(missingRedis, () => {
     await postgres.killPrimary();
     const killedMs = performance.now();
     postgres.switchToStandby();
+    // Until then a caller in memory may still be proved to be the last one.
+    await sleep(PROVED_FOR_MS);
     while (performance.now() < killedMs + UNPROMOTED_MS) {
       // The standby could identify the caller, but nothing admitted could be charged.
       expect(outcome(await client.get('/v1/models'))).toBe('503 no_capacity');

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { sql, waitsForLock } from '../harness/database.ts';
 import type { GatewayClient } from '../harness/gateway-client.ts';
 import { metric } from '../harness/metrics-page.ts';
@@ -76,6 +77,6 @@ test('lines wait for a log that is locked, and for a server that crashes with th
 test('what waits is written before the process ends', async () => {
   const last = await client.get('/v1/models');
   expect(last.status).toBe(200);
-  await gateway.stack.gateway.end('SIGTERM');
+  await gateway.stack.gateway.end('SIGTERM', PATIENCE_MS);
   expect(await loggedOf([last.headers['x-request-id']])).toBe(1);
 });

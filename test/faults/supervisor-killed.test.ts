@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { metric } from '../harness/metrics-page.ts';
 import { allGoneWithin, chat, type Home, makeHome, startService, statusOfModels } from '../harness/service.ts';
 
 /**
@@ -35,8 +36,10 @@ test('a second Ctrl-C does not wait for requests in flight, and still leaves not
   const service = await startService(home);
   const processes = service.processes();
   const inFlight = chat(home, service, 'fail: stall').catch(() => undefined);
-  await sleep(300);
+  await expect.poll(() => metric(`http://127.0.0.1:${home.metricsPort}`, 'gateway_requests_in_flight')).toBe(1);
   process.kill(service.pid, 'SIGINT');
+  await expect.poll(() => service.output()).toContain('a second Ctrl-C stops at once');
+  // Signals within a second are one.
   await sleep(1_200);
   expect(service.hasEnded()).toBe(false);
   process.kill(service.pid, 'SIGINT');

@@ -47,11 +47,14 @@ test.each<[what: string, attack: Omit<UnreadRequests, 'localAddress'>, hasKey?: 
     const localAddress = `127.0.1.${++addresses}`;
     const { stack, attacker, others } = hostile;
     const key = hasKey ? { key: attacker.key } : {};
-    const opening = openUnreadRequests(stack.apiPort, { ...attack, ...key, localAddress });
+    let isOpen = false;
+    const opening = openUnreadRequests(stack.apiPort, { ...attack, ...key, localAddress }).finally(() => {
+      isOpen = true;
+    });
     const client = gatewayClient(stack.origin, others.key);
     const outcomes: string[] = [];
     let [mostPressure, mostOpen] = [0, 0];
-    for (let index = 0; index < REQUESTS_OF_OTHERS; index++) {
+    for (let index = 0; index < REQUESTS_OF_OTHERS || !isOpen; index++) {
       outcomes.push(outcome(await client.chat({ model: 'json' })));
       mostPressure = Math.max(mostPressure, await hostile.stat('overload.envoy.resource_monitors.fixed_heap.pressure'));
       mostOpen = Math.max(mostOpen, await hostile.stat('http.ingress.downstream_rq_active'));

@@ -20,12 +20,14 @@ test('while charging fails in a way that is not about the charge nobody new is s
   const client = gatewayClient(gateway.stack.origin, key);
   gateway.provider.script('m', (call) => (call.seen.stream ? streamAnswer({ usage }) : jsonAnswer({ usage }))(call));
   const outcomes: string[] = [];
+  const latest: string[] = [];
   let asking = true;
   const traffic = Array.from({ length: 8 }, async (_, index) => {
     while (asking) {
       const stream = index % 2 === 0;
       const headers = index % 3 === 0 ? { 'idempotency-key': `${index}-${outcomes.length}-${Math.random()}` } : {};
-      outcomes.push(outcome(await client.chat({ model: 'm', max_tokens: 100, stream }, { headers })));
+      latest[index] = outcome(await client.chat({ model: 'm', max_tokens: 100, stream }, { headers }));
+      outcomes.push(latest[index]);
       await sleep(5);
     }
   });
@@ -33,6 +35,8 @@ test('while charging fails in a way that is not about the charge nobody new is s
   await sql(gateway.stack.databaseUrl, 'alter function charge_generations rename to gone');
   await expect.poll(() => outcomes.at(-1)).toBe('503 no_capacity');
   await sleep(1_000);
+  // Whatever was admitted before has ended.
+  await expect.poll(() => new Set(latest)).toEqual(new Set(['503 no_capacity']));
   const asked = gateway.provider.requests('m').length;
   const before = outcomes.length;
   await expect.poll(() => outcomes.length).toBeGreaterThan(before + 50);

@@ -12,6 +12,8 @@ import { jsonAnswer } from '../provider/acts.ts';
  * them (docs/design.md, "Invariants", 4).
  */
 const AWAY_MS = 20_000;
+const AT_ONCE_MS = 1_500;
+const MOST_TRIES = 3;
 const USAGE = { prompt_tokens: 1000, completion_tokens: 500 };
 const COST = 0.0015;
 const CONFIG = { models: { one: {}, exact: PLANNED_MODEL } };
@@ -50,18 +52,26 @@ const waitingMetric = async (): Promise<number> => {
   return Number(/^gateway_charges_waiting\{.*\} (\S+)$/m.exec(page)?.[1]);
 };
 
+const reloads = (): number => gateway.stack.logs().split('configuration reloaded').length - 1;
+
 test('a response that ended before the commit is charged once after kill -9', async () => {
   gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
   const { client, organizationId } = await newClient();
   const release = await blockCharges(organizationId);
-  const startedMs = performance.now();
-  expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
-  expect(performance.now() - startedMs).toBeLessThan(1_500);
-  expect(await waitingMetric()).toBe(1);
+  // Other work of the machine slows some responses, so a slow one is asked for again.
+  let [charges, tookMs] = [0, Number.POSITIVE_INFINITY];
+  for (; tookMs >= AT_ONCE_MS && charges < MOST_TRIES; charges++) {
+    const startedMs = performance.now();
+    expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
+    tookMs = performance.now() - startedMs;
+  }
+  expect(tookMs).toBeLessThan(AT_ONCE_MS);
+  expect(await waitingMetric()).toBe(charges);
+  const left = Number((100 - charges * COST).toFixed(9));
   await gateway.stack.restartGateway('SIGKILL', release);
-  expect(await gateway.stack.operator.balance(organizationId)).toBe(100 - COST);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(left);
   await gateway.stack.restartGateway('SIGKILL');
-  expect(await gateway.stack.operator.balance(organizationId)).toBe(100 - COST);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(left);
 });
 
 test('a client reads what it was charged before, wherever it looks', async () => {
@@ -86,10 +96,10 @@ test('completions are refused once a charge has waited for five seconds, and ser
   const [blocked, other] = [await newClient(), await newClient()];
   const release = await blockCharges(blocked.organizationId);
   expect(outcome(await blocked.client.chat({ model: 'one' }))).toBe('200');
+  expect(outcome(await other.client.chat({ model: 'one' }))).toBe('200');
   const credits = jsonOf<{ data: object }>(await blocked.client.get('/v1/credits'));
   // The read gave up waiting: what the charge will cost is held, and no more.
   expect(credits.data).toMatchObject({ balance: 100, held: COST });
-  expect(outcome(await other.client.chat({ model: 'one' }))).toBe('200');
   await expect
     .poll(async () => outcome(await other.client.chat({ model: 'one' })), { timeout: 15_000, interval: 200 })
     .toBe('503 no_capacity');
@@ -108,7 +118,7 @@ test('a response waits for its commit where charges are durable in the database'
   const { client, organizationId } = await newClient();
   const providers = { fake: { base_url: gateway.provider.baseUrl } };
   gateway.stack.writeConfig({ ...CONFIG, providers, charges: { durable_in: 'database' } });
-  await expect.poll(() => gateway.stack.logs()).toContain('configuration reloaded');
+  await expect.poll(reloads).toBe(1);
   const release = await blockCharges(organizationId);
   let ended = false;
   const asked = client.chat({ model: 'one' }).finally(() => {
@@ -120,6 +130,7 @@ test('a response waits for its commit where charges are durable in the database'
   expect(outcome(await asked)).toBe('200');
   expect(await waitingMetric()).toBe(0);
   gateway.stack.writeConfig({ ...CONFIG, providers });
+  await expect.poll(reloads).toBe(2);
 });
 
 test(`PostgreSQL away for ${AWAY_MS / 1_000} s under load: nothing is lost, and nothing charged twice`, async () => {
