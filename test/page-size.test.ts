@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -14,6 +14,8 @@ type Manifest = Readonly<Record<string, Chunk>>;
 
 const MAX_GZIP_BYTES = 200_000;
 const MAX_PAGE_GZIP_BYTES = 40_000;
+/** Everything that can be loaded: a feature pays for its script with script that it replaces. */
+const MAX_SCRIPT_GZIP_BYTES = 330_000;
 const DIST = fileURLToPath(new URL('../dashboard/dist/', import.meta.url));
 const MANIFEST = join(DIST, '.vite', 'manifest.json');
 
@@ -62,6 +64,12 @@ describe.skipIf(!existsSync(MANIFEST))('the built page', () => {
     expect(bytes).toBeLessThan(MAX_GZIP_BYTES);
     // Below this the manifest was not understood: React alone has as much.
     expect(bytes).toBeGreaterThan(60_000);
+  });
+
+  it(`has at most ${MAX_SCRIPT_GZIP_BYTES / 1000} KB of scripts in all, compressed by gzip`, () => {
+    const scripts = globSync('**/*.js', { cwd: DIST });
+    expect(scripts.length).toBeGreaterThan(30);
+    expect(gzipBytes(scripts)).toBeLessThanOrEqual(MAX_SCRIPT_GZIP_BYTES);
   });
 
   it('loads every page by itself, and none of them is large', () => {

@@ -113,7 +113,6 @@ export const AREAS: readonly Area[] = [
       'search',
       'table',
       'charts',
-      'reports',
       'audit',
       'errors',
       'keys',

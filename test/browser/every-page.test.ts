@@ -37,7 +37,7 @@ const ADDRESSES = [
   '/operator',
   '/operator/organizations',
   '/operator/users',
-  '/operator/costs?by=organization&daily=yes&show=margin',
+  '/operator/costs?by=organization&show=margin',
   '/operator/costs',
   '/operator/mapping',
   '/operator/system',

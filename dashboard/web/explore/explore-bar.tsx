@@ -1,25 +1,15 @@
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ExploreGrouping } from '#contract/explore.ts';
 import { useAsk } from '../api/queries.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { formatDuration, formatMoney } from '../format/format.ts';
 import { Checkbox, Select } from '../forms/choices.tsx';
-import { LocalDateTimeInput } from '../forms/date-inputs.tsx';
-import { Field } from '../forms/field.tsx';
 import { FilterBar, SearchBox } from '../forms/filter-bar.tsx';
 import type { Url } from '../search/use-url.ts';
 import styles from './explore.module.css';
-import {
-  type ExploreState,
-  LIST_LABELS,
-  LISTS,
-  type ListName,
-  RANGES,
-  type Range,
-  spanOf,
-  USUAL_RANGE,
-} from './explore-search.ts';
+import { type ExploreState, LIST_LABELS, LISTS, type ListName, RANGES, USUAL_RANGE } from './explore-search.ts';
+import { TimeChoice } from './time-choice.tsx';
 
 // With the boxes for many values, which the charts do not wait for.
 const FilterDialog = lazy(() => import('./filter-dialog.tsx').then((module) => ({ default: module.FilterDialog })));
@@ -42,7 +32,7 @@ export function ExploreBar({ organization, url, by, children, actions }: Explore
   const member = by.startsWith('metadata.') ? by.slice('metadata.'.length) : undefined;
   return (
     <FilterBar url={url} actions={actions}>
-      <TimeChoice url={url} />
+      <TimeChoice url={url} ranges={RANGES} usual={USUAL_RANGE} />
       <Select
         label="Group by"
         value={member === undefined ? by : 'metadata'}
@@ -119,53 +109,5 @@ function Chips({ organization, url: { search, change }, onOpen }: ChipsProps): R
           </button>
         </span>
       ),
-  );
-}
-
-/** A half-typed year is also valid. */
-const EARLIEST_MS = Date.UTC(2000, 0);
-
-/** A range, or from and to in the reader's zone. What is wrong stays in the boxes alone. */
-function TimeChoice({ url: { search, change } }: { readonly url: Url<ExploreState> }): ReactNode {
-  const { range = USUAL_RANGE, fromMs, toMs } = search;
-  const isCustom = fromMs !== undefined || toMs !== undefined;
-  const [draft, setDraft] = useState({ fromMs, toMs });
-  useEffect(() => setDraft({ fromMs, toMs }), [fromMs, toMs]);
-  const choose = (next: Range | 'custom') =>
-    change(
-      next === 'custom'
-        ? { range: undefined, ...spanOf(search, Date.now()) }
-        : { range: next, fromMs: undefined, toMs: undefined },
-    );
-  const isWrong = (draft.fromMs ?? 0) >= (draft.toMs ?? Number.POSITIVE_INFINITY);
-  const edit = (next: typeof draft) => {
-    setDraft(next);
-    const given = [next.fromMs, next.toMs].filter((atMs) => atMs !== undefined);
-    const isRight = given.length > 0 && given.every((atMs) => atMs >= EARLIEST_MS);
-    if (isRight && (next.fromMs ?? 0) < (next.toMs ?? Number.POSITIVE_INFINITY)) change(next);
-  };
-  return (
-    <>
-      <Select
-        label="Time"
-        value={isCustom ? 'custom' : range}
-        onChange={choose}
-        choices={{ ...RANGES, custom: 'Custom' }}
-      />
-      {isCustom && (
-        <div className="row">
-          <Field label="From" hideLabel>
-            <LocalDateTimeInput value={draft.fromMs} onChange={(next) => edit({ ...draft, fromMs: next })} />
-          </Field>
-          <span aria-hidden="true">–</span>
-          <Field label="To" hideLabel>
-            <LocalDateTimeInput value={draft.toMs} onChange={(next) => edit({ ...draft, toMs: next })} />
-          </Field>
-          <span role="alert" className="bad small">
-            {isWrong && 'The end must be after the start.'}
-          </span>
-        </div>
-      )}
-    </>
   );
 }

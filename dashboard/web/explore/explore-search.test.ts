@@ -4,7 +4,7 @@ import { LONGEST_EXPLORED_MS, SHORTEST_EXPLORED_MS } from '#contract/explore.ts'
 import { DAY_MS } from '#core/clock.ts';
 import { queryText } from '../api/api.ts';
 import { readQuery } from '../search/define-search.ts';
-import { exploreSearch, filterOf, fromUsage, RANGES, type Range, spanOf } from './explore-search.ts';
+import { boundsOf, exploreSearch, filterOf, fromUsage, RANGES, type Range, spanOf } from './explore-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const KEY = `key-${'0'.repeat(26)}`;
@@ -44,6 +44,15 @@ describe('the address of the explorer', () => {
       ...{ fromMs: Date.UTC(2026, 10, 1), toMs: Date.UTC(2026, 10, 3) },
     });
     expect(fromUsage({ range: 'month' })).toEqual({ by: 'model', range: 'month' });
+  });
+});
+
+describe('the time of a list', () => {
+  it('has no end unless one is chosen, and no begin where all is wanted', () => {
+    expect(boundsOf({}, NOW_MS)).toEqual({});
+    expect(boundsOf({ range: '24h' }, NOW_MS)).toEqual({ fromMs: NOW_MS - DAY_MS });
+    expect(boundsOf({ range: '24h', toMs: 7 }, NOW_MS)).toEqual({ toMs: 7 });
+    expect(boundsOf({ fromMs: 0, toMs: 7 }, NOW_MS)).toEqual({ fromMs: 0, toMs: 7 });
   });
 });
 

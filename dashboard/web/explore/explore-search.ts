@@ -38,7 +38,14 @@ export const RANGES: Readonly<Record<Range, string>> = {
   '90d': 'Last 90 days',
   '1y': 'Last year',
 };
-export const USUAL_RANGE: Range = '7d';
+export const USUAL_RANGE = '7d';
+export const LIST_RANGES = { all: 'All time', ...rangesOf('24h', '7d', '30d', '90d') };
+/** For figures by the day. */
+export const DAY_RANGES = rangesOf('yesterday', '7d', '30d', 'month', 'last-month', '90d', '1y');
+
+function rangesOf<Name extends Range>(...names: readonly Name[]): Readonly<Record<Name, string>> {
+  return Object.fromEntries(names.map((name) => [name, RANGES[name]])) as Record<Name, string>;
+}
 
 export const GROUPS = ['none', 'model', 'key', 'code', 'status', 'user', 'provider', 'organization'] as const;
 export const MEASURES = ['cost', 'margin', 'requests', 'failures', 'tokens', 'cached', 'p50', 'p95', 'speed'] as const;
@@ -69,9 +76,8 @@ export const LIST_LABELS: Readonly<Record<ListName, string>> = {
 };
 
 /**
- * The state of the explorer. `fromMs` and `toMs` override `range`; one of them may be open.
- * `search` is a request or generation id, which overrides every filter of the list, and `open` the
- * request in the drawer.
+ * The state of the explorer. `search` is a request or generation id, which overrides every filter
+ * of the list, and `open` the request in the drawer.
  */
 export const exploreSearch = defineSearch(
   {
@@ -105,6 +111,13 @@ export const exploreSearch = defineSearch(
 );
 export type ExploreState = ReturnType<typeof exploreSearch>;
 
+/** The time in an address. `fromMs` and `toMs` override `range`; one of them may be open. */
+export interface TimeState<Name extends string = string> {
+  readonly range?: Name | undefined;
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+}
+
 /** `429` of an older address is one of `4xx`. */
 function statusClass(value: unknown): string | undefined {
   const given = text(value) ?? '';
@@ -122,14 +135,14 @@ export interface Span {
 }
 
 /** The time that an address means, within the bounds of the server. */
-export function spanOf({ range = USUAL_RANGE, fromMs, toMs }: ExploreState, nowMs: number): Span {
+export function spanOf({ range = USUAL_RANGE, fromMs, toMs }: TimeState, nowMs: number): Span {
   if (fromMs === undefined && toMs === undefined) return rangeSpan(range, nowMs);
   const endMs = toMs ?? nowMs;
-  const startMs = Math.max(fromMs ?? endMs - LENGTHS[USUAL_RANGE as Length], endMs - LONGEST_EXPLORED_MS);
+  const startMs = Math.max(fromMs ?? endMs - LENGTHS[USUAL_RANGE], endMs - LONGEST_EXPLORED_MS);
   return { fromMs: startMs, toMs: Math.max(endMs, startMs + SHORTEST_EXPLORED_MS) };
 }
 
-function rangeSpan(range: Range, nowMs: number): Span {
+function rangeSpan(range: string, nowMs: number): Span {
   const now = new Date(nowMs);
   const monthMs = (later: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + later);
   const todayMs = nowMs - (nowMs % DAY_MS);
@@ -141,8 +154,14 @@ function rangeSpan(range: Range, nowMs: number): Span {
     case 'last-month':
       return { fromMs: monthMs(-1), toMs: monthMs(0) };
     default:
-      return { fromMs: nowMs - LENGTHS[range], toMs: nowMs };
+      return { fromMs: nowMs - (LENGTHS[range as Length] ?? LENGTHS[USUAL_RANGE]), toMs: nowMs };
   }
+}
+
+/** The time of a list, whose newest rows are wanted, also those to come. */
+export function boundsOf({ range, fromMs, toMs }: TimeState, nowMs: number): Partial<Span> {
+  if (range === undefined || fromMs !== undefined || toMs !== undefined) return present({ fromMs, toMs });
+  return { fromMs: rangeSpan(range, nowMs).fromMs };
 }
 
 /** The requests behind a part of a chart: of errors, those that failed. */

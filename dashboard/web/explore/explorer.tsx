@@ -44,7 +44,17 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
   );
   return (
     <UnlessFailed query={query}>
-      <Tiles data={data} chosen={show} onChoose={(next) => url.change({ show: next === usual ? undefined : next })} />
+      <Tiles
+        tiles={shownMeasures(data?.totals).map((id) => ({
+          ...{ id, label: MEASURE_VIEWS[id].label },
+          ...(data && {
+            figure: <Figure totals={data.totals} measure={id} />,
+            note: <Note data={data} measure={id} />,
+          }),
+        }))}
+        chosen={show}
+        onChoose={(next) => url.change({ show: next === usual ? undefined : next })}
+      />
       {data?.chargedOnly && (
         <Banner tone="neutral">
           By end user and over this time, these are the charged requests alone, by day. Errors and times are not known.
@@ -73,30 +83,34 @@ export function Explorer({ query, url, by, usual, onSpan, heightPx = 260, action
   );
 }
 
-interface TilesProps {
-  readonly data: Explore | undefined;
-  readonly chosen: Measure;
-  readonly onChoose: (measure: Measure) => void;
+interface TilesProps<Name extends string> {
+  /** Without a figure while loading. */
+  readonly tiles: readonly {
+    readonly id: Name;
+    readonly label: string;
+    readonly figure?: ReactNode;
+    readonly note?: ReactNode;
+  }[];
+  readonly chosen: Name;
+  readonly onChoose: (name: Name) => void;
 }
 
 /** The totals. Each is a button that shows its chart. */
-function Tiles({ data, chosen, onChoose }: TilesProps): ReactNode {
+export function Tiles<Name extends string>({ tiles, chosen, onChoose }: TilesProps<Name>): ReactNode {
   return (
     <fieldset className={styles.tiles}>
       <legend className="visually-hidden">Show</legend>
-      {shownMeasures(data?.totals).map((measure) => (
+      {tiles.map(({ id, label, figure, note }) => (
         <button
-          key={measure}
+          key={id}
           type="button"
-          className={classNames(styles.tile, measure === chosen && styles.chosen)}
-          aria-pressed={measure === chosen}
-          onClick={() => onChoose(measure)}
+          className={classNames(styles.tile, id === chosen && styles.chosen)}
+          aria-pressed={id === chosen}
+          onClick={() => onChoose(id)}
         >
-          <span className="muted small">{MEASURE_VIEWS[measure].label}</span>
-          <span className={styles.value}>
-            {data ? <Figure totals={data.totals} measure={measure} /> : <Skeleton width="60%" />}
-          </span>
-          <span className="muted small">{data ? <Note data={data} measure={measure} /> : '\u00a0'}</span>
+          <span className="muted small">{label}</span>
+          <span className={styles.value}>{figure ?? <Skeleton width="60%" />}</span>
+          <span className="muted small">{note ?? '\u00a0'}</span>
         </button>
       ))}
     </fieldset>

@@ -201,33 +201,3 @@ export function Checkbox({ label, hint, value, onChange, disabled }: CheckboxPro
     </div>
   );
 }
-
-interface ToggleGroupProps<Value extends string> {
-  readonly label: string;
-  readonly values: readonly Value[];
-  readonly onToggle: (value: Value) => void;
-  readonly choices: Choices<Value>;
-}
-
-/**
- * A few options side by side, such as the groups of a table. Checkboxes for keyboard and screen
- * reader.
- */
-export function ToggleGroup<Value extends string>(props: ToggleGroupProps<Value>): ReactNode {
-  return (
-    <fieldset className={styles.segments}>
-      <legend className="visually-hidden">{props.label}</legend>
-      {listOf<Value, Choice<Value>>(props.choices).map(({ value, label, disabled }) => (
-        <label key={value} className={styles.segment}>
-          <input
-            type="checkbox"
-            checked={props.values.includes(value)}
-            disabled={disabled}
-            onChange={() => props.onToggle(value)}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
-  );
-}

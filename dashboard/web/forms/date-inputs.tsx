@@ -1,5 +1,4 @@
-import { type ReactNode, useId, useState } from 'react';
-import { classNames } from '../components/class-names.ts';
+import { type ReactNode, useState } from 'react';
 import { formatUtc } from '../format/format.ts';
 import { asField, type FieldLook, useFieldControl } from './field.tsx';
 import styles from './inputs.module.css';
@@ -43,48 +42,4 @@ export function DateTimeField(props: LocalDateTimeInputProps & Omit<FieldLook, '
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const hint = props.value === undefined ? `Your zone: ${zone}` : `${zone} · ${formatUtc(props.value)}`;
   return <LocalDateTimeField {...props} hint={hint} />;
-}
-
-export interface DayRange {
-  /** `2026-11-21`. Absent: open. */
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-interface DayRangeInputProps {
-  /** Accessible name: `Days of UTC`. */
-  readonly label: string;
-  readonly value: DayRange;
-  readonly onChange: (value: DayRange) => void;
-  /** The reason why these days are invalid. */
-  readonly problem?: string | undefined;
-  /** The last possible day. */
-  readonly max?: string;
-}
-
-export function DayRangeInput({ label, value, onChange, problem, max }: DayRangeInputProps): ReactNode {
-  const id = useId();
-  const box = (name: 'from' | 'to', text: string) => (
-    <input
-      className={classNames(styles.input, styles.day)}
-      type="date"
-      aria-label={text}
-      aria-invalid={problem === undefined ? undefined : true}
-      aria-describedby={problem === undefined ? undefined : `${id}-problem`}
-      value={value[name] ?? ''}
-      {...(max !== undefined && { max })}
-      onChange={(event) => onChange({ ...value, [name]: event.target.value || undefined })}
-    />
-  );
-  return (
-    <fieldset className={styles.days}>
-      <legend className="visually-hidden">{label}</legend>
-      {box('from', 'First day')}
-      <span aria-hidden="true">–</span>
-      {box('to', 'Last day')}
-      <span role="alert" id={`${id}-problem`} className={styles.problem}>
-        {problem}
-      </span>
-    </fieldset>
-  );
 }

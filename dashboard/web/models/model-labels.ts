@@ -2,7 +2,7 @@ import type { KeyView } from '#contract/keys.ts';
 import type { ModelView, PricesView, PriceTableView, PriceWindowView, TierPricesView } from '#contract/money.ts';
 import { byPrice, PRICE_KINDS, type PriceField } from '#core/price-kinds.ts';
 import { formatCount, formatPricePerMillion } from '../format/format.ts';
-import { chosenSorting, type SortingState, sortRows } from '../reports/sorting.ts';
+import { chosenSorting, type SortingState, sortRows } from '../table/sorting.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'files', 'reasoning', 'embeddings'] as const;
 /** A capability, or `reasoning`: the model accepts a reasoning effort. */

@@ -11,14 +11,8 @@ describe('the address of the audit log', () => {
 
 describe('the address of the costs page', () => {
   it('keeps what can be and drops the rest', () => {
-    const known = { range: '7d', by: 'provider', daily: 'yes', show: 'margin', sort: 'cost', order: 'asc' };
+    const known = { range: '1y', by: 'provider', show: 'margin', sort: 'cost', order: 'asc', fromMs: 1, toMs: 2 };
     expect(costsSearch({ ...known, other: 1 })).toEqual(known);
-    expect(costsSearch({ range: '1y', by: 'key', daily: 'no', show: 'tokens', sort: 'x', order: 'up' })).toEqual({});
-  });
-
-  it('takes days before a range, if they are valid', () => {
-    const days = { from: '2026-11-01', to: '2026-11-02' };
-    expect(costsSearch({ range: '7d', ...days })).toEqual(days);
-    expect(costsSearch({ range: '7d', from: '2026-11-02', to: '2026-11-01' })).toEqual({ range: '7d' });
+    expect(costsSearch({ range: '24h', by: 'key', show: 'tokens', sort: 'x', order: 'up', fromMs: -1 })).toEqual({});
   });
 });

@@ -1,11 +1,11 @@
 import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
+import { DAY_RANGES, LIST_RANGES } from '../explore/explore-search.ts';
 import { ABILITIES, MODEL_SORTS } from '../models/model-labels.ts';
-import { DEFAULT_PRESET, PRESETS, SPANS, validDays, validTimes } from '../search/days.ts';
-import { day, defineSearch, idOf, oneOf, text } from '../search/define-search.ts';
+import { defineSearch, idOf, oneOf, text, wholeNumber } from '../search/define-search.ts';
 
-const TIMES = { range: oneOf(SPANS), from: day, to: day };
-const DAYS = { range: oneOf(PRESETS, DEFAULT_PRESET), from: text, to: text };
+const namesOf = <Name extends string>(ranges: Readonly<Record<Name, string>>) => Object.keys(ranges) as Name[];
+const TIMES = { range: oneOf(namesOf(LIST_RANGES), 'all'), fromMs: wholeNumber, toMs: wholeNumber };
 const ORDER = oneOf(['asc', 'desc']);
 
 /** `key`: the key in the drawer. */
@@ -21,7 +21,6 @@ export const playgroundSearch = defineSearch({}, { model: text, beside: text, ke
 export const creditsSearch = defineSearch(
   { kind: oneOf(['credit', 'charge']), ...TIMES },
   { topUp: idOf('top'), card: oneOf(['saved']), dialog: oneOf(['top-up']) },
-  validTimes,
 );
 
 /** `key`: only models that this key may use. */
@@ -36,27 +35,28 @@ export const organizationsSearch = defineSearch({ search: text }, { dialog: oneO
 export const usersSearch = membersSearch;
 export const errorsSearch = defineSearch({ search: text });
 
-export const COST_SUBJECTS = ['model', 'provider', 'organization'] as const;
-const COST_MEASURES = ['list', 'revenue', 'cost', 'margin', 'losses'] as const;
+const COST_SUBJECTS = ['model', 'provider', 'organization', 'day'] as const;
+export const COST_MEASURES = ['list', 'revenue', 'cost', 'margin', 'losses'] as const;
+export const COSTS_RANGE = '30d';
 
 export const costsSearch = defineSearch(
-  DAYS,
+  {},
   {
+    range: oneOf(namesOf(DAY_RANGES), COSTS_RANGE),
+    fromMs: wholeNumber,
+    toMs: wholeNumber,
     by: oneOf(COST_SUBJECTS, 'model'),
-    daily: oneOf(['yes']),
     show: oneOf(COST_MEASURES, 'revenue'),
-    sort: oneOf(['day', 'subject', 'requests', ...COST_MEASURES]),
+    sort: oneOf(['subject', 'requests', ...COST_MEASURES]),
     order: ORDER,
   },
-  validDays,
 );
 
 /** `actor`: a part of the name of the person who did it. */
-export const auditSearch = defineSearch({ actor: text, action: oneOf(ACTIONS), ...TIMES }, {}, validTimes);
+export const auditSearch = defineSearch({ actor: text, action: oneOf(ACTIONS), ...TIMES });
 export const operatorAuditSearch = defineSearch(
   { organization: idOf('org'), actor: text, action: oneOf(ACTIONS), ...TIMES },
   {},
-  validTimes,
 );
 
 export type AuditState = ReturnType<typeof auditSearch>;

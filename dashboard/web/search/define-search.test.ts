@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { day, defineSearch, idOf, oneOf, text, wholeNumber } from './define-search.ts';
+import { defineSearch, idOf, oneOf, text, wholeNumber } from './define-search.ts';
 
 describe('values of a URL', () => {
   it('are text as it was typed, digits too', () => {
@@ -25,22 +25,16 @@ describe('values of a URL', () => {
     for (const value of [`key-${'0'.repeat(26)}`, `${id}0`, 'org-1', 7]) expect(idOf('org')(value)).toBeUndefined();
   });
 
-  it('are days of the calendar', () => {
-    expect(day('2026-02-28')).toBe('2026-02-28');
-    for (const value of ['2026-02-30', '26-1-1', 20260228, '']) expect(day(value)).toBeUndefined();
-  });
-
   it('are read by name, and the malformed ones are left out', () => {
     const read = defineSearch({ search: text, status: wholeNumber });
     expect(read({ search: 'x', status: '429', other: 1 })).toEqual({ search: 'x', status: 429 });
     expect(Object.keys(read({ status: 'x' }))).toEqual([]);
   });
 
-  it('are judged together, and only filters are taken away', () => {
-    const read = defineSearch({ from: day, to: day }, { open: text }, ({ from, to, ...others }) =>
-      (from ?? '') > (to ?? '') ? others : { from, to, ...others },
-    );
-    expect(read({ from: '2026-11-02', to: '2026-11-01', open: 'x' })).toEqual({ open: 'x' });
-    expect(read.unfiltered).toStrictEqual({ from: undefined, to: undefined });
+  it('are filters, which are taken away together, or others', () => {
+    expect(defineSearch({ from: text, to: text }, { open: text }).unfiltered).toStrictEqual({
+      from: undefined,
+      to: undefined,
+    });
   });
 });

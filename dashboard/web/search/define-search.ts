@@ -21,16 +21,15 @@ export interface Search<State extends object> {
 
 /**
  * Declares the parameters of a page: filters, and what else its address has (`view`), such as an
- * open dialog. `check` judges several parameters together.
+ * open dialog.
  */
 export function defineSearch<Filters, View = unknown>(
   filters: Readers<Filters>,
   view?: Readers<View>,
-  check: (state: State<Filters & View>) => State<Filters & View> = (state) => state,
 ): Search<State<Filters & View>> {
   const readers = Object.entries<ReadValue<unknown>>({ ...filters, ...view });
   const read = (raw: RawSearch) =>
-    check(present(Object.fromEntries(readers.map(([name, readValue]) => [name, readValue(raw[name])]))) as never);
+    present(Object.fromEntries(readers.map(([name, readValue]) => [name, readValue(raw[name])]))) as never;
   const unfiltered = Object.fromEntries(Object.keys(filters).map((name) => [name, undefined]));
   return Object.assign(read, { unfiltered: unfiltered as Partial<State<Filters & View>> });
 }
@@ -78,11 +77,4 @@ export function oneOf<const Value extends string>(values: readonly Value[], usua
 /** Ids with this prefix. The server would refuse the whole request for any other text. */
 export function idOf(prefix: 'org' | 'key' | 'log' | 'top'): ReadValue<string> {
   return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
-}
-
-/** An existing day, as `2026-11-21`. */
-export function day(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return undefined;
-  const atMs = Date.parse(`${value}T00:00:00Z`);
-  return Number.isNaN(atMs) || new Date(atMs).toISOString().slice(0, 10) !== value ? undefined : value;
 }

@@ -6,10 +6,10 @@ import { useAskPages } from '../../api/queries.ts';
 import { ACTIONS, actionChoice, actionLabel, type ChangedValue, changeLines } from '../../audit/audit-labels.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Instant } from '../../components/values.tsx';
+import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
+import { TimeChoice } from '../../explore/time-choice.tsx';
 import { FilterSelect } from '../../forms/choices.tsx';
 import { SearchBox } from '../../forms/filter-bar.tsx';
-import { boundsOf } from '../../search/days.ts';
-import { TimeFilter } from '../../search/filters.tsx';
 import { type Url, useUrl } from '../../search/use-url.ts';
 import { OrganizationPicker } from '../../shell/organization-switcher.tsx';
 import { useOrganization } from '../../shell/use-organization.tsx';
@@ -90,16 +90,16 @@ function AuditFilters({ url, more }: { readonly url: Url<AuditState>; readonly m
         choices={CHOICES}
       />
       {more}
-      <TimeFilter value={search} onChange={change} />
+      <TimeChoice url={url} ranges={LIST_RANGES} usual="all" />
     </>
   );
 }
 
 /** The filter of the request. `Last 24 hours` counts from the moment of the choice. */
-function useAuditFilter({ actor, action, range, from, to }: AuditState): AuditFilter {
+function useAuditFilter({ actor, action, range, fromMs, toMs }: AuditState): AuditFilter {
   return useMemo(
-    () => ({ ...present({ actor, action }), ...boundsOf({ range, from, to }, Date.now()) }),
-    [actor, action, range, from, to],
+    () => ({ ...present({ actor, action }), ...boundsOf({ range, fromMs, toMs }, Date.now()) }),
+    [actor, action, range, fromMs, toMs],
   );
 }
 

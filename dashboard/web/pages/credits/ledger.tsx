@@ -4,11 +4,11 @@ import type { LedgerEntryView } from '#contract/money.ts';
 import { useAskPages } from '../../api/queries.ts';
 import { EmptyState } from '../../components/panels.tsx';
 import { Instant, StatusPill } from '../../components/values.tsx';
+import { boundsOf, LIST_RANGES } from '../../explore/explore-search.ts';
+import { TimeChoice } from '../../explore/time-choice.tsx';
 import { formatMoneyInFull } from '../../format/format.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import { boundsOf } from '../../search/days.ts';
-import { TimeFilter } from '../../search/filters.tsx';
 import type { Url } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
 import type { Column } from '../../table/table.tsx';
@@ -45,7 +45,7 @@ export function Ledger({ id, url }: LedgerProps): ReactNode {
           onChange={(next) => change({ kind: next === 'all' ? undefined : next })}
           choices={{ all: 'All', credit: 'Credits', charge: 'Charges' }}
         />
-        <TimeFilter value={search} onChange={change} />
+        <TimeChoice url={url} ranges={LIST_RANGES} usual="all" />
       </FilterBar>
       <List
         query={pages}
@@ -73,9 +73,9 @@ export function Ledger({ id, url }: LedgerProps): ReactNode {
 }
 
 /** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
-function useLedgerQuery({ kind, range, from, to }: CreditsState) {
+function useLedgerQuery({ kind, range, fromMs, toMs }: CreditsState) {
   const [nowMs] = useState(() => Date.now());
-  return useMemo(() => ({ kind, ...boundsOf({ range, from, to }, nowMs) }), [kind, range, from, to, nowMs]);
+  return useMemo(() => ({ kind, ...boundsOf({ range, fromMs, toMs }, nowMs) }), [kind, range, fromMs, toMs, nowMs]);
 }
 
 const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;

@@ -11,11 +11,11 @@ import { FilterSelect } from '../../forms/choices.tsx';
 import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
 import { Abilities, ModelState } from '../../models/model-facts.tsx';
 import { ABILITY_LABELS, filterModels, priceEntries, SORTABLE_MODELS } from '../../models/model-labels.ts';
-import { chosenSorting, sortedBy } from '../../reports/sorting.ts';
 import { SearchFilter, withChosen } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { useOrganization } from '../../shell/use-organization.tsx';
 import { ListPage } from '../../table/list-page.tsx';
+import { chosenSorting, sortedBy } from '../../table/sorting.ts';
 import type { Column } from '../../table/table.tsx';
 import { modelsSearch } from '../searches.ts';
 

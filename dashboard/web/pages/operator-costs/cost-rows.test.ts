@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CostRowView } from '#contract/costs.ts';
-import { costSeries, knownPart, sortCosts, subjectOf } from './cost-rows.ts';
+import { sortRows } from '../../table/sorting.ts';
+import { costDays, costSeries, knownPart, shownAmount, sortedValue, subjectOf } from './cost-rows.ts';
 
 const row = (more: Partial<CostRowView>): CostRowView => ({
   requests: 1,
@@ -24,10 +25,32 @@ describe('rows of costs', () => {
       row({ model: 'small', marginNanoUsd: '-10000000000000000001' }),
       row({ model: 'large', marginNanoUsd: '9' }),
     ];
-    const models = (order: 'asc' | 'desc') => sortCosts(rows, 'margin', order).map(({ model }) => model);
+    const models = (order: 'asc' | 'desc') =>
+      sortRows(rows, order, (row) => sortedValue(row, 'margin')).map(({ model }) => model);
     expect(models('desc')).toEqual(['large', 'small', 'unknown']);
     expect(models('asc')).toEqual(['small', 'large', 'unknown']);
-    expect(sortCosts(rows, 'subject', 'asc').map(({ model }) => model)).toEqual(['large', 'small', 'unknown']);
+    expect(sortedValue(row({ day: '2026-11-21' }), 'subject')).toBe('2026-11-21');
+    expect(sortedValue(row({ model: 'm' }), 'subject')).toBe('m');
+  });
+});
+
+describe('the days of an address', () => {
+  const daysOf = (search: Parameters<typeof costDays>[0]) => {
+    const days = costDays(search, Date.UTC(2026, 10, 21, 10, 30));
+    return [days.at(0), days.at(-1), days.length];
+  };
+
+  it('are those of UTC that its time touches, thirty and today if it says nothing', () => {
+    expect(daysOf({})).toEqual(['2026-10-22', '2026-11-21', 31]);
+    expect(daysOf({ range: 'last-month' })).toEqual(['2026-10-01', '2026-10-31', 31]);
+    expect(daysOf({ fromMs: Date.UTC(2026, 10, 1, 5), toMs: Date.UTC(2026, 10, 3) })).toEqual([
+      ...['2026-11-01', '2026-11-02', 2],
+    ]);
+  });
+
+  it('are never more than the server reads', () => {
+    expect(daysOf({ range: '1y' })).toEqual(['2025-11-21', '2026-11-21', 366]);
+    expect(daysOf({ fromMs: 0 })).toEqual(['2025-11-21', '2026-11-21', 366]);
   });
 });
 
@@ -40,6 +63,19 @@ describe('the known part of a cost', () => {
       ...{ share: 0.83, cost: '2150000000', margin: '350000000' },
       rate: 0.14,
     });
+  });
+
+  it('is shown with what it is of', () => {
+    const known = { revenueNanoUsd: '2500000000', costNanoUsd: '2150000000' };
+    const partial = row({ revenueNanoUsd: '3000000000', known });
+    expect(shownAmount(partial, 'cost')).toEqual({ amount: '2150000000', known: 'known for 83%' });
+    expect(shownAmount(partial, 'margin')).toEqual({ amount: '350000000', rate: '14%', known: 'known for 83%' });
+    expect(shownAmount(partial, 'losses')).toEqual({ amount: '0' });
+    expect(shownAmount(row({ revenueNanoUsd: '8', marginNanoUsd: '-2' }), 'margin')).toEqual({
+      ...{ amount: '-2', rate: '−25%' },
+    });
+    expect(shownAmount(row({ marginNanoUsd: '0' }), 'margin')).toEqual({ amount: '0' });
+    expect(shownAmount(row({}), 'cost')).toEqual({});
   });
 
   it('is never said to be all, and is none where all or nothing is known', () => {
@@ -87,6 +123,9 @@ describe('series of costs', () => {
         }),
       ),
     ).flat();
-    expect(costSeries(many, DAYS, 'cost').at(-1)).toEqual({ id: 'others', label: '2 others', values: [2, undefined] });
+    expect(costSeries(many, DAYS, 'cost').at(-1)).toEqual({
+      ...{ id: '*', label: '2 others', isOther: true },
+      values: [2, undefined],
+    });
   });
 });

@@ -1,8 +1,20 @@
 import type { CostRowView } from '#contract/costs.ts';
-import { type DailySeries, dailySeries } from '../../charts/daily-series.ts';
-import { dollars } from '../../format/format.ts';
-import { type Order, sortRows } from '../../reports/sorting.ts';
-import type { CostMeasure, CostsState } from '../searches.ts';
+import { DAY_MS } from '#core/clock.ts';
+import { type ChartSeries, sumOf } from '../../charts/chart-data.ts';
+import { spanOf } from '../../explore/explore-search.ts';
+import { dollars, formatPercent, utcDay } from '../../format/format.ts';
+import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
+
+/** The server reads no more. */
+const MOST_DAYS = 366;
+
+/** The days of UTC that an address means. */
+export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowMs: number): readonly string[] {
+  const span = spanOf({ range, fromMs, toMs }, nowMs);
+  const end = Math.ceil(span.toMs / DAY_MS);
+  const first = Math.max(Math.floor(span.fromMs / DAY_MS), end - MOST_DAYS);
+  return Array.from({ length: end - first }, (_, later) => utcDay((first + later) * DAY_MS));
+}
 
 /** Name of what a row is about, as people know it. */
 export function subjectOf({ model, provider, organizationName, organizationId }: CostRowView): string {
@@ -28,36 +40,51 @@ export function knownPart({ revenueNanoUsd, known }: CostRowView) {
   };
 }
 
-/** Unknown amounts come last, whatever the order. Equal rows keep the order of the server. */
-export function sortCosts(
-  rows: readonly CostRowView[],
-  sort: NonNullable<CostsState['sort']>,
-  order: Order,
-): readonly CostRowView[] {
-  return sortRows(rows, order, (row) => {
-    if (sort === 'day' || sort === 'requests') return row[sort];
-    if (sort === 'subject') return subjectOf(row);
-    const amount = amountOf(row, sort);
-    return amount === undefined ? undefined : BigInt(amount);
-  });
+/** An amount, of a margin also its part of the revenue. If only a part is known, that part. */
+export function shownAmount(row: CostRowView, measure: CostMeasure) {
+  const whole = amountOf(row, measure);
+  const part = measure === 'cost' || measure === 'margin' ? knownPart(row) : undefined;
+  const share = part?.rate ?? Number(whole) / Number(row.revenueNanoUsd);
+  return {
+    amount: whole ?? (measure === 'margin' ? part?.margin : part?.cost),
+    rate: measure === 'margin' && Number.isFinite(share) ? formatPercent(share) : undefined,
+    known: part && `known for ${formatPercent(part.share)}`,
+  };
 }
 
+/** What a table is sorted by. Unknown amounts have nothing. */
+export function sortedValue(row: CostRowView, sort: NonNullable<CostsState['sort']>) {
+  if (sort === 'requests') return row.requests;
+  if (sort === 'subject') return row.day ?? subjectOf(row);
+  const amount = amountOf(row, sort);
+  return amount === undefined ? undefined : BigInt(amount);
+}
+
+/** Number of distinguishable colours. */
+const MOST_SERIES = 8;
+
 /**
- * Daily series of a measure, the largest revenue first. A day of unknown amount has no value, and a
- * series without a known day is left out.
+ * Daily series of a measure, the largest revenue first, the rest as one sum. A day of unknown
+ * amount has no value, and a series without a known day is left out.
  */
 export function costSeries(
   rows: readonly CostRowView[],
   days: readonly string[],
   measure: CostMeasure,
-): readonly DailySeries[] {
-  const values = rows.map((row) => {
+): readonly ChartSeries[] {
+  const inDollars = (row: CostRowView) => {
     const amount = amountOf(row, measure);
-    const id = row.organizationId ?? subjectOf(row);
-    const value = amount === undefined ? undefined : dollars(amount);
-    return { day: row.day, id, label: subjectOf(row), value, weight: BigInt(row.revenueNanoUsd) };
+    return amount === undefined ? undefined : dollars(amount);
+  };
+  const revenueOf = (of: readonly CostRowView[]) => of.reduce((sum, row) => sum + Number(row.revenueNanoUsd), 0);
+  const known = [...Map.groupBy(rows, (row) => row.organizationId ?? subjectOf(row))]
+    .filter(([, of]) => of.some((row) => inDollars(row) !== undefined))
+    .sort(([, a], [, b]) => revenueOf(b) - revenueOf(a));
+  const rest = known.splice(MOST_SERIES);
+  const shown = known.map(([id, of]) => ({ id, label: of[0] ? subjectOf(of[0]) : id, of }));
+  const others = { id: '*', label: `${rest.length} others`, isOther: true, of: rest.flatMap(([, of]) => of) };
+  return [...shown, ...(rest.length > 0 ? [others] : [])].map(({ of, ...one }) => {
+    const byDay = Map.groupBy(of, ({ day }) => day);
+    return { ...one, values: days.map((day) => sumOf((byDay.get(day) ?? []).map(inDollars))) };
   });
-  const known = new Set(values.flatMap(({ id, value }) => (value === undefined ? [] : [id])));
-  const shown = values.filter(({ id }) => known.has(id));
-  return dailySeries(shown, days);
 }

@@ -2,19 +2,29 @@ import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
 import type { CostRowView } from '#contract/costs.ts';
 import { useAsk } from '../../api/queries.ts';
-import { EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
+import { Chart } from '../../charts/chart.tsx';
+import { useHiddenSeries } from '../../charts/hidden-series.ts';
+import { Banner, Card, EmptyState, PageHeader, UnlessFailed } from '../../components/panels.tsx';
 import { Count, Money } from '../../components/values.tsx';
-import { formatDollars, formatPercent, formatUtcDay } from '../../format/format.ts';
-import { SegmentedControl, ToggleGroup } from '../../forms/choices.tsx';
+import { DAY_RANGES } from '../../explore/explore-search.ts';
+import { Tiles } from '../../explore/explorer.tsx';
+import { TimeChoice } from '../../explore/time-choice.tsx';
+import { formatDollars, formatUtcDay } from '../../format/format.ts';
+import { Select } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import { CutBanner, DailyChart, useReportDays } from '../../reports/daily-chart.tsx';
-import { chosenSorting, sortedBy } from '../../reports/sorting.ts';
-import { DaysFilter } from '../../search/filters.tsx';
 import { useUrl } from '../../search/use-url.ts';
 import { CsvLink, List } from '../../table/list-page.tsx';
+import { chosenSorting, type SortableColumns, sortedBy, sortRows } from '../../table/sorting.ts';
 import type { Column } from '../../table/table.tsx';
-import { COST_SUBJECTS, type CostMeasure, type CostSubject, type CostsState, costsSearch } from '../searches.ts';
-import { amountOf, costSeries, knownPart, sortCosts, subjectOf } from './cost-rows.ts';
+import {
+  COST_MEASURES,
+  COSTS_RANGE,
+  type CostMeasure,
+  type CostSubject,
+  type CostsState,
+  costsSearch,
+} from '../searches.ts';
+import { amountOf, costDays, costSeries, shownAmount, sortedValue, subjectOf } from './cost-rows.ts';
 
 const MEASURES: Readonly<Record<CostMeasure, string>> = {
   list: 'List price',
@@ -27,119 +37,140 @@ const SUBJECTS: Readonly<Record<CostSubject, string>> = {
   model: 'Model',
   provider: 'Provider',
   organization: 'Organization',
+  day: 'Day (UTC)',
 };
+const GROUPS = { model: 'By model', provider: 'By provider', organization: 'By organization', day: 'By day' } as const;
 const OPTIONS = { keepPrevious: true };
+const NOTHING = { rows: [] };
 
 /** Not refreshed by itself: a reading may take seconds. */
 export function CostsPage(): ReactNode {
   const url = useUrl(costsSearch);
   const { search, change } = url;
-  const { by = 'model', show = 'revenue', daily } = search;
-  const isDaily = daily !== undefined;
-  const { today, days } = useReportDays(search);
-  const query = { ...days, by: isDaily ? `day,${by}` : by };
-  const costs = useAsk('GET /api/costs', { query }, OPTIONS);
+  const { by = 'model', show = 'revenue' } = search;
+  const days = useMemo(() => costDays(search, Date.now()), [search]);
+  const range = { from: days[0] ?? '', to: days.at(-1) ?? '' };
+  const daily = { ...range, by: by === 'day' ? by : `day,${by}` };
+  const costs = useAsk('GET /api/costs', { query: { ...range, by } }, OPTIONS);
+  const { data } = costs;
   return (
     <>
       <PageHeader
         title="Costs and margin"
         description="Customer revenue, provider costs and losses. Days are in UTC."
-        actions={<CsvLink table="costs" query={query} />}
+        actions={<CsvLink table="costs" query={daily} />}
       />
       <FilterBar url={url}>
-        <DaysFilter value={search} days={days} today={today} onChange={change} />
-        <SegmentedControl
-          label="By"
-          value={by}
-          onChange={(next) => change({ by: next })}
-          choices={COST_SUBJECTS.map((value) => ({ value, label: `By ${value}` }))}
-        />
-        <ToggleGroup
-          label="Days"
-          values={isDaily ? ['day'] : []}
-          onToggle={() => change({ daily: isDaily ? undefined : 'yes' })}
-          choices={[{ value: 'day', label: 'By day' }]}
-        />
+        <TimeChoice url={url} ranges={DAY_RANGES} usual={COSTS_RANGE} />
+        <Select label="Group by" value={by} onChange={(next) => change({ by: next })} choices={GROUPS} />
       </FilterBar>
       <UnlessFailed query={costs}>
-        <CostsChart days={days} by={by} show={show} onShow={(next) => change({ show: next })} />
-        <CostsTable query={costs} by={by} isDaily={isDaily} search={search} onSort={change} />
+        <Tiles
+          tiles={COST_MEASURES.map((id) => ({
+            ...{ id, label: MEASURES[id] },
+            ...(data && { figure: <Figure row={data.total} measure={id} />, note: noteOf(data.total, id) }),
+          }))}
+          chosen={show}
+          onChoose={(next) => change({ show: next })}
+        />
+        <CostsChart days={days} daily={daily} by={by} show={show} />
+        <CostsTable query={costs} by={by} search={search} onSort={change} />
       </UnlessFailed>
     </>
   );
 }
 
-interface CostsChartProps {
-  readonly days: ReturnType<typeof useReportDays>['days'];
-  readonly by: CostSubject;
-  readonly show: CostMeasure;
-  readonly onShow: (measure: CostMeasure) => void;
+function noteOf(total: CostRowView, measure: CostMeasure): string | undefined {
+  const { rate, known } = shownAmount(total, measure);
+  return [rate, known].filter((part) => part !== undefined).join(' · ') || undefined;
 }
 
-/** One measure by day. A margin may be negative, so it has lines; others are stacked. */
-function CostsChart({ days, by, show, onShow }: CostsChartProps): ReactNode {
-  const detailed = useAsk('GET /api/costs', { query: { ...days, by: `day,${by}` } }, OPTIONS);
+interface CostsChartProps {
+  readonly days: readonly string[];
+  /** What the server is asked for. */
+  readonly daily: { readonly from: string; readonly to: string; readonly by: string };
+  readonly by: CostSubject;
+  readonly show: CostMeasure;
+}
+
+/**
+ * One measure by day. A margin may be negative, so it has lines; others are stacked. Cut rows would
+ * leave out days, so days alone replace them.
+ */
+function CostsChart({ days, daily, by, show }: CostsChartProps): ReactNode {
+  const detailed = useAsk('GET /api/costs', { query: daily }, OPTIONS);
   const isCut = detailed.data?.cut === true;
-  const daily = useAsk('GET /api/costs', { query: { ...days, by: 'day' } }, { ...OPTIONS, enabled: isCut });
-  const rows = (isCut ? daily : detailed).data?.rows ?? [];
+  const summed = useAsk('GET /api/costs', { query: { ...daily, by: 'day' } }, { ...OPTIONS, enabled: isCut });
+  const query = isCut ? summed : detailed;
+  const { rows } = query.data ?? NOTHING;
+  const series = useMemo(() => costSeries(rows, days, show), [rows, days, show]);
+  const startsMs = useMemo(() => days.map((day) => Date.parse(`${day}T00:00:00Z`)), [days]);
+  const hiding = useHiddenSeries(series.map(({ id }) => id));
   const hasUnknown = rows.some((row) => amountOf(row, show) === undefined);
+  const title = `${MEASURES[show]} by day`;
   return (
-    <DailyChart
-      days={days}
-      measures={MEASURES}
-      show={show}
-      onShow={onShow}
-      detailed={detailed}
-      daily={daily}
-      groups={[by]}
-      seriesOf={costSeries}
-      kind={show === 'margin' ? 'lines' : 'stacked-bars'}
-      format={formatDollars}
-      empty={hasUnknown && 'No cost is known in these days'}
-    >
-      {hasUnknown && (
-        <p className="muted small">
-          A gap is a day whose cost is not known, not zero: a target that served requests then has no{' '}
-          <code>cost_usd_per_million_tokens</code>. The chart leaves out what has no day with a known cost.
-        </p>
-      )}
-    </DailyChart>
+    <UnlessFailed query={query}>
+      <Card title={title}>
+        {series.length === 0 && hasUnknown ? (
+          <EmptyState icon="usage" title="No cost is known in these days" />
+        ) : (
+          <Chart
+            label={isCut || by === 'day' ? title : `${title} and ${by}`}
+            kind={show === 'margin' ? 'lines' : 'stacked-bars'}
+            startsMs={query.data && startsMs}
+            series={series}
+            format={formatDollars}
+            step="day"
+            {...hiding}
+          />
+        )}
+        {hasUnknown && (
+          <p className="muted small">
+            A gap is a day whose cost is not known, not zero: a target that served requests then has no{' '}
+            <code>cost_usd_per_million_tokens</code>. The chart leaves out what has no day with a known cost.
+          </p>
+        )}
+        {isCut && (
+          <p className="muted small">Too many {by}s over too many days to tell them apart: all of them together.</p>
+        )}
+      </Card>
+    </UnlessFailed>
   );
 }
 
 interface CostsTableProps {
   readonly query: ReturnType<typeof useAsk<'GET /api/costs'>>;
   readonly by: CostSubject;
-  readonly isDaily: boolean;
   readonly search: CostsState;
   readonly onSort: (sorting: Pick<CostsState, 'sort' | 'order'>) => void;
 }
 
-function CostsTable({ query, by, isDaily, search, onSort }: CostsTableProps): ReactNode {
+function CostsTable({ query, by, search, onSort }: CostsTableProps): ReactNode {
   const { data } = query;
   // Newest first if grouped by day, else by revenue.
-  const sortable = { usual: isDaily ? 'day' : 'revenue', names: ['subject'] } as const;
-  const isGone = search.sort === 'day' && !isDaily;
-  const sorting = chosenSorting(isGone ? {} : search, sortable);
+  const sortable = by === 'day' ? NEWEST_FIRST : BY_REVENUE;
+  const sorting = chosenSorting(search, sortable);
   const rows = useMemo(
-    () => data && sortCosts(data.rows, sorting.by, sorting.order),
+    () => data && sortRows(data.rows, sorting.order, (row) => sortedValue(row, sorting.by)),
     [data, sorting.by, sorting.order],
   );
-  const columns = useMemo(() => columnsFor(by, isDaily, data?.total), [by, isDaily, data]);
   return (
     <List
       query={query}
-      note={data?.cut && <CutBanner order="the largest revenue" />}
+      note={
+        data?.cut && (
+          <Banner tone="neutral" title="The table is cut">
+            The rows with the largest revenue are shown and sorted. The total counts all of them, and the CSV has them.
+          </Banner>
+        )
+      }
       nouns={['row', 'rows']}
       caption="Costs"
-      columns={columns}
+      columns={columnsFor(by, data?.total)}
       rows={rows}
-      rowKey={(row) => [row.day, row.organizationId ?? subjectOf(row)].join(' ')}
+      rowKey={(row) => row.day ?? row.organizationId ?? subjectOf(row)}
       narrow="scroll"
-      sorting={{
-        ...sorting,
-        onSort: (column) => onSort(sortedBy(sorting, column as NonNullable<CostsState['sort']>, sortable)),
-      }}
+      sorting={{ ...sorting, onSort: (column) => onSort(sortedBy(sorting, column as SortColumn, sortable)) }}
       empty={
         <EmptyState icon="usage" title="No charges or losses on these days">
           Choose other days.
@@ -149,17 +180,14 @@ function CostsTable({ query, by, isDaily, search, onSort }: CostsTableProps): Re
   );
 }
 
-function columnsFor(by: CostSubject, isDaily: boolean, total: CostRowView | undefined): readonly Column<CostRowView>[] {
-  const day: Column<CostRowView> = {
-    id: 'day',
-    header: 'Day (UTC)',
-    cell: (row) => <span className="nowrap">{row.day && formatUtcDay(row.day)}</span>,
-    total: 'Total',
-  };
+type SortColumn = NonNullable<CostsState['sort']>;
+const BY_REVENUE: SortableColumns<SortColumn> = { usual: 'revenue', names: ['subject'] };
+const NEWEST_FIRST: SortableColumns<SortColumn> = { usual: 'subject', names: [] };
+
+function columnsFor(by: CostSubject, total: CostRowView | undefined): readonly Column<CostRowView>[] {
   return [
-    ...(isDaily ? [day] : []),
-    { id: 'subject', header: SUBJECTS[by], cell: (row) => <Subject row={row} />, total: isDaily ? '' : 'Total' },
-    ...(Object.keys(MEASURES) as CostMeasure[]).map((measure) => ({
+    { id: 'subject', header: SUBJECTS[by], cell: (row) => <Subject row={row} />, total: 'Total' },
+    ...COST_MEASURES.map((measure) => ({
       id: measure,
       header: MEASURES[measure],
       numeric: true,
@@ -177,8 +205,8 @@ function columnsFor(by: CostSubject, isDaily: boolean, total: CostRowView | unde
 }
 
 function Subject({ row }: { readonly row: CostRowView }): ReactNode {
-  const { organizationId } = row;
-  if (organizationId === undefined) return <span className="nowrap">{subjectOf(row)}</span>;
+  const { day, organizationId } = row;
+  if (organizationId === undefined) return <span className="nowrap">{day ? formatUtcDay(day) : subjectOf(row)}</span>;
   return (
     <Link
       className="clip"
@@ -193,34 +221,31 @@ function Subject({ row }: { readonly row: CostRowView }): ReactNode {
 
 const UNKNOWN = 'A target that served some of these requests has no cost_usd_per_million_tokens';
 
-function Amount({ row, measure }: { readonly row: CostRowView; readonly measure: CostMeasure }): ReactNode {
-  const amount = amountOf(row, measure);
-  const part = amount === undefined && (measure === 'cost' || measure === 'margin') ? knownPart(row) : undefined;
-  if (part !== undefined) {
-    return (
-      <span className="stack" data-hint={UNKNOWN}>
-        <span>
-          <Money nanoUsd={part[measure as 'cost' | 'margin']} />
-          {measure === 'margin' && <span className="muted small"> {formatPercent(part.rate)}</span>}
-        </span>
-        <span className="muted small">known for {formatPercent(part.share)}</span>
-      </span>
-    );
-  }
-  if (amount === undefined) {
-    return (
-      <span className="muted" data-hint={UNKNOWN}>
-        <span aria-hidden="true">–</span>
-        <span className="visually-hidden">Not known</span>
-      </span>
-    );
-  }
-  const { revenueNanoUsd } = row;
-  const share = measure === 'margin' && revenueNanoUsd !== '0' ? Number(amount) / Number(revenueNanoUsd) : undefined;
+interface AmountProps {
+  readonly row: CostRowView;
+  readonly measure: CostMeasure;
+}
+
+function Amount({ row, measure }: AmountProps): ReactNode {
+  const { rate, known } = shownAmount(row, measure);
   return (
-    <>
-      <Money nanoUsd={amount} />
-      {share !== undefined && <span className="muted small"> {formatPercent(share)}</span>}
-    </>
+    <span className="stack">
+      <span>
+        <Figure row={row} measure={measure} />
+        {rate && <span className="muted small"> {rate}</span>}
+      </span>
+      {known && <span className="muted small">{known}</span>}
+    </span>
+  );
+}
+
+function Figure({ row, measure }: AmountProps): ReactNode {
+  const { amount } = shownAmount(row, measure);
+  if (amount !== undefined) return <Money nanoUsd={amount} />;
+  return (
+    <span className="muted" data-hint={UNKNOWN}>
+      <span aria-hidden="true">–</span>
+      <span className="visually-hidden">Not known</span>
+    </span>
   );
 }
