@@ -152,7 +152,9 @@ function messageSchema(message: string): object {
 }
 
 function errorResponse({ description, codes, isOfMessages, headers = [] }: ErrorResponse): object {
-  const all = ['x-request-id', 'cache-control', 'x-content-type-options', ...headers];
+  // Errors that Envoy makes by itself have the form of chat.
+  const ofMessages = isOfMessages ? ['request-id-if-read'] : [];
+  const all = ['x-request-id', ...ofMessages, 'cache-control', 'x-content-type-options', ...headers];
   return {
     description,
     headers: Object.fromEntries(

@@ -34,6 +34,8 @@ export interface Door {
   readonly cures: ReadonlyMap<string, string>;
   /** Headers of the client that a target gets to which the body passes. */
   readonly headers?: readonly string[];
+  /** Header of its responses with the id of the request, beside `x-request-id`. */
+  readonly idHeader?: string;
   /** Sent in silence. Absent: a comment, as in chat. */
   readonly heartbeat?: string;
   /**

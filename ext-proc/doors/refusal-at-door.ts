@@ -22,6 +22,11 @@ export function errorAtDoor(refusal: Refusal, door: Door): Envelope['error'] {
   return envelopeOf(isOwn ? refusal : renamed(refusal, (param) => door.param(param))).error;
 }
 
+/** Headers of every response at the door. */
+export function headersAtDoor(door: Door | undefined, requestId: string): Readonly<Record<string, string>> {
+  return door?.idHeader === undefined ? {} : { [door.idHeader]: requestId };
+}
+
 /** As `renderRefusal`, in the form of the door. */
 export function renderAtDoor(
   refusal: Refusal,
@@ -30,5 +35,6 @@ export function renderAtDoor(
 ): ReturnType<typeof renderRefusal> {
   const rendered = renderRefusal(refusal);
   if (door === undefined) return rendered;
-  return { ...rendered, body: Buffer.from(JSON.stringify(door.error(errorAtDoor(refusal, door), requestId))) };
+  const headers = { ...rendered.headers, ...headersAtDoor(door, requestId) };
+  return { ...rendered, headers, body: Buffer.from(JSON.stringify(door.error(errorAtDoor(refusal, door), requestId))) };
 }

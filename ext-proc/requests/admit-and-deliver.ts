@@ -9,6 +9,7 @@ import type { IdempotencyClaim } from '../billing/idempotency/claims.ts';
 import { type ChatWithModel, chooseByCount } from '../chat/choose-model.ts';
 import type { DeliveryService } from '../delivery/delivery-service.ts';
 import { type AdmittedRequest, apiOf } from '../delivery/provider/admitted-request.ts';
+import { headersAtDoor } from '../doors/refusal-at-door.ts';
 import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { DeliveryOutcome } from '../hold/delivery-hold.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
@@ -120,7 +121,11 @@ export async function admitAndDeliver(
     model: choice.model,
     chat,
     outputLimit: choice.outputLimit,
-    responseHeaders: { ...admission.rateLimitHeaders, 'x-generation-id': generationId },
+    responseHeaders: {
+      ...admission.rateLimitHeaders,
+      ...headersAtDoor(atDoor?.door, exchange.requestId),
+      'x-generation-id': generationId,
+    },
     createdAtSeconds: Math.floor(arrivedAtMs / 1000),
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     mustEnd: hold.mustEnd,

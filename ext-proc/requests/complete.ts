@@ -4,9 +4,9 @@ import { newId } from '#core/ids.ts';
 import type { Route } from '../access/route.ts';
 import type { Claims, FinishedClaim, KeyedRequest } from '../billing/idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../billing/idempotency/idempotency-key.ts';
-import type { ChatRequest } from '../chat/chat-request.ts';
 import { chooseModel } from '../chat/choose-model.ts';
 import type { Door } from '../doors/door.ts';
+import { headersAtDoor } from '../doors/refusal-at-door.ts';
 import type { RequestAtDoor } from '../doors/request-at-door.ts';
 import type { ReadTurns } from '../fairness/reads-in-turns.ts';
 import { type AdmissibleChat, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
@@ -79,7 +79,7 @@ async function completeOnce(
     case 'claimed':
       return admitAndDeliver(deps, request, { ...admissible, claim: claimed.claim });
     case 'finished':
-      return replay(deps, request, admissible.chat, claimed);
+      return replay(deps, request, admissible, claimed);
     case 'running':
       return keyInFlight();
     case 'reused':
@@ -90,7 +90,7 @@ async function completeOnce(
 async function replay(
   { delivery }: CompletionDeps,
   { config, exchange, notes, principal, takeRead, trace }: AuthorizedRequest,
-  chat: ChatRequest,
+  { chat, atDoor }: AdmissibleChat,
   finished: FinishedClaim,
 ): Promise<EndpointResult> {
   trace?.step('replay');
@@ -101,8 +101,13 @@ async function replay(
   // The request must not stay in memory while a slow client reads the response.
   chat.keepText(0);
   exchange.bodyMemory.release();
-  const organizationId = principal.organization.id;
-  const stored = { ...finished, organizationId, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
+  const stored = {
+    ...finished,
+    organizationId: principal.organization.id,
+    streamed: chat.stream,
+    timeoutMs: config.timeouts.totalMs,
+    headers: headersAtDoor(atDoor?.door, exchange.requestId),
+  };
   const { answered, refusal } = await delivery.replay(stored, exchange);
   notes.clientGone = exchange.gone.aborted;
   if (!answered && refusal) return refusal;

@@ -12,7 +12,7 @@ import { authorizeCaller } from '../access/authorize.ts';
 import { doorApi, findRoute, isApi, type Route } from '../access/route.ts';
 import type { Door } from '../doors/door.ts';
 import { doorOf } from '../doors/reading/doors.ts';
-import { renderAtDoor } from '../doors/refusal-at-door.ts';
+import { headersAtDoor, renderAtDoor } from '../doors/refusal-at-door.ts';
 import type { LedgerReads } from '../fairness/reads-in-turns.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { Exchange, ExchangeHandler } from '../transport/exchange.ts';
@@ -197,9 +197,10 @@ function doorFor(route: Route | undefined): Door | undefined {
 
 /** `undefined`: the endpoint has responded. */
 function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> | undefined {
+  const door = doorFor(outcome.route);
   switch (result.kind) {
     case 'refusal': {
-      const rendered = renderAtDoor(result, doorFor(outcome.route), exchange.requestId);
+      const rendered = renderAtDoor(result, door, exchange.requestId);
       outcome.status = rendered.status;
       outcome.code = result.code;
       return exchange.respond(rendered);
@@ -208,7 +209,7 @@ function respond(exchange: Exchange, result: EndpointResult, outcome: RequestOut
       outcome.status = 200;
       return exchange.respond({
         status: 200,
-        headers: { 'content-type': 'application/json' },
+        headers: { ...headersAtDoor(door, exchange.requestId), 'content-type': 'application/json' },
         body: Buffer.from(JSON.stringify(result.body)),
       });
     case 'responded':

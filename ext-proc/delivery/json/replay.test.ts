@@ -27,6 +27,7 @@ function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredResp
     generationId: 'gen-EARLIER',
     organizationId: 'org_a',
     streamed: false,
+    headers: { 'request-id': 'r' },
     open: async () => stored,
     timeoutMs: 60_000,
     ...changes,
@@ -34,7 +35,7 @@ function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredResp
   return { replay, read: () => read };
 }
 
-const HEADERS = { 'x-generation-id': 'gen-EARLIER', 'idempotent-replayed': 'true' };
+const HEADERS = { 'request-id': 'r', 'x-generation-id': 'gen-EARLIER', 'idempotent-replayed': 'true' };
 const PIECES = ['the ', 'same ', 'bytes'];
 /** More than is answered whole. */
 const LARGE = 300_000;

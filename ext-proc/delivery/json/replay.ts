@@ -16,6 +16,8 @@ export interface Replay {
   readonly generationId: string;
   readonly organizationId: string;
   readonly streamed: boolean;
+  /** Beside those of every replay. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Opens the stored response. `undefined`: it is gone. */
   open(): Promise<StoredResponse | undefined>;
   /** How long the client may take to read it. */
@@ -127,6 +129,6 @@ async function send(
   }
 }
 
-function headersOf({ generationId }: Replay): Record<string, string> {
-  return { 'x-generation-id': generationId, 'idempotent-replayed': 'true' };
+function headersOf({ generationId, headers }: Replay): Record<string, string> {
+  return { ...headers, 'x-generation-id': generationId, 'idempotent-replayed': 'true' };
 }

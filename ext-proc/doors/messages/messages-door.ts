@@ -44,6 +44,7 @@ export const MESSAGES_DOOR: Door = {
     ['response_format', '; send output_config.format'],
   ]),
   headers: ['anthropic-beta'],
+  idHeader: 'request-id',
   heartbeat: sentEvent('ping'),
   read: readMessagesBody,
   asksToReason: (asked) => readAsked(asked).thinking !== 'none',

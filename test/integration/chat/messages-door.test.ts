@@ -38,13 +38,16 @@ const gateway = withGateway(
 
 const MESSAGES = [{ role: 'user', content: 'Hello' }];
 
-function ask(client: GatewayClient, body: object, more: Partial<Send> = {}): Promise<Received> {
-  return client.send({
+/** Every response has the id under Anthropic's name too, which its libraries show. */
+async function ask(client: GatewayClient, body: object, more: Partial<Send> = {}): Promise<Received> {
+  const received = await client.send({
     path: '/v1/messages',
     body: JSON.stringify({ model: 'one', max_tokens: 100, messages: MESSAGES, ...body }),
     ...more,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...more.headers },
   });
+  expect(received.headers['request-id']).toBe(received.headers['x-request-id']);
+  return received;
 }
 
 const count = (client: GatewayClient, body: object, more: Partial<Send> = {}) =>
