@@ -4,7 +4,9 @@ import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { gatewayClient } from '../harness/gateway-client.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
+import { createGate } from '../provider/gate.ts';
 import { NO_CHROMIUM } from './chromium.ts';
+import { copyWith } from './clipboard.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
@@ -72,6 +74,7 @@ requirement(NO_CHROMIUM, () => {
   test('Ctrl-K finds it, and one that is gone says so', async () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('cheap model');
+    await page.getByRole('option', { name: 'lab/cheap' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'lab/cheap', level: 1 }).waitFor();
     await page.goto(`/o/${organizationId}/model?model=gone`);
@@ -85,8 +88,15 @@ requirement(NO_CHROMIUM, () => {
   };
 
   test('a client is connected with the code of the documentation, and its first request is seen', async () => {
+    const gate = createGate();
+    await page.route(/\/requests$/, (route) => gate.pass().then(() => route.fallback()));
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    // A request before the page knows the newest one would not be noticed.
+    await gate.waitFor(1);
+    expect(await page.getByText('Waiting for a request').count()).toBe(0);
+    gate.open();
     await page.getByText('Waiting for a request').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
     const client = page.getByLabel('Client');
     await client.locator('option', { hasText: 'Codex' }).waitFor({ state: 'attached' });
     expect(await client.locator('option', { hasText: 'Claude Code' }).count()).toBe(0);
@@ -121,8 +131,7 @@ requirement(NO_CHROMIUM, () => {
     await send(secret);
     await dialog.getByText('A request with Mine has arrived.').waitFor();
     await dialog.getByLabel('Client').selectOption('LlamaIndex (Python)');
-    await dialog.getByRole('button', { name: 'Copy LlamaIndex (Python) example' }).click();
-    await dialog.getByText('Copied LlamaIndex (Python) example').waitFor({ state: 'attached' });
+    await copyWith(dialog.getByRole('button', { name: 'Copy LlamaIndex (Python) example' }));
     await dialog.getByRole('button', { name: 'Done, I saved it' }).click();
     await page.getByText('You have not copied the key.').waitFor();
     expect(member.complaints()).toEqual([]);

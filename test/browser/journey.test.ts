@@ -5,6 +5,7 @@ import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
 import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
+import { copyWith } from './clipboard.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
 
@@ -77,8 +78,7 @@ requirement(NO_CHROMIUM, () => {
         .innerText()
     ).trim();
     expect(secret).toMatch(/^sk-gw-[\w-]{43}$/);
-    await shown.getByRole('button', { name: /Copy/ }).first().click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    expect(await copyWith(shown.getByRole('button', { name: /Copy/ }).first())).toBe(secret);
     await shown.getByRole('button', { name: 'Done, I saved it' }).click();
     await shown.waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
@@ -112,7 +112,7 @@ requirement(NO_CHROMIUM, () => {
 
   test('its tab has the name of the organization, and Ctrl K leads to a key by a part of its name', async () => {
     const { page } = owner;
-    expect(await page.title()).toBe('Overview · Acme · Inference Gateway');
+    await expect.poll(() => page.title()).toBe('Overview · Acme · Inference Gateway');
     await page.keyboard.press('?');
     await page.getByText('Go to a page, key, model, organization or request').waitFor();
     await page.keyboard.press('Escape');

@@ -15,6 +15,7 @@ import { fillRequestLog } from '../load/fill-request-log.ts';
 import { plainAnswer, streamAnswer } from '../provider/acts.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
 import { NO_CHROMIUM } from './chromium.ts';
+import { copyWith } from './clipboard.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 
@@ -116,10 +117,8 @@ requirement(NO_CHROMIUM, () => {
          and id >= id_floor('log', date_trunc('day', now(), 'UTC') - interval '1 day')
        group by 1 order by sum(cost_nano_usd) desc limit 1`,
     );
-    const row = groups(page)
-      .getByRole('row')
-      .filter({ hasText: dearest[0]?.user ?? 'nobody' })
-      .first();
+    const user = dearest[0]?.user ?? 'nobody';
+    const row = groups(page).getByRole('row').filter({ hasText: user }).first();
     await row.waitFor();
     const [, shown = ''] = /\$([\d.]+)/.exec(await row.innerText()) ?? [];
     expect(Number(shown)).toBeCloseTo(Number(dearest[0]?.usd), 2);
@@ -131,6 +130,8 @@ requirement(NO_CHROMIUM, () => {
       (await page.getByRole('figure').getByRole('status').innerText()).replace(/^.*?\d: /, '');
     await openView(page, 'Errors by code');
     const chart = page.getByRole('application', { name: /^Errors by code/ });
+    // The chart shows what it showed before, by its new name, until the errors are there.
+    await groups(page).getByRole('button', { name: 'rpm_exceeded' }).waitFor();
     await chart.focus();
     await page.keyboard.press('Home');
     // The keyboard reads the steps out; a click chooses the same.
@@ -174,13 +175,11 @@ requirement(NO_CHROMIUM, () => {
     await click(form.locator('summary', { hasText: 'Limits' }));
     await form.getByLabel('Monthly budget').fill('5');
     await click(form.getByRole('button', { name: 'Create key' }));
-    await click(page.getByRole('dialog', { name: /Your new key/ }).getByRole('button', { name: 'Copy key' }));
-    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^sk-gw-[\w-]{43}$/);
-    const [made] = await sql(
-      stack.databaseUrl,
-      "select monthly_budget_nano_usd::text as usd from keys where name = 'Ben'",
-    );
-    expect(made).toEqual({ usd: '5000000000' });
+    const shown = page.getByRole('dialog', { name: /Your new key/ });
+    clicks++;
+    expect(await copyWith(shown.getByRole('button', { name: 'Copy key' }))).toMatch(/^sk-gw-[\w-]{43}$/);
+    const made = "select monthly_budget_nano_usd::text as usd from keys where name = 'Ben'";
+    expect(await sql(stack.databaseUrl, made)).toEqual([{ usd: '5000000000' }]);
   });
 
   task('when the balance ends', 0, async (page) => {
@@ -274,9 +273,10 @@ requirement(NO_CHROMIUM, () => {
     const client = page.getByLabel('Client');
     await client.locator('option', { hasText: 'opencode' }).waitFor({ state: 'attached' });
     await choose(client, 'opencode');
-    await click(page.getByRole('button', { name: 'Copy opencode example' }));
-    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    clicks++;
+    const copied = await copyWith(page.getByRole('button', { name: 'Copy opencode example' }));
     expect(copied).toContain(`export GATEWAY_URL='${stack.origin}/v1'`);
+    await page.getByText('Waiting for a request').waitFor();
     const editor = gatewayClient(stack.origin, key);
     expect((await editor.chat({ model: 'small', max_tokens: 10 })).status).toBe(200);
     editor.close();

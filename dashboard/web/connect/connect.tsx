@@ -152,8 +152,11 @@ function Arrival({ organization, keyId, isNew }: ArrivalProps): ReactNode {
     if (knownId === undefined) setKnownId(newest?.id ?? '');
     else if (newest !== undefined && newest.id !== knownId) setArrived(newest);
   }, [data, isFetchedAfterMount, knownId]);
-  if (arrived === undefined)
-    return <Banner tone="neutral">Waiting for {keyId === undefined ? 'a' : "this key's"} request…</Banner>;
+  if (arrived === undefined) {
+    // It waits once it knows what was there before: a request until then would not count.
+    const waiting = `Waiting for ${keyId === undefined ? 'a' : "this key's"} request`;
+    return <Banner tone="neutral">{knownId !== undefined && waiting}…</Banner>;
+  }
   const { id, code, status, keyName } = arrived;
   const action = (
     <Link to="/o/$organization/requests" params={{ organization }} search={{ open: id }}>
