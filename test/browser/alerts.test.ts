@@ -8,7 +8,7 @@ import {
   startWebhookReceiver,
   type WebhookReceiver,
 } from '../integration/dashboard/alert-receivers.ts';
-import { barriers } from './barriers.ts';
+import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
@@ -52,7 +52,7 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Save' }).click();
     const dialog = page.getByRole('dialog', { name: 'Webhook secret' });
     const secret = await dialog.getByText(/^whsec_/).innerText();
-    expect(await barriers(page)).toEqual([]);
+    expect(await barriersWhenStill(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Send a test' }).click();
     await expect.poll(() => [mail.mails.length, hook.requests.length], SOON).toEqual([1, 1]);
@@ -61,14 +61,14 @@ requirement(NO_CHROMIUM, () => {
     expect(message).toMatchObject({ type: 'test' });
     await page.getByText('accepted by the mail server').waitFor();
     await page.getByText('status 204').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await barriersWhenStill(page)).toEqual([]);
 
     await page.goto(`/o/${organizationId}/members?dialog=invite`);
     const form = page.getByRole('dialog', { name: 'Invite someone' });
     await form.getByLabel('Email').fill('vera@people.example');
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     await page.getByRole('dialog', { name: 'Email sent' }).waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await barriersWhenStill(page)).toEqual([]);
     await expect.poll(() => mail.mails.length, SOON).toBe(2);
     const [link = ''] = /http\S+\/link#\S+/.exec(mail.mails[1]?.text ?? '') ?? [];
     const vera = await openPage(stack);

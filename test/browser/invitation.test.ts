@@ -1,8 +1,7 @@
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
+import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
@@ -44,12 +43,6 @@ requirement(NO_CHROMIUM, () => {
     return link;
   }
 
-  const barriers = async (page: Page) => {
-    await page.evaluate(axe.source);
-    const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as axe.AxeResults;
-    return violations.map(({ id }) => id);
-  };
-
   test('somebody new joins with a password, sees where else she is invited, and joins there as who she is', async () => {
     const [toAcme, toBolt] = [await invite('Acme'), await invite('Bolt')];
     const vera = await openPage(stack, { width: 390, colorScheme: 'dark' });
@@ -57,12 +50,12 @@ requirement(NO_CHROMIUM, () => {
     await page.goto(toBolt);
     await page.getByRole('heading', { name: 'Join Bolt', level: 1 }).waitFor();
     await page.getByText('For vera@people.example, to join Bolt as a member.').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await barriersWhenStill(page)).toEqual([]);
     await page.getByLabel('New password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Set password and sign in' }).click();
     await page.waitForURL((url) => url.pathname === '/account');
     await page.getByText('Acme, as a member').waitFor();
-    expect(await barriers(page)).toEqual([]);
+    expect(await barriersWhenStill(page)).toEqual([]);
     await page.goto(toAcme);
     await page.getByRole('button', { name: 'Join', exact: true }).click();
     await page.waitForURL((url) => url.pathname.startsWith('/o/'));
@@ -83,7 +76,7 @@ requirement(NO_CHROMIUM, () => {
     await vera.page.getByLabel('New password').fill('another password of hers');
     await vera.page.getByRole('button', { name: 'Set password and sign in' }).click();
     await vera.page.getByText('This address has an account already, and this is not its password.').waitFor();
-    expect(await vera.page.getByRole('radio', { name: 'Existing account' }).isChecked()).toBe(true);
+    await vera.page.getByRole('radio', { name: 'Existing account', checked: true }).waitFor();
     await vera.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await vera.page.getByRole('button', { name: 'Sign in and join' }).click();
     await vera.page.waitForURL((url) => url.pathname.startsWith('/o/'));

@@ -4,6 +4,7 @@ import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { actAfterEnd } from './ended-session.ts';
 
 /** A session ends while somebody types. */
 requirement(NO_CHROMIUM, () => {
@@ -29,13 +30,10 @@ requirement(NO_CHROMIUM, () => {
 
   test('what was typed into a form outlives the session: its password is asked for over it', async () => {
     const { page } = owner;
-    // A page that is still loading notices the end of its session by itself, and asks for the
-    // password before the click.
     await page.goto(`/o/${organizationId}/keys?dialog=create`, { waitUntil: 'networkidle' });
     const form = page.getByRole('dialog', { name: 'Create an API key' });
     await form.getByLabel('Name').fill('Nightly reports');
-    await endSessions();
-    await form.getByRole('button', { name: 'Create key' }).click();
+    await actAfterEnd(page, endSessions, () => form.getByRole('button', { name: 'Create key' }).click());
     const again = page.getByRole('dialog', { name: 'Sign in again' });
     await again.getByLabel('Password', { exact: true }).fill('not the password');
     await again.getByRole('button', { name: 'Sign in' }).click();
@@ -56,11 +54,9 @@ requirement(NO_CHROMIUM, () => {
 
   test('without a form the page of a session that ended is left', async () => {
     const { page } = owner;
-    // Loaded to its end for the same reason: it would leave before the click.
     await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
-    await endSessions();
-    await page.getByRole('link', { name: 'API keys' }).click();
+    await actAfterEnd(page, endSessions, () => page.getByRole('link', { name: 'API keys' }).click());
     await page.waitForURL((url) => url.pathname === '/sign-in');
     await signIn(page, EMAIL, password);
   });
@@ -70,8 +66,7 @@ requirement(NO_CHROMIUM, () => {
     const other = await page.context().newPage();
     await other.goto(`/o/${organizationId}/requests`, { waitUntil: 'networkidle' });
     await other.getByRole('heading', { name: 'Requests', level: 1 }).waitFor();
-    await endSessions();
-    await other.getByRole('link', { name: 'Credits' }).click();
+    await actAfterEnd(other, endSessions, () => other.getByRole('link', { name: 'Credits' }).click());
     await other.waitForURL((url) => url.pathname === '/sign-in');
     await signIn(page, EMAIL, password);
     // The event that a browser sends when its tab is chosen again.

@@ -52,7 +52,7 @@ requirement(NO_CHROMIUM, () => {
     const { page } = owner;
     await memberWithKey('ben@acme.example', 'Made by Ben');
     const keys = await openRemoval('ben@acme.example');
-    expect(await keys.getByRole('radio', { name: 'Revoke it' }).isChecked()).toBe(true);
+    await keys.getByRole('radio', { name: 'Revoke it', checked: true }).waitFor();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('ben@acme.example was removed. 1 key was revoked.').waitFor();
     await page.goto(`/o/${organizationId}/audit`);

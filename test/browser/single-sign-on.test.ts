@@ -78,12 +78,12 @@ requirement(NO_CHROMIUM, () => {
 
   test('a sign-in leads back to the page that asked for it, and its code is in no history', async () => {
     const { page, complaints } = await openPage(stack, { width: 390, colorScheme: 'dark' });
-    await page.goto(`/o/${organizationId}/usage`);
+    await page.goto(`/o/${organizationId}/models`);
     await page.getByRole('button', { name: /^Sign in with localhost/ }).waitFor();
     await expectGoodLooks(page, 'sso-way-back');
     await page.getByRole('button', { name: /^Sign in with localhost/ }).click();
     await proveAtIssuer(page, 'vera');
-    await page.waitForURL((url) => url.pathname === `/o/${organizationId}/usage`);
+    await page.waitForURL((url) => url.pathname === `/o/${organizationId}/models`);
     expect(complaints()).toEqual([]);
   });
 
@@ -113,7 +113,10 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('button', { name: /^Connect localhost/ }).waitFor();
     await expectGoodLooks(page, 'sso-connect');
     await page.getByRole('button', { name: /^Connect localhost/ }).click();
-    await page.waitForURL(isInside);
+    // The button is gone as soon as the browser leaves for the issuer.
+    const session = async () => (await page.request.get('/api/session')).json();
+    await expect.poll(session).toMatchObject({ signedInBy: 'issuer' });
+    await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
     await page.getByRole('button', { name: /^Connect localhost/ }).waitFor({ state: 'detached' });
     const fresh = await openPage(stack);
     await signInAt(fresh.page, 'ken');
