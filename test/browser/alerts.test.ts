@@ -38,7 +38,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  test('an owner sets receivers, gets a test by both, and invites by mail', { timeout: 120_000 }, async () => {
+  test('an owner sets receivers, gets a test by both, and invites by mail', async () => {
     const { page, complaints } = await openPage(stack, { width: 390, colorScheme: 'dark' });
     await signIn(page, OWNER, await stack.createUser(OWNER, { organizationId, role: 'owner' }));
     await page.goto(`/o/${organizationId}/alerts`);

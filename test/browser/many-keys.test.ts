@@ -21,7 +21,7 @@ requirement(NO_CHROMIUM, () => {
   showLogsOnFailure(() => stack);
 
   describe.each(TWO_LOOKS)('on %s', (_, width, colorScheme) => {
-    test('writes a note and budgets, which the list shows as they are', { timeout: 120_000 }, async () => {
+    test('writes a note and budgets, which the list shows as they are', async () => {
       const { organizationId, keyId } = await stack.operator.customer({ key: { name: 'Batch' } });
       await sql(
         stack.databaseUrl,
@@ -57,7 +57,7 @@ requirement(NO_CHROMIUM, () => {
       expect([...found, ...complaints()]).toEqual([]);
     });
 
-    test('extends, exports and revokes them', { timeout: 120_000 }, async () => {
+    test('extends, exports and revokes them', async () => {
       const { organizationId, key } = await stack.operator.customer({ key: { name: 'In use' } });
       const add = (name: string, more: object = {}) =>
         stack.operator.addKey(organizationId, { key: { name, ...more } });
@@ -105,7 +105,7 @@ requirement(NO_CHROMIUM, () => {
       await page.getByRole('checkbox', { name: 'In use' }).check();
       await page.getByRole('button', { name: 'Revoke selected' }).click();
       const dialog = page.getByRole('alertdialog').or(page.getByRole('dialog'));
-      expect(await dialog.getByRole('listitem').allInnerTexts()).toHaveLength(3);
+      await expect.poll(() => dialog.getByRole('listitem').allInnerTexts()).toHaveLength(3);
       await look('confirmation');
       await dialog.getByRole('button', { name: 'Revoke 3 keys' }).click();
       await page.getByText('3 keys revoked.').waitFor();

@@ -50,6 +50,6 @@ requirement(NO_CHROMIUM, () => {
     await page.getByText('Connection lost').waitFor();
     await comeBack();
     await page.getByText('Connection lost').waitFor({ state: 'detached' });
-    await page.getByText('The dashboard server cannot be reached').waitFor({ state: 'detached' });
+    await page.getByText('The dashboard server cannot be reached').first().waitFor({ state: 'detached' });
   });
 });
