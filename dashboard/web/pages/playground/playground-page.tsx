@@ -27,11 +27,10 @@ import { usePlay } from './use-play.ts';
 const REFRESH_MS = 15_000;
 
 export function PlaygroundPage(): ReactNode {
-  const { id, name } = useOrganization();
+  const { id } = useOrganization();
   const { playground } = useSession();
   const params = { organization: id };
-  const balance = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS }).data
-    ?.balanceNanoUsd;
+  const payer = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS }).data;
   const models = useAsk('GET /api/organizations/:organization/models', { params });
   if (playground === undefined) return <NoPlayground />;
   return (
@@ -40,11 +39,11 @@ export function PlaygroundPage(): ReactNode {
         title="Playground"
         description={
           <>
-            Requests are billed to {name}, with a temporary key that spends at most{' '}
-            {formatMoney(playground.budgetNanoUsd)}. Your messages are not stored.
-            {/* On a line of its own: known later, it moves no word. */}
+            Requests are billed, with a temporary key that spends at most {formatMoney(playground.budgetNanoUsd)}. Your
+            messages are not stored.
+            {/* On a line of their own: known later, they move no word. */}
             <br />
-            Balance: {balance === undefined ? '…' : formatMoney(balance)}
+            Balance{payer === undefined ? ': …' : ` of ${payer.name}: ${formatMoney(payer.balanceNanoUsd)}`}
           </>
         }
       />
