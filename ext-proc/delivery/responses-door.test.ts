@@ -73,6 +73,24 @@ describe('a client of Responses, beside its output', () => {
     expect((await gathered(to.text())).output).toMatchObject([{ type: 'function_call', name: 'constructor' }]);
   });
 
+  test.each([false, true])('gets an object as arguments where a provider wrote none, stream: %s', async (stream) => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } };
+    const message = { role: 'assistant', content: null, tool_calls: [call] };
+    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+    egress.respondWith(
+      stream
+        ? sendStream([chunk({ tool_calls: [{ index: 0, ...call }] }), STOP, usageChunk(), DONE])
+        : sendJson({ choices, usage: { prompt_tokens: 7, completion_tokens: 5 } }),
+    );
+    const to = client();
+    const tools = [{ type: 'function', name: 'f' }];
+    await deliverTo(delivery, to, await responsesRequest('chat', { tools }, { stream }));
+    const { output } = stream ? await gathered(to.text()) : JSON.parse(String(to.responses[0]?.body));
+    expect(output).toMatchObject([{ type: 'function_call', name: 'f', arguments: '{}', status: 'completed' }]);
+    // What clients gather of the events is what the last one has.
+    if (stream) expect(to.text()).toMatch(/function_call_arguments\.delta.*"delta":"\{\}"/);
+  });
+
   test('gets the end of a stream that finds no memory, which is charged as the provider says', async () => {
     const small = deliveryOver(egress, { responseBudgetBytes: 300_000 });
     const pieces = Array.from({ length: 40 }, (_, at) => chunk({ content: `${'some words '.repeat(1_000)}${at}` }));

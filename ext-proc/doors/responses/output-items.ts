@@ -45,6 +45,9 @@ export interface ChatCall {
   readonly input: string;
 }
 
+/** No arguments, as OpenAI's models write them. Other providers may write nothing. */
+export const NO_ARGUMENTS = '{}';
+
 /** Items of one response, made of the parts of a chat message. */
 export class OutputItems {
   readonly items: OutputItem[] = [];
@@ -121,7 +124,8 @@ export class OutputItems {
       default: {
         const { callId: call_id, name, namespace, input } = item;
         const within = namespace === undefined ? {} : { namespace };
-        const given = type === 'function_call' ? { arguments: input } : { input };
+        const args = status === 'completed' ? input || NO_ARGUMENTS : input;
+        const given = type === 'function_call' ? { arguments: args } : { input };
         return { type, id, status, call_id, name, ...within, ...given };
       }
     }

@@ -11,6 +11,7 @@ import {
   chatCall,
   type MessageItem,
   type MessagePart,
+  NO_ARGUMENTS,
   type OutputItem,
   OutputItems,
   partJson,
@@ -205,7 +206,8 @@ export class ResponseStream implements DoorStream {
   #closed(item: OutputItem, status: 'completed' | 'incomplete'): string {
     const output_index = this.#places.get(item);
     if (output_index === undefined) return '';
-    const events = this.#closedParts(item);
+    const isBare = item.type === 'function_call' && item.input === '' && status === 'completed';
+    const events = (isBare ? this.#callInput(item, NO_ARGUMENTS) : '') + this.#closedParts(item);
     return events + this.#event('response.output_item.done', { output_index, item: this.#items.json(item, status) });
   }
 
