@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import {
   COMPILE_CACHE,
   type Deployment,
@@ -39,7 +40,6 @@ export interface GatewayPodOptions extends DeploymentOptions {
 const ENVOY_DRAIN_S = 3;
 /** Longer than any request of a test lives. */
 const DRAIN_TIMEOUT_MS = 20_000;
-const START_MS = 30_000;
 const END_MS = DRAIN_TIMEOUT_MS + 5_000;
 
 export async function startGatewayPod(options: GatewayPodOptions): Promise<GatewayPod> {
@@ -104,7 +104,7 @@ function startWorker(deployment: Deployment, index: number): TestProcess {
 }
 
 async function untilListening(worker: TestProcess): Promise<void> {
-  const deadline = performance.now() + START_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!worker.output().includes('the gateway process listens')) {
     if (worker.hasEnded() || performance.now() > deadline) throw new Error('a gateway process did not start');
     await sleep(20);

@@ -11,6 +11,7 @@ import { serverEnvironment, startEmbeddedPostgres } from '#supervisor/postgres/e
 import { findPostgresInstall } from '#supervisor/postgres/installed-programs.ts';
 import { choosePostgresUser, handOver } from '#supervisor/postgres/postgres-user.ts';
 import { serverArguments } from '#supervisor/postgres/server-settings.ts';
+import { PATIENCE_MS } from '../fixtures/patience.ts';
 import { sql } from '../harness/database.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
@@ -38,7 +39,6 @@ export interface ReplicatedPostgres {
   stop(): Promise<void>;
 }
 
-const START_MS = 30_000;
 const SOCKET = '.s.PGSQL.5432';
 
 export async function startReplicatedPostgres(replication: 'sync' | 'async' = 'sync'): Promise<ReplicatedPostgres> {
@@ -141,11 +141,11 @@ async function startStandby(paths: RuntimePaths, primary: RuntimePaths): Promise
 }
 
 async function untilReplicating(primaryUrl: string, replication: 'sync' | 'async'): Promise<void> {
-  const deadline = performance.now() + START_MS;
+  const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const rows = await sql(primaryUrl, `select 1 from pg_stat_replication where sync_state = '${replication}'`);
     if (rows.length === 1) return;
-    if (performance.now() > deadline) throw new Error(`no standby after ${START_MS} ms`);
+    if (performance.now() > deadline) throw new Error(`no standby after ${PATIENCE_MS} ms`);
     await sleep(50);
   }
 }
