@@ -27,7 +27,7 @@ const gateway = withGateway(() => {
       // per million.
       models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
-      limits: { read_rpm: 5 },
+      limits: { read_rpm: READ_RPM },
     },
   };
 });
@@ -37,6 +37,10 @@ afterAll(async () => {
 });
 
 const LIMIT = 100;
+/** Others ask for the credits again and again within a minute. */
+const READ_RPM = 100;
+/** Before a day or a month is over a machine may stand still for a moment. */
+const SOON_MS = 20_000;
 const COST_NANO_USD = 100_000n;
 
 /**
@@ -198,7 +202,7 @@ test.each(['key', 'organization'] as const)(
       expect(one.headers['x-should-retry']).toBe('false');
       expectRetryAfter(one, nextMidnight(), sentAtMs);
     }
-    clock.set(nextMidnight() - 2000);
+    clock.set(nextMidnight() - SOON_MS);
     const lateAtMs = clock.nowMs();
     const late = await ask(client);
     expect(outcome(late)).toBe('429 daily_budget_exceeded');
@@ -230,7 +234,7 @@ test('a daily budget counts what was used once it is known', async () => {
 
 test('a clock that jumps frees nothing that is held, and a request belongs to the day of its admission', async () => {
   toSecond(20);
-  clock.set(nextMidnight() - 5000);
+  clock.set(nextMidnight() - SOON_MS);
   const day = Math.floor(clock.nowMs() / DAY_MS);
   const { key } = await gateway.stack.operator.customer({ credit: '0.0001' });
   const client = gatewayClient(gateway.stack.origin, key);
@@ -257,8 +261,8 @@ test('reads have a limit of their own, which opens with the next minute', async 
   const { key } = await gateway.stack.operator.customer();
   const client = gatewayClient(gateway.stack.origin, key);
   const outcomes = [];
-  for (let i = 0; i < 6; i++) outcomes.push(outcome(await client.get('/v1/models')));
-  expect(count(outcomes)).toEqual({ '200': 5, '429 rpm_exceeded': 1 });
+  for (let i = 0; i < READ_RPM + 1; i++) outcomes.push(outcome(await client.get('/v1/models')));
+  expect(count(outcomes)).toEqual({ '200': READ_RPM, '429 rpm_exceeded': 1 });
   const sentAtMs = clock.nowMs();
   expectRetryAfter(await client.get('/v1/credits'), minuteEnd(), sentAtMs);
   expect(outcome(await ask(client))).toBe('200');
@@ -280,7 +284,7 @@ test.each([
       '402 insufficient_credits': 54,
     });
     const monthEnds = firstOfNextMonth(utcDay(clock.nowMs())) * DAY_MS;
-    clock.set(monthEnds - 2000);
+    clock.set(monthEnds - SOON_MS);
     const resets = limit === 'monthly_budget' ? { resets_at: new Date(monthEnds).toISOString() } : {};
     const amounts = { available_usd: 0, estimated_usd: 0.0001, affordable_output_tokens: 0 };
     expect(errorOf(await ask(client)).metadata).toEqual({ ...amounts, limit, ...resets });
