@@ -239,7 +239,9 @@ describe('alerts', () => {
       `select jsonb_agg(o) as all from outbox o where receiver = '${email}'`,
     );
     expect(JSON.stringify(row)).not.toContain(token);
-    // The first mail was sent, and its dashboard ended before it stored that.
+    const unfinished = `select from outbox where receiver = '${email}' and finished_at is null`;
+    await expect.poll(() => sql(dashboard.databaseUrl, unfinished), SOON).toEqual([]);
+    // As if its dashboard had ended before it stored that it was sent.
     await sql(
       dashboard.databaseUrl,
       `update outbox set finished_at = null, outcome = null, next_attempt_at = now() where receiver = '${email}'`,

@@ -187,11 +187,16 @@ test('everything that a provider was asked is charged, or named with its reason'
       { ...unreachable, attempt: 2 },
     ]);
 
-  const lost = await gateway.stack.operator.administration.losses(0);
-  expect(lost.map(({ reason, amountNanoUsd }) => `${reason} ${amountNanoUsd}`).sort()).toEqual([
-    `response_too_large ${(prompt + MAX_TOKENS) * NANO_USD_PER_TOKEN}`,
-    `timeout ${prompt * NANO_USD_PER_TOKEN}`,
-  ]);
+  const lost = async () =>
+    (await gateway.stack.operator.administration.losses(0))
+      .map(({ reason, amountNanoUsd }) => `${reason} ${amountNanoUsd}`)
+      .sort();
+  await expect
+    .poll(lost)
+    .toEqual([
+      `response_too_large ${(prompt + MAX_TOKENS) * NANO_USD_PER_TOKEN}`,
+      `timeout ${prompt * NANO_USD_PER_TOKEN}`,
+    ]);
 });
 
 test('a bill of the provider is explained by it to the token, and the page of metrics tells the same', async () => {

@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { isRefusal } from '#core/errors/refusal.ts';
+import { readWorkerLog } from '#ext-proc/billing/charge-log/log-reading.ts';
 import { readChatRequest } from '../../fixtures/chat-request.ts';
 import { sql } from '../../harness/database.ts';
 import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
@@ -162,13 +162,15 @@ describe('a provider with reasoning_memory', () => {
       )
       .catch(() => undefined);
     await expect.poll(() => pieces).toBeGreaterThan(0);
-    // The log has it a moment later.
-    await setTimeout(500);
+    const { spoolDir } = gateway.stack.paths;
+    const delivered = async () => (await readWorkerLog(spoolDir, 0)).left.filter((request) => request.delivered);
+    await expect.poll(delivered).toHaveLength(1);
     await gateway.stack.restartGateway('SIGKILL');
     await cut;
     const prompt = `select prompt_tokens from generations where id = '${id}'`;
-    const charged = await sql<{ prompt_tokens: string }>(gateway.stack.databaseUrl, prompt);
+    const charged = () => sql<{ prompt_tokens: string }>(gateway.stack.databaseUrl, prompt);
+    await expect.poll(charged).toHaveLength(1);
     expect(sentEstimate('first')).toBeGreaterThan(10_000);
-    expect(Number(charged[0]?.prompt_tokens)).toBeLessThanOrEqual(sentEstimate('plain'));
+    expect(Number((await charged())[0]?.prompt_tokens)).toBeLessThanOrEqual(sentEstimate('plain'));
   });
 });
