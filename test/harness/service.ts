@@ -145,12 +145,14 @@ export async function chat(
   home: Home,
   service: Pick<Service, 'demoKey'>,
   content = 'hi',
+  onHead: () => void = () => undefined,
 ): Promise<{ status: number; text: string }> {
   const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${service.demoKey}`, 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ model: 'demo-chat', stream: true, messages: [{ role: 'user', content }] }),
   });
+  onHead();
   return { status: response.status, text: await response.text() };
 }
 

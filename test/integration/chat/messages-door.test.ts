@@ -9,6 +9,7 @@ import {
 } from '../../harness/gateway-client.ts';
 import type { Received, Send } from '../../harness/http-client.ts';
 import { type GatewayOptions, withGateway } from '../../harness/with-gateway.ts';
+import { untilMinuteIsYoung } from '../../harness/young-minute.ts';
 import { errorAnswer, jsonAnswer, rawAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
 import { createGate } from '../../provider/gate.ts';
 
@@ -171,6 +172,7 @@ describe('the door of Messages', () => {
 
   test('counts tokens for nothing, as a read', async () => {
     const client = await gateway.openClient();
+    await untilMinuteIsYoung();
     const before = await balanceOf(client);
     const [short, long] = ['x', 'All work and no play. '.repeat(100_000)].map((content) => [{ role: 'user', content }]);
     const counted = jsonOf<{ input_tokens: number }>(await count(client, { messages: short }));

@@ -109,10 +109,10 @@ describe.concurrent('a request names one host', () => {
   });
 
   test('HTTP/1.1: two, with a body behind them', async () => {
-    const before = gateway.provider.requests().length;
+    const before = gateway.provider.requests('plain').length;
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: ${BODY.length}\r\n`;
     expect(await http1(head, BODY)).toBe('400 invalid_request host');
-    expect(gateway.provider.requests()).toHaveLength(before);
+    expect(gateway.provider.requests('plain')).toHaveLength(before);
   });
 
   test.each<[string, Field[], string]>([

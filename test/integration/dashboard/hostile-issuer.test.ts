@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
+import { withinOneWindow } from './dashboard-attempts.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 import { begin, finish, newKey, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
@@ -172,6 +173,7 @@ test.each([
 });
 
 test('wrong passwords of others behind an address keep nobody there out of single sign-on', async () => {
+  await withinOneWindow();
   await sql(dashboard.databaseUrl, 'truncate sign_in_attempts');
   const statuses = new Set<number>();
   for (let i = 0; i < 31; i++) {
@@ -183,6 +185,7 @@ test('wrong passwords of others behind an address keep nobody there out of singl
 });
 
 test('attempts from one address are bounded before the issuer is asked', async () => {
+  await withinOneWindow();
   issuer.instead.set('/token', (_, response) => void response.writeHead(500).end());
   const problems = new Set<string | undefined>();
   for (let i = 0; i < 35; i++) problems.add((await signInAt(dashboard.browser(), issuer, SOMEBODY)).body.problem);

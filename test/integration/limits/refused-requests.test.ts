@@ -82,7 +82,8 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     const neighbour = await customerWith();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${neighbour.key}\r\ncontent-length: 9`;
     const told = exchangeRaw(gateway.stack.apiPort, `${head}\r\n\r\n{`);
-    await untilMinuteIsYoung();
+    // They stall for ten seconds.
+    await untilMinuteIsYoung(30_000);
     const flood = await openWaitingUploads({ port: gateway.stack.apiPort, key, uploads: LIMIT + 1, perSecond: 1_000 });
     await expect.poll(() => flood.answers, { timeout: 30_000 }).toEqual({ request_timeout: LIMIT, rpm_exceeded: 1 });
     expect(await told).toContain('"The request body did not arrive in time."');
