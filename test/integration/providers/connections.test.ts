@@ -1,5 +1,4 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -7,6 +6,7 @@ import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, clusterOf, configFrom, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { freePorts } from '../../launchers/free-ports.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -115,7 +115,7 @@ test('a name that does not resolve is no healthy host, and holds up nothing', as
 
 describe('a provider that refuses connections', () => {
   test('on the loopback is tried every time, and answers the moment it is up', async () => {
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const config = await configOf(envoy, { p: `http://127.0.0.1:${port}/v1` });
     await publisher.publish(config);
     for (let i = 0; i < 30; i++) {
@@ -131,7 +131,7 @@ describe('a provider that refuses connections', () => {
   test('elsewhere is left alone after 20 failures, and tried again within seconds', async () => {
     // Linux connects 0.0.0.0 to this machine, yet it is no loopback address: it stands for a
     // provider elsewhere.
-    const port = await freePort();
+    const [port = 0] = await freePorts(1);
     const config = await configOf(envoy, { p: `http://0.0.0.0:${port}/v1` });
     await publisher.publish(config);
     const results = new Set<unknown>();
@@ -173,12 +173,3 @@ test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 5
   }
   expect(seen).toEqual(['503 UH']);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-}

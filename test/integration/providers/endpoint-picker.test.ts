@@ -7,8 +7,9 @@ import { afterAll, expect, test } from 'vitest';
 import { REPOSITORY } from '../../harness/deployment.ts';
 import { outcome } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
-import { plainAnswer, slowly } from '../../provider/acts.ts';
+import { plainAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
 
 /**
  * A picker of the Gateway API Inference Extension: it gets headers and body by Envoy's protocol for
@@ -110,11 +111,14 @@ test.each([0, 1])('a request goes to endpoint %i, which the picker chose by its 
 
 test('the picker learns when the response is over, and a dead choice goes to another', async () => {
   script = picks(`${at(2)},${at(0)}`);
-  for (const server of servers) server.script('m', slowly(300, plainAnswer));
+  const gate = createGate();
+  for (const server of servers) server.script('m', gate.before(plainAnswer));
+  await expect.poll(() => ended).toBe(bodies.length);
   const before = ended;
   const sending = send(1);
-  await expect.poll(() => bodies.length).toBeGreaterThan(20);
-  expect(ended).toBe(before);
+  await gate.waitFor(1);
+  expect([bodies.length, ended]).toEqual([before + 1, before]);
+  gate.open();
   expect((await sending).outcomes).toEqual(new Set(['200']));
   await expect.poll(() => ended).toBe(before + 1);
   for (const server of servers) server.script('m', plainAnswer);

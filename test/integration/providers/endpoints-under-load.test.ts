@@ -53,9 +53,9 @@ describe('through the gateway', () => {
     const messages = [{ role: 'user', content: 'x '.repeat(1_000_000) }];
     // Each attempt asks one of three at random; two resets in a row are a failure.
     const results: string[] = [];
-    for (let i = 0; i < 24; i++) results.push(outcome(await client.chat({ model: 'large', messages, max_tokens: 5 })));
+    for (let i = 0; i < 30; i++) results.push(outcome(await client.chat({ model: 'large', messages, max_tokens: 5 })));
     expect(servers[0]?.requests('large').length).toBeGreaterThan(0);
-    expect(results.filter((one) => one === '200').length).toBeGreaterThan(12);
+    expect(results.filter((one) => one === '200').length).toBeGreaterThan(15);
   });
 
   test('one dies under load: every request is answered and charged once', async () => {

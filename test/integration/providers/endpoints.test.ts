@@ -79,13 +79,13 @@ describe('requests', () => {
     const cluster = await publish(urlsOf([slow, fast]));
     const calls = Array.from({ length: 4 }, () => call(envoy, cluster, 'p'));
     await gate.waitFor(1);
-    for (let i = 0; i < 100; i++) {
+    for (let i = 0; i < 200; i++) {
       const sent = call(envoy, cluster, 'p');
       calls.push(sent);
       await Promise.race([sent, until(async () => asked(slow) + asked(fast) === calls.length)]);
     }
     // Two draws out of four are both of the slow one at a quarter of the requests.
-    expect(asked(slow)).toBeLessThan(42);
+    expect(asked(slow)).toBeLessThan(84);
     gate.open();
     for (const answer of await Promise.all(calls)) expect(answer.status).toBe(200);
   });
@@ -147,8 +147,13 @@ describe('a failure before the head of a response', () => {
     await dead.close();
     const cluster = await publish(urlsOf([dead, good]));
     expect(new Set(await statuses(cluster, 30))).toEqual(new Set([200]));
-    const hosts = await hostsOf(cluster);
-    expect(hosts.find(({ port }) => port === dead.port)?.isOut).toBe(true);
+    let hosts = await hostsOf(cluster);
+    // After seconds it is tried again, and left again.
+    await until(async () => {
+      await call(envoy, cluster, 'p');
+      hosts = await hostsOf(cluster);
+      return hosts.find(({ port }) => port === dead.port)?.isOut === true;
+    });
     expect(hosts.find(({ port }) => port === good.port)?.isOut).toBe(false);
     // The alert ProviderEjected reads these.
     const stats = await envoy.admin(`/stats?filter=cluster\\.${cluster}\\.membership_`);
@@ -206,13 +211,19 @@ test('health checks take an endpoint out and bring it back', async () => {
   expect(checks(first)[0]?.headers.authorization).toBeUndefined();
   first.script('', rawAnswer(503, {}, 'loading'));
   await until(async () => (await hostsOf(cluster)).some(({ isOut }) => isOut));
+  // Envoy's main thread says so, and its workers follow.
+  await until(async () => {
+    const before = asked(first);
+    expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
+    return asked(first) === before;
+  });
   const before = asked(first);
-  expect(new Set(await statuses(cluster, 20))).toEqual(new Set([200]));
-  expect(asked(first)).toBe(before);
   first.script('', jsonAnswer());
   await until(async () => (await hostsOf(cluster)).every(({ isOut }) => !isOut));
-  await statuses(cluster, 20);
-  expect(asked(first)).toBeGreaterThan(before);
+  await until(async () => {
+    await statuses(cluster, 20);
+    return asked(first) > before;
+  });
   // Silence is no answer either.
   first.script('', stall);
   second.script('', stall);
