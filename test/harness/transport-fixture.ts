@@ -67,8 +67,8 @@ export const BOUNDS: BodyBounds = {
   organizationId: 'org_a',
   limitBytes: 20 * MIB,
   mostUploads: 1000,
-  stallMs: 5_000,
-  totalMs: 30_000,
+  stallMs: 20_000,
+  totalMs: 60_000,
 };
 
 export const echo: ExchangeHandler = async (exchange) => {
@@ -97,7 +97,7 @@ export function exchangeRaw(port: number, bytes: string | Buffer, until = /\}\}$
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1');
     let text = '';
-    socket.setTimeout(15_000, () => socket.destroy(new Error(`no end within 15 s: ${text}`)));
+    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no end within ${PATIENCE_MS} ms: ${text}`)));
     socket.on('data', (piece) => {
       text += piece.toString('latin1');
       if (until.test(text)) socket.destroy();

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { activeClusters, clusterOf, configOf } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 
@@ -29,7 +30,7 @@ function start(confirmWithinMs: number): void {
 }
 
 test('a follower waits for the one that writes, and writes nothing', async () => {
-  start(5_000);
+  start(PATIENCE_MS);
   const config = await configOf(envoy, { awaited: 'http://127.0.0.1:9/v1' });
   let followed = false;
   const following = follower.publish(config).finally(() => {

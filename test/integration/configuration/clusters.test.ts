@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
+import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { activeClusters, call, clusterOf, configOf, PROVIDER_SECRET, until } from '../../harness/cluster-fixture.ts';
 import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
@@ -37,7 +38,7 @@ function startPublisher(paths: RuntimePaths, drainMarginMs = 60_000): ClusterPub
   publisher = new ClusterPublisher({
     paths,
     onFault: (fault) => faults.push(fault),
-    confirmWithinMs: 5000,
+    confirmWithinMs: PATIENCE_MS,
     drainMarginMs,
   });
   return publisher;
@@ -71,7 +72,7 @@ describe('publishing', () => {
     const gate = createGate();
     const [first, second] = [await provider(), await provider()];
     first.script('m', gate.before(streamAnswer({ paceMs: 100 })));
-    const clusters = startPublisher(envoy.paths, 700);
+    const clusters = startPublisher(envoy.paths, 3_000);
     const before = await configOf(envoy, { p: first.baseUrl });
     expect(await clusters.publish(before)).toEqual({ ok: true, confirmed: true });
     const running = call(envoy, clusterOf(before, 'p'), 'p', true);

@@ -15,8 +15,10 @@ test('another database is told to need a restart, and waits for it, also in a pr
   writeFileSync(path, `${readFileSync(path, 'utf8')}stores: {postgres: "postgres://u:hush@127.0.0.1:1/d"}\n`);
   const told = () => service.output().split('"restart_needed":["stores"]').length - 1;
   await expect.poll(told).toBe(1);
-  process.kill(service.childNamed('ext-proc/main.ts').pid, 'SIGKILL');
-  await expect.poll(() => statusOfModels(home, service).catch(() => 0)).not.toBe(200);
+  const gateway = () => service.childNamed('ext-proc/main.ts').pid;
+  const killed = gateway();
+  process.kill(killed, 'SIGKILL');
+  await expect.poll(gateway).not.toBe(killed);
   await expect.poll(() => statusOfModels(home, service).catch(() => 0)).toBe(200);
   writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
   await expect.poll(told).toBe(2);

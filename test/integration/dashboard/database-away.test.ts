@@ -16,6 +16,8 @@ it('says that the database is away, to everybody alike, and works again when it 
   const keys = `/api/organizations/${organizationId}/keys`;
   const name = /\/(\w+)\?/.exec(dashboard.databaseUrl)?.[1] ?? '';
   const server = embeddedDatabaseUrl({ socketDir: inject('postgresSocketDir') }, 'postgres');
+  // Sessions that come back at once would be in the way of the next statement.
+  await sql(server, `alter database ${name} allow_connections false`);
   await sql(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
   await sql(server, `alter database ${name} rename to ${name}_away`);
   const replies = [
@@ -32,6 +34,7 @@ it('says that the database is away, to everybody alike, and works again when it 
   }
   expect((await dashboard.browser().get('/api/session')).status).toBe(401);
   expect((await dashboard.browser().get('/live')).status).toBe(200);
+  await sql(server, `alter database ${name}_away allow_connections true`);
   await sql(server, `alter database ${name}_away rename to ${name}`);
   expect((await owner.get(keys)).body).toEqual({ keys: [] });
 });

@@ -75,8 +75,11 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   expect(service.childNamed(DASHBOARD).pid).not.toBe(killed);
 
   const taker = createServer((socket) => socket.destroy());
+  // Its successor would want the port too.
+  process.kill(service.pid, 'SIGSTOP');
   process.kill(service.childNamed(DASHBOARD).pid, 'SIGKILL');
   await takePort(taker, home.dashboardPort);
+  process.kill(service.pid, 'SIGCONT');
   await expect.poll(() => service.output()).toContain('The dashboard ended with exit code 78');
   await expect.poll(() => service.output()).toMatch(/The dashboard ended .*; next attempt in \d+ ms/);
   expect(await statusOfModels(home, service)).toBe(200);
@@ -111,9 +114,7 @@ test('one that cannot start is told, and everything else starts without it', asy
   expect(await service.exited).toBe(0);
 });
 
-/**
- * The killed process may have it for a moment longer; its successor needs far more to get there.
- */
+/** The killed process may have it for a moment longer. */
 async function takePort(taker: ReturnType<typeof createServer>, port: number): Promise<void> {
   for (;;) {
     taker.listen(port, '127.0.0.1');

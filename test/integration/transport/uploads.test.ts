@@ -174,9 +174,9 @@ test('one organization has half of the budget in bodies, beyond it is refused, a
   const client = httpClient(gateway.origin);
   const body = Buffer.alloc(15 * MIB);
   const answers = Array.from({ length: 6 }, () => client.send({ path: '/b', body }).catch((error: Error) => error));
-  await eventually(() => kinds.length === 6, 'all are decided', 20_000);
+  await eventually(() => kinds.length === 6, 'all are decided');
   for (const path of ['/c', '/d']) answers.push(client.send({ path, body }));
-  await eventually(() => kinds.length === 8, 'those of others are decided', 20_000);
+  await eventually(() => kinds.length === 8, 'those of others are decided');
   release?.();
   await Promise.all(answers);
   expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_memory')]);
