@@ -1,7 +1,7 @@
 import { systemClock as clock } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
-import { flatTable, NO_PRICES } from '#core/pricing.ts';
+import { flatTable, NO_PRICES, NO_USAGE } from '#core/pricing.ts';
 import type { Ledger } from '#database/ledger/ledger.ts';
 import { Accounting } from '#ext-proc/billing/accounting.ts';
 import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
@@ -9,6 +9,7 @@ import { openLog } from '#ext-proc/billing/charge-log/charge-log.fixture.ts';
 import { watchLogRoom } from '#ext-proc/billing/charge-log/log-room.ts';
 import { HoldKeeper } from '#ext-proc/billing/hold-keeper.ts';
 import { Claims, type IdempotencyClaim } from '#ext-proc/billing/idempotency/claims.ts';
+import type { ProviderOutput } from '#ext-proc/hold/delivery-hold.ts';
 import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { createMetrics } from '#ext-proc/telemetry/metrics.ts';
 import { type Customer, DAY, type TestStore } from '../harness/database.ts';
@@ -18,6 +19,16 @@ const ASKED = { createdAtMs: 1, streamed: false, mostOutputTokens: 1 };
 const TABLE = flatTable({ ...NO_PRICES, inputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n });
 /** Of each request. */
 export const HELD = 50_000n;
+/** 37 tokens. */
+export const PRODUCED: ProviderOutput = {
+  provider: 'p',
+  providerModel: 'm-1',
+  usage: { ...NO_USAGE, promptTokens: 30, completionTokens: 7, reasoningTokens: 1 },
+  usageCounted: false,
+  cancelled: false,
+  latencyMs: 1,
+  generationTimeMs: 1,
+};
 /** More than all requests cost. */
 const BALANCE = 1_000_000_000n;
 const today = (): number => Math.floor(clock.nowMs() / 86_400_000);

@@ -95,13 +95,23 @@ describe('who makes a change of callers', () => {
     return performance.now() - beganMs;
   }
 
+  /** The least of several tries: a machine that is busy with others may take longer once. */
+  async function leastMs(lessThan: number, change: (attempt: number) => Promise<unknown>): Promise<number> {
+    let least = Number.POSITIVE_INFINITY;
+    for (let attempt = 0; attempt < 10 && least >= lessThan; attempt++)
+      least = Math.min(least, await tookMs(() => change(attempt)));
+    return least;
+  }
+
   it('is answered when no process may use the former caller', async () => {
     await sql(db.url, TAKEN);
-    for (const suspended of [true, false]) {
-      const took = await tookMs(() => db.store.administration.setSuspended(db.customer.organizationId, suspended, BY));
-      expect(took).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
-      expect(took).toBeLessThan(IN_FORCE.toMs);
-    }
+    const suspend = (suspended: boolean) =>
+      db.store.administration.setSuspended(db.customer.organizationId, suspended, BY);
+    const took = await leastMs(IN_FORCE.toMs, (attempt) => suspend(attempt % 2 === 0));
+    expect(took).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
+    expect(took).toBeLessThan(IN_FORCE.toMs);
+    await suspend(true);
+    expect(await tookMs(() => suspend(false))).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
     expect(await tookMs(() => db.store.administration.renewLedgerEpoch())).toBeGreaterThanOrEqual(IN_FORCE.fromMs - 1);
   });
 
@@ -120,10 +130,11 @@ describe('who makes a change of callers', () => {
 
   it('does not wait if nothing changed, or no process keeps callers', async () => {
     await sql(db.url, TAKEN);
-    const suspend = (suspended: boolean) => () =>
+    const suspend = (suspended: boolean) =>
       db.store.administration.setSuspended(db.customer.organizationId, suspended, BY);
-    expect(await tookMs(suspend(false))).toBeLessThan(IN_FORCE.fromMs);
+    expect(await leastMs(IN_FORCE.fromMs, () => suspend(false))).toBeLessThan(IN_FORCE.fromMs);
     await sql(db.url, LEFT);
-    expect(await tookMs(suspend(true))).toBeLessThan(IN_FORCE.fromMs);
+    const changed = await leastMs(IN_FORCE.fromMs, (attempt) => suspend(attempt % 2 === 0));
+    expect(changed).toBeLessThan(IN_FORCE.fromMs);
   });
 });

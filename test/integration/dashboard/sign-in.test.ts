@@ -195,8 +195,7 @@ describe('attempts to sign in', () => {
   beforeEach(withinOneWindow);
 
   it('are ten for an account from an address; then even the right password has to wait there, but nowhere else', async () => {
-    const { id, email } = await addUser();
-    const from = elsewhere();
+    const [{ id, email }, from] = [await addUser(), elsewhere()];
     for (let attempt = 0; attempt < 10; attempt++) {
       expect((await signIn(dashboard.browser(), email, 'wrong', from)).body.problem).toBe('wrong_password');
     }

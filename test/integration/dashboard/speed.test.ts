@@ -74,22 +74,26 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
   }
 
   /** The delay of the first prompt response, or of the fastest one. */
-  async function msOf(address: string, promptMs: number): Promise<number> {
+  async function msOf(ask: () => Promise<void>, promptMs: number): Promise<number> {
     let fastestMs = Number.POSITIVE_INFINITY;
     const untilMs = performance.now() + TRIED_FOR_MS;
     while (fastestMs >= promptMs && performance.now() < untilMs) {
       const startMs = performance.now();
-      const { status, text } = await browser.get(address);
+      await ask();
       fastestMs = Math.min(fastestMs, performance.now() - startMs);
-      expect([address, status, status === 200 ? '' : text]).toEqual([address, 200, '']);
     }
     return fastestMs;
+  }
+
+  async function readPage(address: string): Promise<void> {
+    const { status, text } = await browser.get(address);
+    expect([address, status, status === 200 ? '' : text]).toEqual([address, 200, '']);
   }
 
   async function expectPrompt(addresses: readonly string[], promptMs = PROMPT_MS): Promise<void> {
     const slow: Record<string, number> = {};
     for (const address of addresses) {
-      const ms = await msOf(address, promptMs);
+      const ms = await msOf(() => readPage(address), promptMs);
       if (ms >= promptMs) slow[address] = Math.round(ms);
     }
     expect(slow).toEqual({});
@@ -145,10 +149,9 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
 
   it('every file begins at once', async () => {
     const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    for (const route of ROUTES.filter(({ kind }) => kind === 'csv')) {
-      const startMs = performance.now();
-      await new Promise<void>((resolve, reject) => {
-        const sent = get(`${dashboard.origin}${addressOf(route)}`, { headers: { cookie } }, (answer) => {
+    const begin = (address: string) =>
+      new Promise<void>((resolve, reject) => {
+        const sent = get(`${dashboard.origin}${address}`, { headers: { cookie } }, (answer) => {
           answer.once('error', reject).once('data', () => {
             resolve();
             answer.removeListener('error', reject).on('error', () => undefined);
@@ -157,7 +160,7 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
         });
         sent.once('error', reject);
       });
-      expect(performance.now() - startMs).toBeLessThan(PROMPT_MS);
-    }
+    for (const address of ROUTES.filter(({ kind }) => kind === 'csv').map(addressOf))
+      expect(await msOf(() => begin(address), PROMPT_MS)).toBeLessThan(PROMPT_MS);
   });
 });

@@ -33,6 +33,8 @@ requirement(missingRedis, () => {
       if (!EVERY_FEW_SECONDS.includes(name)) calls.push(name);
     });
     await work();
+    // The gateway does not wait for what it sends at the end of a request.
+    await expect.poll(() => calls.length).toBeGreaterThan(0);
     await sleep(300);
     monitor.disconnect();
     return calls;
@@ -69,19 +71,25 @@ requirement(missingRedis, () => {
     ['a stream', { stream: true }, streamAnswer()],
   ])('the end of %s waits for no reply of Redis', async (_, body, answer) => {
     const client = await gateway.openClient();
-    const gate = createGate();
-    gateway.provider.script('plain', gate.before(answer));
-    const response = client.chat({ model: 'plain', ...body });
-    await gate.waitFor(1);
-    process.kill(redis.pid, 'SIGSTOP');
-    const beganMs = performance.now();
-    gate.open();
-    try {
-      expect(outcome(await response)).toBe('200');
-      expect(performance.now() - beganMs).toBeLessThan(0.8 * REPLY_MS);
-    } finally {
-      process.kill(redis.pid, 'SIGCONT');
-    }
-    await untilNothingHeld(client);
+    const endMs = async () => {
+      const gate = createGate();
+      gateway.provider.script('plain', gate.before(answer));
+      const response = client.chat({ model: 'plain', ...body });
+      await gate.waitFor(1);
+      process.kill(redis.pid, 'SIGSTOP');
+      const beganMs = performance.now();
+      gate.open();
+      try {
+        expect(outcome(await response)).toBe('200');
+        return performance.now() - beganMs;
+      } finally {
+        process.kill(redis.pid, 'SIGCONT');
+        await untilNothingHeld(client);
+      }
+    };
+    // Waiting would make all of them late; other work of the machine delays one or two.
+    let leastMs = await endMs();
+    for (let more = 0; more < 4 && leastMs >= 0.8 * REPLY_MS; more++) leastMs = Math.min(leastMs, await endMs());
+    expect(leastMs).toBeLessThan(0.8 * REPLY_MS);
   });
 });
