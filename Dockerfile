@@ -15,7 +15,7 @@ COPY database database
 COPY ext-proc ext-proc
 COPY packages packages
 COPY dashboard dashboard
-COPY docs/clients.md docs/clients.md
+COPY docs docs
 RUN node_modules/.bin/vite build dashboard/web
 COPY envoy envoy
 COPY scripts scripts

@@ -24,7 +24,7 @@ const withSchemathesis = process.argv.includes('--openapi') || (forTests && proc
 const withStripeMock = process.argv.includes('--stripe-mock') || (forTests && process.env.CI === 'true');
 const LONGEST_WAIT_SECONDS = 20 * 60;
 /** Folders that the page may import from (test/architecture/import-order.ts). */
-const PAGE_SOURCES = ['package-lock.json', 'core', 'contract', 'dashboard/web'];
+const PAGE_SOURCES = ['package-lock.json', 'core', 'contract', 'dashboard/web', 'docs'];
 
 /**
  * In their order. A step is done when its folder was made from its sources as they are now. `make`

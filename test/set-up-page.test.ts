@@ -15,7 +15,8 @@ function write(path: string, text: string): void {
 }
 
 beforeAll(() => {
-  cpSync(join(REPOSITORY, 'dashboard/web/vite.config.ts'), join(root, 'dashboard/web/vite.config.ts'));
+  const parts = ['vite.config.ts', 'documents', 'markdown', 'styles'].map((name) => `dashboard/web/${name}`);
+  for (const part of [...parts, 'docs']) cpSync(join(REPOSITORY, part), join(root, part), { recursive: true });
   write('dashboard/web/index.html', '<!doctype html><script type="module" src="/main.tsx"></script>');
   write('dashboard/web/main.tsx', "import { said } from '../../core/said.ts';\ndocument.title = said;\n");
   write('core/said.ts', "export { said } from './word.ts';\n");

@@ -50,11 +50,9 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   app.get('*', (context) => {
     const { brand = {} } = deps.settings();
     const { page } = files;
-    const branded = page && Object.keys(brand).length > 0 ? brandedPage(page, brand) : page;
-    const file =
-      brandFile(context.req.path, brand) ??
-      files.find(context.req.path) ??
-      (isPageAddress(context.req.path) ? branded : undefined);
+    const found = files.find(context.req.path) ?? (isPageAddress(context.req.path) ? page : undefined);
+    const isBranded = found?.type === page?.type && Object.keys(brand).length > 0;
+    const file = brandFile(context.req.path, brand) ?? (found && isBranded ? brandedPage(found, brand) : found);
     if (file !== undefined) return serveFile(context, file);
     return files.page === undefined
       ? context.text('The dashboard has not been built: run `node scripts/setup.mjs`.\n', 503)

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { documents } from './documents/documents-plugin.ts';
 
 /** Dashboard server for development: `DASHBOARD_URL=http://127.0.0.1:8081 vite dashboard/web`. */
 const server = process.env.DASHBOARD_URL;
@@ -16,7 +17,7 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
 const SHARED =
   /\/dashboard\/web\/(?:api|format|components|shell|forms\/(?:choices|filter-bar)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
 
-const COMPRESSIBLE = /\.(?:html|js|css|svg|md|webmanifest)$/;
+const COMPRESSIBLE = /\.(?:html|js|css|svg|md|yaml|webmanifest)$/;
 
 /**
  * Writes NAME.br and NAME.gz beside each file of text. At its start the dashboard's server would
@@ -42,7 +43,7 @@ const compressed: Plugin = {
 
 const config = defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), compressed],
+  plugins: [react(), documents, compressed],
   build: {
     outDir: '../dist',
     emptyOutDir: true,

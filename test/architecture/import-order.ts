@@ -121,6 +121,8 @@ export const AREAS: readonly Area[] = [
       'models',
       'connect',
       'explore',
+      'markdown',
+      'documents',
       'pages',
       'pages/account',
       'pages/alerts',

@@ -12,7 +12,10 @@ import { type DashboardStack, openPage, signIn, startDashboardStack } from './da
 import { expectGoodLooks, flaws, keepPicture, overflows, shifts, watchShifts } from './looks.ts';
 
 /** Addresses that need no session. */
-const OUTSIDE = ['/sign-in', '/forgotten-password', '/sign-in/callback', '/link'];
+const OUTSIDE = [
+  ...['/sign-in', '/forgotten-password', '/sign-in/callback', '/link'],
+  ...['clients', 'errors', 'scaling'].map((name) => `/docs/${name}.html`),
+];
 
 /**
  * Every other address of the page, as an operator sees it, who sees them all. `$organization` is

@@ -20,6 +20,11 @@ it('the page has name, logo and colours, and no compressed form without them', (
   expect(etag).not.toBe(PAGE.etag);
 });
 
+it('a document keeps its own name in the title', () => {
+  const plain = Buffer.from(HTML.replace('<title>', '<title>Errors · '));
+  expect(brandedPage({ ...PAGE, plain }, { name: 'A' }).plain.toString()).toContain('<title>Errors · A</title>');
+});
+
 it('what is not branded stays', () => {
   expect(brandedPage(PAGE, { accent: '#0b6e4f' }).plain.toString()).toContain('href="/favicon.svg"');
   expect(brandFile('/brand/logo', {})).toBeUndefined();

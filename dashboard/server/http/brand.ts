@@ -15,7 +15,10 @@ export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFi
   return undefined;
 }
 
-/** The page with the operator's name, logo and colours, which its scripts and styles read. */
+/**
+ * The page, or that of a document, with the operator's name, logo and colours, which scripts and
+ * styles read.
+ */
 export function brandedPage(page: StaticFile, { name = NAME, logo, accent }: BrandConfig): StaticFile {
   const escaped = name.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const head = [
@@ -24,7 +27,7 @@ export function brandedPage(page: StaticFile, { name = NAME, logo, accent }: Bra
   ];
   const html = page.plain
     .toString()
-    .replace(`<title>${NAME}</title>`, () => `<title>${escaped}</title>`)
+    .replace(`${NAME}</title>`, () => `${escaped}</title>`)
     .replace(ICON, logo === undefined ? ICON : `href="${LOGO}"`)
     .replace('</head>', () => `${head.join('')}</head>`);
   return fileOf(page.type, html);

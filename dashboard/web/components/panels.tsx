@@ -12,6 +12,8 @@ export interface PageHeaderProps {
   readonly title: string;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
+  /** What the documentation says of it: `api.html#alerts`. */
+  readonly help?: string;
 }
 
 /** The organization of the page, for the title of the tab. */
@@ -24,7 +26,7 @@ let firstPath: string | undefined;
  * Heading and document title. Takes the focus after each navigation, so that screen readers begin
  * there. One for each page.
  */
-export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
+export function PageHeader({ title, description, actions, help }: PageHeaderProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useLocation({ select: (location) => location.pathname });
   const place = useContext(TitlePlace);
@@ -41,7 +43,19 @@ export function PageHeader({ title, description, actions }: PageHeaderProps): Re
         <h1 ref={heading} tabIndex={-1}>
           {title}
         </h1>
-        {description && <p className={styles.description}>{description}</p>}
+        {description && (
+          <p className={styles.description}>
+            {description}
+            {help && (
+              <>
+                {' '}
+                <a href={`/docs/${help}`} target="_blank" rel="noopener">
+                  Learn more<span className="visually-hidden"> about {title}</span>
+                </a>
+              </>
+            )}
+          </p>
+        )}
       </div>
       {actions && <div className="row">{actions}</div>}
     </header>

@@ -15,7 +15,7 @@ interface Found {
   readonly icon: IconName;
   readonly label: string;
   readonly detail?: string;
-  readonly link: Pick<LinkProps, 'to' | 'params' | 'search'>;
+  readonly link: Pick<LinkProps, 'to' | 'params' | 'search' | 'reloadDocument'>;
 }
 
 const MAX_SHOWN = 12;
@@ -107,7 +107,7 @@ function useFound(text: string): readonly Found[] {
   );
   const pages = usePages().flatMap(({ entries }) => entries);
   const candidates: readonly Found[] = [
-    ...pages.map(({ label, icon, to }): Found => ({ kind: 'Page', icon, label, link: { to, params } })),
+    ...pages.map(({ label, icon, ...link }): Found => ({ kind: 'Page', icon, label, link: { ...link, params } })),
     ...(keys.data?.keys ?? []).map(
       (key): Found => ({
         ...{ kind: 'Key', icon: 'key', label: key.name, detail: `Key …${key.last4}` },

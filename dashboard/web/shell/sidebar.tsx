@@ -16,6 +16,7 @@ interface Entry {
   readonly label: string;
   readonly icon: IconName;
   readonly to: NonNullable<LinkProps['to']>;
+  readonly reloadDocument?: true;
 }
 
 const ORGANIZATION_PAGES: readonly Entry[] = [
@@ -33,7 +34,14 @@ const OWNER_PAGES: readonly Entry[] = [
   { label: 'Settings', icon: 'edit', to: '/o/$organization/settings' },
   { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
 ];
-const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to: '/errors' }];
+/** A page without scripts, which the build made of a document (`documents/`). */
+const documentation = (name: string): Entry => ({
+  ...{ label: 'Documentation', icon: 'info', to: `/docs/${name}.html` as '/$', reloadDocument: true },
+});
+const HELP_PAGES: readonly Entry[] = [
+  { label: 'Error codes', icon: 'errors', to: '/errors' },
+  documentation('clients'),
+];
 const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'All organizations', icon: 'overview', to: '/operator' },
   { label: 'Organizations', icon: 'organizations', to: '/operator/organizations' },
@@ -43,6 +51,7 @@ const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'System', icon: 'system', to: '/operator/system' },
   { label: 'Alerts', icon: 'alerts', to: '/operator/alerts' },
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
+  documentation('operating'),
 ];
 
 interface Section {
@@ -99,12 +108,12 @@ function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
     <div className={styles.section}>
       {heading && <h2 className={styles.heading}>{heading}</h2>}
       <ul className={styles.entries}>
-        {entries.map(({ label, icon, to }) => (
-          <li key={to}>
+        {entries.map(({ label, icon, ...link }) => (
+          <li key={link.to}>
             <Link
               className={styles.entry}
-              to={to}
-              {...(organization !== undefined && to.includes('$') && { params: { organization } })}
+              {...link}
+              {...(organization !== undefined && link.to.includes('$') && { params: { organization } })}
               activeOptions={{ includeSearch: false, exact: true }}
             >
               <Icon name={icon} />

@@ -151,10 +151,10 @@ export interface ListPageProps<Row> extends ListProps<Row>, PageHeaderProps, Pic
 
 /** A page with one list: heading, filters, table, and what is said without rows. */
 export function ListPage<Row>(props: ListPageProps<Row>): ReactNode {
-  const { title, description, actions, banners, url, filters, besideFilters, noMatch, children, ...list } = props;
+  const { title, description, actions, help, banners, url, filters, besideFilters, noMatch, children, ...list } = props;
   return (
     <>
-      <PageHeader title={title} {...present({ description, actions })} />
+      <PageHeader title={title} {...present({ description, actions, help })} />
       {banners}
       <FilterBar url={url} actions={besideFilters}>
         {filters}

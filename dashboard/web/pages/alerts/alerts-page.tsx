@@ -23,7 +23,11 @@ export function AlertsPage(): ReactNode {
   const { id } = useOrganization();
   return (
     <>
-      <PageHeader title="Alerts" description="Know before the balance or a budget runs out, or a key expires." />
+      <PageHeader
+        title="Alerts"
+        help="api.html#alerts"
+        description="Know before the balance or a budget runs out, or a key expires."
+      />
       {/* The key remounts for another organization, whose values its form starts with. */}
       <AlertsOf key={id} organization={id} />
     </>
@@ -174,6 +178,7 @@ export function OperatorAlertsPage(): ReactNode {
     <>
       <PageHeader
         title="Alerts"
+        help="interface.html#alerts"
         description="You hear about providers out of funds, losses, dead letters, delayed charges, differences from the model catalogue and service tiers without a price."
       />
       <UnlessFailed query={alerts}>

@@ -10,7 +10,11 @@ export function ConnectPage(): ReactNode {
   const { model } = useUrl(connectSearch).search;
   return (
     <>
-      <PageHeader title="Connect" description="Any client of chat completions works with this base URL and a key." />
+      <PageHeader
+        title="Connect"
+        help="clients.html#snippets"
+        description="Any client of chat completions works with this base URL and a key."
+      />
       <SuspendedBanner />
       <Card>
         <Connect key={id} organization={id} model={model} />

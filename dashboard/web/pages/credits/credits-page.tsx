@@ -26,6 +26,7 @@ export function CreditsPage(): ReactNode {
     <>
       <PageHeader
         title="Credits"
+        help="api.html#limits-and-holds"
         description="What was paid in, and what every request cost."
         actions={<TopUpButton tone="primary" />}
       />

@@ -22,6 +22,7 @@ export function ErrorsPage(): ReactNode {
     <>
       <PageHeader
         title="Error codes"
+        help="errors.html"
         description="Every API error has a message, type, code, param and metadata. Handle errors by code or type."
       />
       <FilterBar url={url}>

@@ -43,6 +43,7 @@ export function KeysPage(): ReactNode {
   return (
     <ListPage
       title="API keys"
+      help="api.html#limits-and-holds"
       description="Your applications send one with every request."
       actions={
         <>

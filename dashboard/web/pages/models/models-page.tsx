@@ -38,6 +38,7 @@ export function ModelsPage(): ReactNode {
   return (
     <ListPage
       title="Models"
+      help="api.html#endpoints-for-reading"
       description="Available models. Prices are in USD per million tokens."
       url={url}
       filters={

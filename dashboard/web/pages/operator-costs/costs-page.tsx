@@ -57,6 +57,7 @@ export function CostsPage(): ReactNode {
     <>
       <PageHeader
         title="Costs and margin"
+        help="operating.html#what-providers-bill"
         description="Customer revenue, provider costs and losses. Days are in UTC."
         actions={<CsvLink table="costs" query={daily} />}
       />

@@ -16,6 +16,7 @@ export function MappingPage(): ReactNode {
     <>
       <PageHeader
         title="Model mapping"
+        help="operating.html#models-and-their-prices"
         description={
           file === undefined || loadedAtMs === undefined ? (
             'Which provider serves which model.'

@@ -16,7 +16,11 @@ export function SystemPage(): ReactNode {
   const { data } = system;
   return (
     <>
-      <PageHeader title="System" description="Gateway processes and the database, updated every two seconds." />
+      <PageHeader
+        title="System"
+        help="observability.html"
+        description="Gateway processes and the database, updated every two seconds."
+      />
       <UnlessFailed query={system}>
         {data &&
           troublesOf(data).map(({ tone, title, text }) => (

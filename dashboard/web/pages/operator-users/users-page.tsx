@@ -24,6 +24,7 @@ export function UsersPage(): ReactNode {
   return (
     <ListPage
       title="Users"
+      help="operating.html#single-sign-on"
       description="Everyone who can sign in to this dashboard."
       actions={
         <Button tone="primary" icon="plus" onClick={() => change({ dialog: 'invite' }, 'step')}>

@@ -1,7 +1,7 @@
 import { Fragment, memo, type ReactNode } from 'react';
 import { CopyButton } from '../../components/copy.tsx';
+import { type Block, blocksOf, type Inline, inlineOf, partsOf } from '../../markdown/markdown-blocks.ts';
 import styles from './markdown.module.css';
-import { type Block, blocksOf, type Inline, inlineOf, partsOf } from './markdown-blocks.ts';
 
 /** What a model wrote. It becomes elements of React, so no HTML of it is executed. */
 export function Markdown({ text }: { readonly text: string }): ReactNode {

@@ -46,6 +46,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
     <>
       <PageHeader
         title="Requests"
+        help="api.html#response-headers"
         description="Every request made with the organization’s keys, including refused ones."
         actions={
           <>

@@ -1,4 +1,4 @@
-/** The Markdown that models write, as values: nothing in it can become HTML. */
+/** Markdown as models and the documents write it, as values: nothing in it can become HTML. */
 export type Block =
   | { readonly kind: 'text' | 'rule'; readonly text: string }
   | { readonly kind: 'code'; readonly language: string; readonly text: string }
@@ -112,14 +112,21 @@ export type Inline =
   | { readonly kind: 'strong' | 'emphasis' | 'struck'; readonly parts: readonly Inline[] }
   | { readonly kind: 'link'; readonly url: string; readonly parts: readonly Inline[] };
 
-/** Code, strong, emphasized and struck text, and links to the web. No other address is one. */
-const INLINE =
-  /(?<code>`{1,3})(?<coded>[^`]+)\k<code>|\*\*(?<strong>[^\s*](?:[^*]|\*(?!\*))*)\*\*|(?<![\w*])(?<mark>[*_])(?<emphasis>[^\s*_][^*_]*)\k<mark>(?!\w)|~~(?<struck>[^~]+)~~|\[(?<label>[^\]]+)\]\((?<url>https?:\/\/[^\s)]+)\)/u;
+/** Code, strong, emphasized and struck text, and links, whose addresses match `url`. */
+const inlineWith = (url: string) =>
+  new RegExp(
+    String.raw`(?<code>\x60{1,3})(?<coded>[^\x60]+)\k<code>|\*\*(?<strong>[^\s*](?:[^*]|\*(?!\*))*)\*\*|(?<![\w*])(?<mark>[*_])(?<emphasis>[^\s*_][^*_]*)\k<mark>(?!\w)|~~(?<struck>[^~]+)~~|\[(?<label>[^\]]+)\]\((?<url>${url})\)`,
+    'u',
+  );
+/** No other address is a link. */
+const TO_THE_WEB = inlineWith(String.raw`https?:\/\/[^\s)]+`);
+/** Whoever asks for these judges the addresses. */
+export const TO_ANYWHERE = inlineWith(String.raw`[^\s)]+`);
 /** A longer paragraph is plain: the search for pairs takes the square of its length at worst. */
 const MAX_LENGTH = 10_000;
 
-export function inlineOf(text: string): readonly Inline[] {
-  const found = text.length > MAX_LENGTH ? null : INLINE.exec(text);
+export function inlineOf(text: string, pattern = TO_THE_WEB): readonly Inline[] {
+  const found = text.length > MAX_LENGTH ? null : pattern.exec(text);
   if (found === null) return text === '' ? [] : [{ kind: 'plain', text }];
   const { coded, strong, emphasis, struck, label, url } = found.groups ?? {};
   const before = text.slice(0, found.index);
@@ -128,12 +135,12 @@ export function inlineOf(text: string): readonly Inline[] {
     coded !== undefined
       ? { kind: 'code', text: coded }
       : url !== undefined
-        ? { kind: 'link', url, parts: inlineOf(label ?? '') }
+        ? { kind: 'link', url, parts: inlineOf(label ?? '', pattern) }
         : {
             kind: strong !== undefined ? 'strong' : emphasis !== undefined ? 'emphasis' : 'struck',
-            parts: inlineOf(strong ?? emphasis ?? struck ?? ''),
+            parts: inlineOf(strong ?? emphasis ?? struck ?? '', pattern),
           },
-    ...inlineOf(text.slice(found.index + found[0].length)),
+    ...inlineOf(text.slice(found.index + found[0].length), pattern),
   ];
 }
 
