@@ -54,8 +54,10 @@ requirement(NO_CHROMIUM, () => {
 
     await page.getByRole('link', { name: 'Dashboard' }).first().click();
     await page.waitForURL(/overview/);
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('documentation');
+    await page.getByRole('combobox', { name: /^Page/ }).fill('documentation');
+    await page.getByRole('option', { name: /^Documentation/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/docs\/clients\.html$/);
     expect(complaints()).toEqual([]);
