@@ -6,7 +6,7 @@ import { TEXT } from '../dialects/anthropic/scenarios.fixture.ts';
 import { scripted } from '../dialects/anthropic/scripted-stream.fixture.ts';
 import { ANSWERS, messagesRequest } from './at-door.fixture.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';
-import { sendStream } from './egress.fixture.ts';
+import { sendJson, sendStream } from './egress.fixture.ts';
 import { eventOf } from './other-apis.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
@@ -48,6 +48,44 @@ describe('a client of Messages', () => {
     },
   );
 });
+
+/** A picture of one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+test.each(['chat', 'responses', 'anthropic'] as const)(
+  'an image of a tool result reaches a target with api: %s in a place that the API has for it',
+  async (api) => {
+    egress.respondWith(sendJson({}));
+    const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
+    const messages = [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'read', input: {} }] },
+      {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source }] }],
+      },
+    ];
+    const tools = [{ name: 'read', input_schema: { type: 'object' } }];
+    await deliverTo(delivery, client(), await messagesRequest(api, { messages, tools }));
+    const sent = JSON.parse(egress.asked[0]?.body ?? '');
+    const url = `data:image/png;base64,${PIXEL}`;
+    expect((sent.input ?? sent.messages).slice(2)).toEqual(
+      {
+        chat: [
+          { role: 'tool', tool_call_id: 'toolu_1', content: '(see below)' },
+          { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
+        ],
+        responses: [
+          expect.objectContaining({
+            type: 'function_call_output',
+            output: [expect.objectContaining({ image_url: url })],
+          }),
+        ],
+        anthropic: messages.slice(2),
+      }[api],
+    );
+  },
+);
 
 /** Tools whose input is a text cannot be offered here. */
 const CUSTOM = ['CALL_AFTER_TEXT', 'CALL_AFTER_TEXT of responses'];

@@ -4,10 +4,14 @@ import { isObject, type JsonObject } from '#core/json-object.ts';
 import { shapeObject } from '../../chat/request-shaping.ts';
 import type { SentFields, Unsayable } from '../../dialects/dialect.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
+import { withoutToolMedia } from '../../dialects/tool-media.ts';
 import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { DIALECTS } from './dialects.ts';
 
-/** A body for a chat provider, which is sent in another API. */
+/**
+ * A body for a chat provider, which is sent in another API. For a provider of chat it is shaped
+ * already, has its reasoning, and comes from the door of another API.
+ */
 export interface TranslationJob {
   readonly bytes: Uint8Array;
   readonly api: ProviderApi;
@@ -24,7 +28,7 @@ const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 /** Also run in a thread: all of the job is data. */
 export function translateBody({ bytes, api, fields, shaping, reasoning }: TranslationJob): TranslatedBody {
   const dialect = DIALECTS[api];
-  if (dialect === undefined) return { kind: 'body', bytes };
+  if (dialect === undefined) return bodyOf(withoutToolMedia(parseExactly(textOf(bytes))));
   const chat = withReasoning(parseExactly(textOf(bytes)), reasoning);
   const identities = new Map<string, string>();
   for (const name of IDENTITIES) {
@@ -38,8 +42,11 @@ export function translateBody({ bytes, api, fields, shaping, reasoning }: Transl
     ...(typeof tier === 'string' ? { serviceTier: tier } : {}),
   });
   if (translated.kind === 'unsayable') return translated;
-  const body = shaping.length === 0 ? translated.body : shapeObject(translated.body, shaping);
-  // An array of its own, which a thread can hand over.
+  return bodyOf(shaping.length === 0 ? translated.body : shapeObject(translated.body, shaping));
+}
+
+/** In an array of its own, which a thread can hand over. */
+function bodyOf(body: JsonObject): TranslatedBody {
   return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(body)) };
 }
 
