@@ -15,7 +15,7 @@ import { booleanRule, integerRule, type Note, numberRule, shortText, textRule } 
 /** In characters, each a code point. */
 const LONGEST_IDENTITY = 512;
 const LONGEST_LEVEL = 64;
-const LONGEST_STOP = 8192;
+export const LONGEST_STOP = 8192;
 
 /** Fields of the official API that no model of the gateway has, with the end of the refusal. */
 export const NOT_OFFERED: ReadonlyMap<string, string> = new Map([

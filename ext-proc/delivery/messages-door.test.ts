@@ -87,6 +87,23 @@ test.each(['chat', 'responses', 'anthropic'] as const)(
   },
 );
 
+test('a target with api: chat has its own roles and settings also where an image is moved', async () => {
+  egress.respondWith(sendJson({}));
+  const source = { type: 'base64', media_type: 'image/png', data: PIXEL };
+  const shaping = {
+    ...{ drop: new Set<string>(), rename: new Map<string, string>(), setWithTools: new Map<string, string>() },
+    ...{ set: new Map([['x', '1.0']]), roles: new Map([['user', 'human']]) },
+  };
+  const content = [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'image', source }] }];
+  const body = { messages: [{ role: 'user', content }] };
+  const { model, ...others } = await messagesRequest('chat', body);
+  const targets = model.targets.map((target) => ({ ...target, shaping: [shaping] }));
+  await deliverTo(delivery, client(), { ...others, model: { ...model, targets } });
+  const sent = egress.asked[0]?.body ?? '';
+  expect(sent).toContain('"x":1.0');
+  expect(JSON.parse(sent).messages.map(({ role }: { role: string }) => role)).toEqual(['tool', 'human']);
+});
+
 /** Tools whose input is a text cannot be offered here. */
 const CUSTOM = ['CALL_AFTER_TEXT', 'CALL_AFTER_TEXT of responses'];
 /** Chat's JSON has one message of two, and no room for what stood between. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutToolMedia } from './tool-media.ts';
+import { hasToolMedia, withoutToolMedia } from './tool-media.ts';
 
 const image = (name: string) => ({ type: 'image_url', image_url: { url: `data:image/png;base64,${name}` } });
 const text = (words: string) => ({ type: 'text', text: words });
@@ -7,7 +7,7 @@ const result = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: 
 const user = (content: unknown) => ({ role: 'user', content });
 
 describe('images of results of tools', () => {
-  it('follow the last of the results in a message of the user, in their order', () => {
+  it('stand before what the user says next, or in a message of the user, in their order', () => {
     const messages = [
       user('look'),
       result('a', [text('one'), image('AA'), image('AB')]),
@@ -15,18 +15,22 @@ describe('images of results of tools', () => {
       result('c', [image('CA')]),
       user('well?'),
       result('d', [image('DA')]),
+      { role: 'assistant', content: 'so' },
+      result('e', [{ ...text('one'), cache_control: {} }, image('EA')]),
     ];
     expect(withoutToolMedia({ model: 'm', messages })).toEqual({
       model: 'm',
       messages: [
         user('look'),
-        result('a', [text('one')]),
+        result('a', 'one'),
         result('b', 'words'),
         result('c', '(see below)'),
-        user([image('AA'), image('AB'), image('CA')]),
-        user('well?'),
+        user([image('AA'), image('AB'), image('CA'), text('well?')]),
         result('d', '(see below)'),
         user([image('DA')]),
+        { role: 'assistant', content: 'so' },
+        result('e', [{ ...text('one'), cache_control: {} }]),
+        user([image('EA')]),
       ],
     });
   });
@@ -39,5 +43,6 @@ describe('images of results of tools', () => {
     });
     const plain = [user([image('U')]), result('a', [text('x')])];
     expect(withoutToolMedia({ messages: plain })).toEqual({ messages: plain });
+    expect([messages, plain].map((of) => hasToolMedia({ messages: of }))).toEqual([true, false]);
   });
 });

@@ -1,44 +1,54 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
+import { asContent } from './content-of-texts.ts';
+
+const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'file']);
+
+/** Stands for media that were all of a result: a result must say something. */
+const BELOW = '(see below)';
+
+export function hasToolMedia({ messages }: JsonObject): boolean {
+  return Array.isArray(messages) && messages.some((message) => isResult(message) && partsOf(message).some(isMedium));
+}
 
 /**
- * Results of tools may have images and files in other APIs; in chat they are text. A message of the
- * user behind the results brings what they cannot have.
+ * Results of tools may have images and files in other APIs; in chat they are text. The message of
+ * the user behind the results brings what they cannot have. What is new are some tokens a result,
+ * far below the ceiling of an image, so the hold covers them.
  */
 export function withoutToolMedia(chat: JsonObject): JsonObject {
   if (!Array.isArray(chat.messages)) return chat;
   const messages: unknown[] = [];
   let media: JsonObject[] = [];
-  const say = () => {
-    if (media.length > 0) messages.push({ role: 'user', content: media });
-    media = [];
-  };
   for (const message of chat.messages) {
-    const isResult = isObject(message) && message.role === 'tool';
-    if (!isResult) say();
-    messages.push(isResult ? textsOf(message, media) : message);
+    if (isResult(message)) {
+      const found = partsOf(message).filter(isMedium);
+      media.push(...found);
+      messages.push(found.length === 0 ? message : { ...message, content: textsOf(message) });
+      continue;
+    }
+    const isUser = isObject(message) && message.role === 'user';
+    if (media.length > 0 && !isUser) messages.push({ role: 'user', content: media });
+    messages.push(media.length > 0 && isUser ? { ...message, content: [...media, ...partsOf(message)] } : message);
+    media = [];
   }
-  say();
+  if (media.length > 0) messages.push({ role: 'user', content: media });
   return { ...chat, messages };
 }
 
-const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'file']);
+function isResult(message: unknown): message is JsonObject {
+  return isObject(message) && message.role === 'tool';
+}
 
-/**
- * Stands for media that were all of a result: a result must say something. What is new fits into
- * the ceiling of a message's frame (token-tally.ts), so the hold covers it.
- */
-const BELOW = '(see below)';
+function isMedium(part: JsonObject): boolean {
+  return MEDIA.has(part.type);
+}
 
-/** The message with its texts. Its images and files are added to `media`. */
-function textsOf(message: JsonObject, media: JsonObject[]): JsonObject {
-  const { content } = message;
-  if (!Array.isArray(content)) return message;
-  const texts: unknown[] = [];
-  const before = media.length;
-  for (const part of content) {
-    if (isObject(part) && MEDIA.has(part.type)) media.push(part);
-    else texts.push(part);
-  }
-  if (media.length === before) return message;
-  return { ...message, content: texts.length > 0 ? texts : BELOW };
+function partsOf({ content }: JsonObject): JsonObject[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return Array.isArray(content) ? content.filter(isObject) : [];
+}
+
+function textsOf(message: JsonObject): unknown {
+  const texts = partsOf(message).filter((part) => !isMedium(part));
+  return texts.length === 0 ? BELOW : asContent(texts);
 }

@@ -18,6 +18,8 @@ interface Asked {
   /** What a response repeats of the request, or depends on. */
   readonly asked: JsonObject;
   readonly mayPass: boolean;
+  /** Results of tools have images or files, which a target of chat gets beside them. */
+  readonly hasToolMedia: boolean;
   /** The client's headers that pass with its body. */
   readonly headers: ReadonlyMap<string, string>;
 }
@@ -26,14 +28,16 @@ interface Asked {
 export class RequestAtDoor {
   readonly door: Door;
   readonly asked: JsonObject;
+  readonly hasToolMedia: boolean;
   /** The client's headers that pass with its body. */
   readonly headers: ReadonlyMap<string, string>;
   readonly #mayPass: boolean;
   #body: DoorBody | undefined;
 
-  constructor(door: Door, { asked, mayPass, headers }: Asked, body: DoorBody) {
+  constructor(door: Door, { asked, mayPass, hasToolMedia, headers }: Asked, body: DoorBody) {
     this.door = door;
     this.asked = asked;
+    this.hasToolMedia = hasToolMedia;
     this.headers = headers;
     this.#mayPass = mayPass;
     this.#body = body;

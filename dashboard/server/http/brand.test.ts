@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { brandedPage, brandFile } from './brand.ts';
 
@@ -9,14 +10,17 @@ const PAGE = {
 };
 const BRAND = { name: 'A & "$&"', logo: { type: 'image/png', bytes: Buffer.from('png') }, accent: '#0b6e4f' };
 
-it('the page has name, logo and colours, and no compressed form without them', () => {
+it('the page has name, logo and colours, also compressed, and is made once', () => {
   const { plain, gzip, brotli, etag } = brandedPage(PAGE, BRAND);
   expect(plain.toString()).toBe(
     '<head><title>A &amp; &quot;$&amp;&quot;</title><link rel="icon" href="/brand/logo" />' +
       '<meta name="application-name" content="A &amp; &quot;$&amp;&quot;" />' +
       '<link rel="stylesheet" href="/brand/colours.css" /></head>',
   );
-  expect([gzip, brotli]).toEqual([undefined, undefined]);
+  expect(gunzipSync(gzip ?? '')).toEqual(plain);
+  expect(brotli).toBeUndefined();
+  expect(brandedPage(PAGE, BRAND)).toBe(brandedPage(PAGE, BRAND));
+  expect(brandedPage(PAGE, { ...BRAND, name: 'B' }).plain.toString()).toContain('<title>B</title>');
   expect(etag).not.toBe(PAGE.etag);
 });
 

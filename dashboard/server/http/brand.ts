@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import type { BrandConfig } from '#core/config/dashboard-config.ts';
 import type { StaticFile } from './static-files.ts';
 
@@ -15,11 +16,22 @@ export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFi
   return undefined;
 }
 
+/** Of the brand in force: a reload brings another object. Anybody may ask for a page. */
+const made = new WeakMap<BrandConfig, Map<StaticFile, StaticFile>>();
+
 /**
  * The page, or that of a document, with the operator's name, logo and colours, which scripts and
- * styles read.
+ * styles read. Each is made once.
  */
-export function brandedPage(page: StaticFile, { name = NAME, logo, accent }: BrandConfig): StaticFile {
+export function brandedPage(page: StaticFile, brand: BrandConfig): StaticFile {
+  const pages = made.get(brand) ?? new Map<StaticFile, StaticFile>();
+  made.set(brand, pages);
+  const branded = pages.get(page) ?? withBrand(page, brand);
+  pages.set(page, branded);
+  return branded;
+}
+
+function withBrand(page: StaticFile, { name = NAME, logo, accent }: BrandConfig): StaticFile {
   const escaped = name.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const head = [
     `<meta name="application-name" content="${escaped}" />`,
@@ -30,7 +42,8 @@ export function brandedPage(page: StaticFile, { name = NAME, logo, accent }: Bra
     .replace(`${NAME}</title>`, () => `${escaped}</title>`)
     .replace(ICON, logo === undefined ? ICON : `href="${LOGO}"`)
     .replace('</head>', () => `${head.join('')}</head>`);
-  return fileOf(page.type, html);
+  const file = fileOf(page.type, html);
+  return { ...file, gzip: gzipSync(file.plain) };
 }
 
 /** All tones of the accent from one, which is dark enough for white text. */

@@ -6,7 +6,7 @@ import {
 } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { defineSearch, idOf, list, oneOf, text, wholeNumber } from '../search/define-search.ts';
+import { defineSearch, idOf, list, moment, oneOf, text, wholeNumber } from '../search/define-search.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 
@@ -99,8 +99,8 @@ export const exploreSearch = defineSearch(
   },
   {
     range: oneOf(Object.keys(RANGES) as Range[], USUAL_RANGE),
-    fromMs: wholeNumber,
-    toMs: wholeNumber,
+    fromMs: moment,
+    toMs: moment,
     by: grouping,
     show: oneOf(MEASURES),
     compare: oneOf(['yes']),

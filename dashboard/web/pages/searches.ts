@@ -2,10 +2,10 @@ import { KEY_GROUPS } from '#core/key-filter.ts';
 import { ACTIONS } from '../audit/audit-labels.ts';
 import { DAY_RANGES, LIST_RANGES } from '../explore/explore-search.ts';
 import { ABILITIES, MODEL_SORTS } from '../models/model-labels.ts';
-import { defineSearch, idOf, oneOf, text, wholeNumber } from '../search/define-search.ts';
+import { defineSearch, idOf, moment, oneOf, text } from '../search/define-search.ts';
 
 const namesOf = <Name extends string>(ranges: Readonly<Record<Name, string>>) => Object.keys(ranges) as Name[];
-const TIMES = { range: oneOf(namesOf(LIST_RANGES), 'all'), fromMs: wholeNumber, toMs: wholeNumber };
+const TIMES = { range: oneOf(namesOf(LIST_RANGES), 'all'), fromMs: moment, toMs: moment };
 const ORDER = oneOf(['asc', 'desc']);
 
 /** `key`: the key in the drawer. */
@@ -43,8 +43,8 @@ export const costsSearch = defineSearch(
   {},
   {
     range: oneOf(namesOf(DAY_RANGES), COSTS_RANGE),
-    fromMs: wholeNumber,
-    toMs: wholeNumber,
+    fromMs: moment,
+    toMs: moment,
     by: oneOf(COST_SUBJECTS, 'model'),
     show: oneOf(COST_MEASURES, 'revenue'),
     sort: oneOf(['subject', 'requests', ...COST_MEASURES]),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineSearch, idOf, oneOf, text, wholeNumber } from './define-search.ts';
+import { defineSearch, idOf, moment, oneOf, text, wholeNumber } from './define-search.ts';
 
 describe('values of a URL', () => {
   it('are text as it was typed, digits too', () => {
@@ -11,6 +11,8 @@ describe('values of a URL', () => {
   it('are whole numbers from zero on', () => {
     expect([0, 429, '429'].map(wholeNumber)).toEqual([0, 429, 429]);
     for (const value of [-1, 1.5, 'x', '', '1e3', Number.NaN, 2 ** 60]) expect(wholeNumber(value)).toBeUndefined();
+    expect([0, '1', Date.UTC(9999, 11, 31)].map(moment)).toEqual([0, 1, Date.UTC(9999, 11, 31)]);
+    for (const value of [-1, 2 ** 53 - 1, '253402300800000']) expect(moment(value)).toBeUndefined();
   });
 
   it('are one of a list', () => {

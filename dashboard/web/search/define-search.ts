@@ -69,6 +69,15 @@ export function wholeNumber(value: unknown): number | undefined {
   return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
+/** Years have four digits. */
+const LAST_MS = Date.UTC(9999, 11, 31);
+
+/** A time in milliseconds. */
+export function moment(value: unknown): number | undefined {
+  const atMs = wholeNumber(value) ?? Number.POSITIVE_INFINITY;
+  return atMs <= LAST_MS ? atMs : undefined;
+}
+
 /** One of these. The usual one is left out. */
 export function oneOf<const Value extends string>(values: readonly Value[], usual?: Value): ReadValue<Value> {
   return (value) => values.find((candidate) => candidate === value && candidate !== usual);

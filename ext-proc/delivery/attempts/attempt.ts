@@ -104,13 +104,14 @@ function ask(
   target: Target,
 ): BegunAttempt | ProviderFailure | Promise<BegunAttempt | ProviderFailure> {
   // Asked for every target: it counts what is sent.
-  const { atDoor, chat } = delivery.admitted;
+  const { atDoor } = delivery.admitted;
   const isPassed = atDoor?.passesTo(target) === true;
   const reasoning = delivery.admitted.reasoning?.of(target, isPassed) ?? [];
   if (isPassed) return callPicked(delivery, target, passedBody(atDoor, delivery.admitted, target, delivery.identify));
   const body = chatBody(delivery.admitted, target, reasoning, delivery.identify);
-  const isAsItIs = target.api === 'chat' && (atDoor === undefined || !chat.hasMedia);
-  return isAsItIs ? callPicked(delivery, target, body) : askTranslated(delivery, target, body, reasoning);
+  return target.api === 'chat' && atDoor?.hasToolMedia !== true
+    ? callPicked(delivery, target, body)
+    : askTranslated(delivery, target, body, reasoning);
 }
 
 async function askTranslated(

@@ -21,16 +21,17 @@ export interface ProviderRequest {
 }
 
 /**
- * The chat completion for this target, in pieces. For another API it is not shaped yet and has no
- * reasoning.
+ * The chat completion for this target, in pieces. If it is to be translated, it is not shaped yet,
+ * and for another API it has no reasoning.
  */
 export function chatBody(
-  { chat, organizationId, outputLimit }: AdmittedRequest,
-  { provider, model, api, shaping }: Target,
+  { chat, organizationId, outputLimit, atDoor }: AdmittedRequest,
+  { provider, model, api, shaping: own }: Target,
   added: readonly AddedReasoning[],
   identify: Identify,
 ): readonly Buffer[] {
   const { outputLimitField, streamOptions, reasoningMemory } = provider;
+  const shaping = atDoor?.hasToolMedia ? undefined : own;
   const reasoning = reasoningMemory && new Map(added.map(({ message, json }) => [message, json]));
   return chat.encodeFor({
     ...{ model, outputLimit: outputLimit === 0 ? undefined : outputLimit, streamOptions },

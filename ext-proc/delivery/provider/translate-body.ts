@@ -9,8 +9,8 @@ import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { DIALECTS } from './dialects.ts';
 
 /**
- * A body for a chat provider, which is sent in another API. For a provider of chat it is shaped
- * already, has its reasoning, and comes from the door of another API.
+ * A body for a chat provider, which is sent in another API. For a provider of chat it has its
+ * reasoning, and comes from the door of another API.
  */
 export interface TranslationJob {
   readonly bytes: Uint8Array;
@@ -28,8 +28,9 @@ const IDENTITIES = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 /** Also run in a thread: all of the job is data. */
 export function translateBody({ bytes, api, fields, shaping, reasoning }: TranslationJob): TranslatedBody {
   const dialect = DIALECTS[api];
-  if (dialect === undefined) return bodyOf(withoutToolMedia(parseExactly(textOf(bytes))));
-  const chat = withReasoning(parseExactly(textOf(bytes)), reasoning);
+  const sent = parseExactly(textOf(bytes));
+  if (dialect === undefined) return bodyOf(withoutToolMedia(sent), shaping);
+  const chat = withReasoning(sent, reasoning);
   const identities = new Map<string, string>();
   for (const name of IDENTITIES) {
     const value = chat[name];
@@ -42,12 +43,13 @@ export function translateBody({ bytes, api, fields, shaping, reasoning }: Transl
     ...(typeof tier === 'string' ? { serviceTier: tier } : {}),
   });
   if (translated.kind === 'unsayable') return translated;
-  return bodyOf(shaping.length === 0 ? translated.body : shapeObject(translated.body, shaping));
+  return bodyOf(translated.body, shaping);
 }
 
 /** In an array of its own, which a thread can hand over. */
-function bodyOf(body: JsonObject): TranslatedBody {
-  return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(body)) };
+function bodyOf(body: JsonObject, shaping: readonly RequestShaping[]): TranslatedBody {
+  const shaped = shaping.length === 0 ? body : shapeObject(body, shaping);
+  return { kind: 'body', bytes: new TextEncoder().encode(JSON.stringify(shaped)) };
 }
 
 /** A thread gets plain arrays for Buffers. */

@@ -112,6 +112,7 @@ describe('the body of a request at the door of Messages', () => {
     ],
     [{ stop_sequences: 'END' }, 'stop_sequences'],
     [{ stop_sequences: ['a', 'b', 'c', 'd', 5] }, 'stop_sequences'],
+    [{ stop_sequences: ['a', 'b', 'c', 'd', 'e'.repeat(8193)] }, 'stop_sequences'],
     [{ system: 7 }, 'system'],
     [{ system: [{ type: 'image' }] }, 'system[0].type'],
     [{ tools: [{ name: 'f' }, { type: 'bash_20250124', name: 'bash' }] }, 'tools[1].type'],

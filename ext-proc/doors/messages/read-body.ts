@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
-import { MAX_STOPS } from '../../chat/chat-fields.ts';
+import { LONGEST_STOP, MAX_STOPS } from '../../chat/chat-fields.ts';
 import { type AskedModel, type InvalidField, invalid, isInvalid, type ReadBody } from '../door.ts';
 import { givenMembers, isGiven } from '../given-members.ts';
 import { askedOf } from './asked.ts';
@@ -78,6 +78,10 @@ export function readMessagesBody(body: JsonObject, { reasoningEfforts }: AskedMo
   };
 }
 
+function isStop(stop: unknown): boolean {
+  return typeof stop === 'string' && stop.length <= LONGEST_STOP;
+}
+
 /** Chat takes four. A target of Messages gets all of them, in the body that passes. */
 function chatStops(stops: unknown): unknown {
   if (!Array.isArray(stops)) return stops;
@@ -101,8 +105,8 @@ function refusedSetting(body: JsonObject): InvalidField | undefined {
   if (isGiven(tier) && tier !== 'auto' && tier !== 'standard_only')
     return invalid('service_tier', 'must be auto or standard_only');
   if (isGiven(speed) && speed !== 'standard' && speed !== 'fast') return invalid('speed', 'must be standard or fast');
-  if (isGiven(stops) && !(Array.isArray(stops) && stops.every((stop) => typeof stop === 'string')))
-    return invalid('stop_sequences', 'must be an array of strings');
+  if (isGiven(stops) && !(Array.isArray(stops) && stops.every(isStop)))
+    return invalid('stop_sequences', `must be an array of strings of at most ${LONGEST_STOP} characters`);
   return isGiven(topK) && !isCount(topK) ? invalid('top_k', 'must be an integer of at least 0') : undefined;
 }
 

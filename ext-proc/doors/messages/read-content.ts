@@ -31,16 +31,6 @@ export function readParts(blocks: readonly PlacedBlock[]): ReadParts | InvalidFi
   return { kind: 'parts', parts, places };
 }
 
-/** A single plain text as a string: some providers take lists for users' messages only. */
-export function asContent(parts: readonly JsonObject[]): unknown {
-  const texts = parts.map((part) => (isPlainText(part) ? part.text : undefined));
-  return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;
-}
-
-function isPlainText(part: JsonObject): boolean {
-  return part.type === 'text' && Object.keys(part).length === 2;
-}
-
 function readBlock(block: JsonObject, place: string): JsonObject | JsonObject[] | InvalidField {
   const { type, ...members } = block;
   switch (type) {

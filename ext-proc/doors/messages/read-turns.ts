@@ -1,13 +1,14 @@
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { callArguments } from '../../dialects/anthropic/call-input.ts';
 import { redactedDetail, thinkingDetail } from '../../dialects/anthropic/thinking-details.ts';
+import { asContent } from '../../dialects/content-of-texts.ts';
 import { BLANK_LINE } from '../../dialects/responses/output-item.ts';
 import { MessageItems } from '../../dialects/responses/reasoning-details.ts';
 import { type InvalidField, invalid, type MessagePlace } from '../door.ts';
 import { isElement, isGiven, NOT_AN_ELEMENT } from '../given-members.ts';
 import { carriedIn, isCarried } from '../responses/carried-reasoning.ts';
 import { ASKED_EFFORTS } from './effort.ts';
-import { asContent, type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
+import { type PlacedBlock, placedBlocks, readParts, textPart } from './read-content.ts';
 import type { ChatTools } from './read-tools.ts';
 
 /** Turns of a conversation as messages of chat. */

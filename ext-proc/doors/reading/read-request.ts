@@ -71,10 +71,10 @@ export async function readRequest(
   if (chat === undefined) return undefined;
   const name = (param: string) => door.param(placeOf(param, read));
   if (isRefusal(chat)) return renamed(chat, name);
-  const { asked, mayPass, unreadBytes } = read;
+  const { asked, mayPass, unreadBytes, hasToolMedia } = read;
   const atDoor = new RequestAtDoor(
     door,
-    { asked, mayPass, headers: passedHeaders(door, sent) },
+    { asked, mayPass, hasToolMedia, headers: passedHeaders(door, sent) },
     { bytes: body, fields: own.fields },
   );
   return { kind: 'read', chat: atItsDoor(mayPass ? heldFor(chat, unreadBytes) : chat, own, atDoor, name), atDoor };

@@ -1,6 +1,7 @@
 import type { DoorApi } from '#core/config/apis.ts';
 import { isObject, type JsonObject } from '#core/json-object.ts';
 import { parseExactly } from '../../dialects/exact-json.ts';
+import { hasToolMedia } from '../../dialects/tool-media.ts';
 import { type AskedModel, type Door, type InvalidField, invalid, type ReadBody } from '../door.ts';
 import { hasOnlyKnown } from '../known-members.ts';
 import { doorOf } from './doors.ts';
@@ -21,6 +22,7 @@ export interface TranslatedRequest extends Pick<ReadBody, 'asked' | 'mayPass'>, 
   readonly bytes: Uint8Array;
   /** Bytes of a body that may pass and that the chat form lacks. */
   readonly unreadBytes: number;
+  readonly hasToolMedia: boolean;
 }
 
 /**
@@ -60,11 +62,13 @@ function translated({ bytes, model, extraFields }: TranslationJob, door: Door): 
   const written = new TextEncoder().encode(JSON.stringify(chat));
   // The chat form lacks no part of a shorter body, so that body need not be written to compare.
   const isLonger = mayPass && (length > written.length || GROWING_NUMBER.test(text));
-  const lacking = isLonger ? Buffer.byteLength(JSON.stringify(body)) - written.length : 0;
+  // Chat has fewer stop sequences, and none of them is prompt.
+  const compared = chat.stop === undefined ? body : { ...body, [door.param('stop')]: chat.stop };
+  const lacking = isLonger ? Buffer.byteLength(JSON.stringify(compared)) - written.length : 0;
   const isWhole = lacking <= FRAME_BYTES * (1 + framesOf(chat)) && hasOnlyKnown(body, door);
   return {
     ...{ kind: 'translated', bytes: written, ...placesOf(messages, tools), asked },
-    ...{ mayPass: mayPass && isWhole, unreadBytes: Math.max(0, lacking) },
+    ...{ mayPass: mayPass && isWhole, unreadBytes: Math.max(0, lacking), hasToolMedia: hasToolMedia(chat) },
   };
 }
 

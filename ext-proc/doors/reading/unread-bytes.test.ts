@@ -25,3 +25,12 @@ test.each(['1e15', '-1E+15', '1.5e15', '1000000000000000'])(
     expect(translated(bodyWith(number, 2_000))).toMatchObject({ mayPass: false, unreadBytes: without?.unreadBytes });
   },
 );
+
+test('stop sequences that chat does not have keep no body from passing, and are not counted', () => {
+  const stops = Array.from({ length: 60 }, (_, index) => `stop ${index}`);
+  const read = (stop_sequences: readonly string[]) =>
+    translated(
+      JSON.stringify({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }], stop_sequences }),
+    );
+  expect(read(stops)).toMatchObject({ mayPass: true, unreadBytes: read(stops.slice(0, 4))?.unreadBytes });
+});

@@ -40,8 +40,11 @@ describe('the days of an address', () => {
     return [days.at(0), days.at(-1), days.length];
   };
 
-  it('are those of UTC that its time touches, thirty and today if it says nothing', () => {
-    expect(daysOf({})).toEqual(['2026-10-22', '2026-11-21', 31]);
+  it('are those of UTC that its time touches, thirty with today if it says nothing', () => {
+    expect(daysOf({})).toEqual(['2026-10-23', '2026-11-21', 30]);
+    expect(daysOf({ range: '7d' })).toEqual(['2026-11-15', '2026-11-21', 7]);
+    expect(daysOf({ range: 'month' })).toEqual(['2026-11-01', '2026-11-21', 21]);
+    expect(daysOf({ range: 'yesterday' })).toEqual(['2026-11-20', '2026-11-20', 1]);
     expect(daysOf({ range: 'last-month' })).toEqual(['2026-10-01', '2026-10-31', 31]);
     expect(daysOf({ fromMs: Date.UTC(2026, 10, 1, 5), toMs: Date.UTC(2026, 10, 3) })).toEqual([
       ...['2026-11-01', '2026-11-02', 2],
@@ -49,7 +52,7 @@ describe('the days of an address', () => {
   });
 
   it('are never more than the server reads', () => {
-    expect(daysOf({ range: '1y' })).toEqual(['2025-11-21', '2026-11-21', 366]);
+    expect(daysOf({ range: '1y' })).toEqual(['2025-11-22', '2026-11-21', 365]);
     expect(daysOf({ fromMs: 0 })).toEqual(['2025-11-21', '2026-11-21', 366]);
   });
 });

@@ -8,12 +8,17 @@ import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
 /** The server reads no more. */
 const MOST_DAYS = 366;
 
-/** The days of UTC that an address means. */
+/**
+ * The days of UTC that an address means: seven are today and six before. Of days that are chosen,
+ * all that the time touches.
+ */
 export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowMs: number): readonly string[] {
   const span = spanOf({ range, fromMs, toMs }, nowMs);
+  const isChosen = fromMs !== undefined || toMs !== undefined;
   const end = Math.ceil(span.toMs / DAY_MS);
-  const first = Math.max(Math.floor(span.fromMs / DAY_MS), end - MOST_DAYS);
-  return Array.from({ length: end - first }, (_, later) => utcDay((first + later) * DAY_MS));
+  const first = isChosen ? Math.floor(span.fromMs / DAY_MS) : Math.ceil(span.fromMs / DAY_MS);
+  const begin = Math.max(first, end - MOST_DAYS);
+  return Array.from({ length: end - begin }, (_, later) => utcDay((begin + later) * DAY_MS));
 }
 
 /** Name of what a row is about, as people know it. */

@@ -58,7 +58,7 @@ export function CostsPage(): ReactNode {
       <PageHeader
         title="Costs and margin"
         help="operating.html#what-providers-bill"
-        description="Customer revenue, provider costs and losses. Days are in UTC."
+        description={`Customer revenue, provider costs and losses, ${formatUtcDay(range.from)} to ${formatUtcDay(range.to)} (UTC).`}
         actions={<CsvLink table="costs" query={daily} />}
       />
       <FilterBar url={url}>

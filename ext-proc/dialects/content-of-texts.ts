@@ -1,0 +1,11 @@
+import type { JsonObject } from '#core/json-object.ts';
+
+/** Plain texts as a string: some providers take lists for users' messages only. */
+export function asContent(parts: readonly JsonObject[]): unknown {
+  const texts = parts.map((part) => (isPlainText(part) ? part.text : undefined));
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts;
+}
+
+export function isPlainText(part: JsonObject): boolean {
+  return part.type === 'text' && Object.keys(part).length === 2;
+}
