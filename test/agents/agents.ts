@@ -19,6 +19,8 @@ export interface Agent {
   readonly file: string;
   /** By which its model changes `old` to `new` in a file of this path. */
   readonly turns: (path: string) => readonly Turn[];
+  /** A file below its home that keeps it out of the way of agents beside it. */
+  readonly settings?: { readonly path: string; readonly text: string };
   /** True: a server, with which a page talks. */
   readonly isServer?: true;
   /** Exit code after a refusal. Default: 1. */
@@ -54,6 +56,8 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Codex',
     file: 'codex',
+    // Its sandbox makes and removes places in /tmp that it protects, also while another one uses them.
+    settings: { path: '.codex/config.toml', text: '[sandbox_workspace_write]\nexclude_slash_tmp = true\n' },
     turns: (path) => [{ tool: 'exec_command', input: { cmd: `sed -i s/old/new/ '${path}'` } }],
   },
   {

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { type Agent, scriptOf } from './agents.ts';
 
@@ -58,6 +58,11 @@ export function agentsMissing(): string | undefined {
 export function startScript(agent: Agent, surroundings: AgentSurroundings, env: NodeJS.ProcessEnv = {}): TestProcess {
   const { url, key, model, home, folder, port } = surroundings;
   mkdirSync(folder, { recursive: true });
+  if (agent.settings !== undefined) {
+    const path = join(home, agent.settings.path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, agent.settings.text);
+  }
   const programs = [join(NODE_AGENTS, '.bin'), join(ENVIRONMENTS, agent.file, 'bin'), process.env.PATH];
   return startProcess('sh', ['-e', '-c', scriptOf(agent)], {
     // Our own environment stays out: an option that an agent takes from there would hide.
