@@ -56,7 +56,7 @@ const CODING_AGENTS: readonly Agent[] = [
   {
     name: 'Codex',
     file: 'codex',
-    // Its sandbox makes and removes places in /tmp that it protects, also while another one uses them.
+    // Its sandbox makes places in /tmp that it protects, and removes them while another uses them.
     settings: { path: '.codex/config.toml', text: '[sandbox_workspace_write]\nexclude_slash_tmp = true\n' },
     turns: (path) => [{ tool: 'exec_command', input: { cmd: `sed -i s/old/new/ '${path}'` } }],
   },

@@ -145,8 +145,8 @@ requirement(missingSmallDisk(), () => {
   }
 
   /**
-   * A full disk takes no note that PostgreSQL has a charge, so to a reader of the log it waits until
-   * the process starts again: this operator does not wait for it.
+   * A full disk takes no note that PostgreSQL has a charge, so to a reader of the log it waits
+   * until the process starts again: this operator does not wait for it.
    */
   async function verifiesLedger(): Promise<void> {
     const operator = await openOperator(stack.databaseUrl);
