@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { leastOf } from '../fixtures/least-of.ts';
 import {
   addCustomer,
   BY,
@@ -56,8 +57,10 @@ describe('a caller in memory', () => {
       fewestReads = Math.min(fewestReads, found.database - before);
     }
     expect(fewestReads).toBe(0);
-    const findsAfterPause = () => sleep(260).then(() => findsIn(customer));
-    await expect.poll(findsAfterPause).toBe('database');
+    const afterPauses: string[] = [];
+    // A proof may arrive later than the request that asked for it, and then holds over one pause.
+    for (let pause = 0; pause < 5; pause++) afterPauses.push(await sleep(260).then(() => findsIn(customer)));
+    expect(afterPauses).toContain('database');
   });
 
   it('costs an idle process no statement', async () => {
@@ -98,38 +101,51 @@ describe('a caller in memory', () => {
 
   it('is dropped by SQL within a second, although requests go on', async () => {
     const customer = await keptCustomer();
-    let leastMs = Number.POSITIVE_INFINITY;
-    // A machine that is busy with others may take longer once.
-    for (let rpm = 1; rpm <= 5 && leastMs >= 1_000; rpm++) {
-      await sql(url, `update organizations set rpm = ${rpm} where id = '${customer.organizationId}'`);
+    const seenAfterMs = async (statement: string, isSeen: (caller: Awaited<ReturnType<typeof find>>) => boolean) => {
+      await sql(url, statement);
       const changedMs = performance.now();
-      await expect.poll(async () => (await find(customer))?.organization.limits.requestsPerMinute).toBe(rpm);
-      leastMs = Math.min(leastMs, performance.now() - changedMs);
-    }
-    expect(leastMs).toBeLessThan(1_000);
-    await sql(url, `update organizations set suspended_at = now() where id = '${customer.organizationId}'`);
-    await expect.poll(async () => (await find(customer))?.organization.suspended).toBe(true);
-    await sql(url, `update keys set scopes = '{usage:read}' where id = '${customer.keyId}'`);
-    await expect.poll(async () => (await find(customer))?.key.scopes).toEqual(new Set(['usage:read']));
+      await expect.poll(async () => isSeen(await find(customer))).toBe(true);
+      return performance.now() - changedMs;
+    };
+    const [organization, key] = [customer.organizationId, customer.keyId].map((id) => `where id = '${id}'`);
+    const limited = (rpm: number) =>
+      seenAfterMs(
+        `update organizations set rpm = ${rpm} ${organization}`,
+        (caller) => caller?.organization.limits.requestsPerMinute === rpm,
+      );
+    const suspended = (is: boolean) =>
+      seenAfterMs(
+        `update organizations set suspended_at = ${is ? 'now()' : 'null'} ${organization}`,
+        (caller) => caller?.organization.suspended === is,
+      );
+    const scoped = (scope: 'usage:read' | 'chat') =>
+      seenAfterMs(`update keys set scopes = '{${scope}}' ${key}`, (caller) => caller?.key.scopes.has(scope) === true);
+    expect(await leastOf(1_000, 5, (round) => limited(round + 1))).toBeLessThan(1_000);
+    expect(await leastOf(1_000, 5, (round) => suspended(round % 2 === 0))).toBeLessThan(1_000);
+    expect(await leastOf(1_000, 5, (round) => scoped(round % 2 === 0 ? 'usage:read' : 'chat'))).toBeLessThan(1_000);
+    expect((await find(customer))?.key.scopes.size).toBe(1);
   });
 
   it('is revoked at the time that was planned, by the clock of PostgreSQL', async () => {
-    const customer = await keptCustomer();
-    const earliestMs = performance.now() + 600;
-    await sql(
-      url,
-      `update keys set revoked_at = now() + interval '600 ms', revocation_decided_at = now() where id = '${customer.keyId}'`,
-    );
-    const plannedMs = performance.now() + 600;
-    let revokedAtMs: number | undefined;
-    while (revokedAtMs === undefined && performance.now() < plannedMs + 6_000) {
-      await sleep(5);
-      revokedAtMs = (await find(customer))?.key.revokedAtMs;
-    }
-    expect(revokedAtMs).toBeDefined();
-    expect(performance.now()).toBeGreaterThan(earliestMs - 50);
-    // A caller is kept for ten seconds. A busy machine takes its time.
-    expect(performance.now()).toBeLessThan(plannedMs + 5_000);
+    const lateMs = async () => {
+      const customer = await keptCustomer();
+      const earliestMs = performance.now() + 600;
+      await sql(
+        url,
+        `update keys set revoked_at = now() + interval '600 ms', revocation_decided_at = now() where id = '${customer.keyId}'`,
+      );
+      const plannedMs = performance.now() + 600;
+      let revokedAtMs: number | undefined;
+      while (revokedAtMs === undefined && performance.now() < plannedMs + 6_000) {
+        await sleep(5);
+        revokedAtMs = (await find(customer))?.key.revokedAtMs;
+      }
+      expect(revokedAtMs).toBeDefined();
+      expect(performance.now()).toBeGreaterThan(earliestMs - 50);
+      return performance.now() - plannedMs;
+    };
+    // A caller is kept for ten seconds.
+    expect(await leastOf(1_500, 5, lateMs)).toBeLessThan(1_500);
   });
 
   it('is read while the connection is lost that would tell of changes, and kept again with the next one', async () => {
