@@ -3,17 +3,18 @@ import { asContent } from './content-of-texts.ts';
 
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'file']);
 
-/** Stands for media that were all of a result: a result must say something. */
+/** The text of a result that had nothing but media: it must have some. */
 const BELOW = '(see below)';
 
+/** True if the result of a tool has an image or a file. */
 export function hasToolMedia({ messages }: JsonObject): boolean {
   return Array.isArray(messages) && messages.some((message) => isResult(message) && partsOf(message).some(isMedium));
 }
 
 /**
- * Results of tools may have images and files in other APIs; in chat they are text. The message of
- * the user behind the results brings what they cannot have. What is new are some tokens a result,
- * far below the ceiling of an image, so the hold covers them.
+ * Other APIs allow images and files in the result of a tool, chat allows text only. So they move
+ * into the user message that follows the results, and where none follows, one is added. The few
+ * tokens that this adds are far below the ceiling of an image, so the hold covers them.
  */
 export function withoutToolMedia(chat: JsonObject): JsonObject {
   if (!Array.isArray(chat.messages)) return chat;

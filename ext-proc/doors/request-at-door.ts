@@ -18,7 +18,7 @@ interface Asked {
   /** What a response repeats of the request, or depends on. */
   readonly asked: JsonObject;
   readonly mayPass: boolean;
-  /** Results of tools have images or files, which a target of chat gets beside them. */
+  /** Results of tools have images or files, which chat does not allow there (tool-media.ts). */
   readonly hasToolMedia: boolean;
   /** The client's headers that pass with its body. */
   readonly headers: ReadonlyMap<string, string>;

@@ -16,12 +16,15 @@ export function brandFile(path: string, { logo, accent }: BrandConfig): StaticFi
   return undefined;
 }
 
-/** Of the brand in force: a reload brings another object. Anybody may ask for a page. */
+/**
+ * Pages by their brand. They are kept because anybody may ask for one, and making it takes up to
+ * 1 ms. A reload brings another brand object, and the old one's pages are forgotten with it.
+ */
 const made = new WeakMap<BrandConfig, Map<StaticFile, StaticFile>>();
 
 /**
- * The page, or that of a document, with the operator's name, logo and colours, which scripts and
- * styles read. Each is made once.
+ * The page, or a document, with the operator's name, logo and colours, which scripts and styles
+ * read.
  */
 export function brandedPage(page: StaticFile, brand: BrandConfig): StaticFile {
   const pages = made.get(brand) ?? new Map<StaticFile, StaticFile>();

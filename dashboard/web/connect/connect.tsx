@@ -153,7 +153,7 @@ function Arrival({ organization, keyId, isNew }: ArrivalProps): ReactNode {
     else if (newest !== undefined && newest.id !== knownId) setArrived(newest);
   }, [data, isFetchedAfterMount, knownId]);
   if (arrived === undefined) {
-    // It waits once it knows what was there before: a request until then would not count.
+    // A request that arrives before the newest one is known would not be noticed.
     const waiting = `Waiting for ${keyId === undefined ? 'a' : "this key's"} request`;
     return <Banner tone="neutral">{knownId !== undefined && waiting}…</Banner>;
   }

@@ -7,7 +7,7 @@ const WEB = join(import.meta.dirname, '..');
 const DOCS = join(WEB, '../../docs');
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** Adds the documents as pages of their own, with the styles of the dashboard and no script. */
+/** Adds the documents as pages of their own, with the dashboard's styles and without its code. */
 export const documents: Plugin = {
   name: 'documents',
   generateBundle(_, bundle) {

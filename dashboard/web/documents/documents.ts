@@ -60,7 +60,7 @@ interface Entry {
   readonly title: string;
 }
 
-/** Without scripts and styles of its own, which the policy forbids. */
+/** Without inline scripts and styles, which the security policy forbids. */
 function pageOf(
   name: string,
   { title, headings, body }: Rendered,

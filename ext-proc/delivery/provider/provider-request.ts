@@ -21,8 +21,8 @@ export interface ProviderRequest {
 }
 
 /**
- * The chat completion for this target, in pieces. If it is to be translated, it is not shaped yet,
- * and for another API it has no reasoning.
+ * The chat completion for this target, in pieces. If it will be translated (translate-body.ts), it
+ * is not shaped yet, and for another API it has no reasoning yet.
  */
 export function chatBody(
   { chat, organizationId, outputLimit, atDoor }: AdmittedRequest,

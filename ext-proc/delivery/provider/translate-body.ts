@@ -9,8 +9,8 @@ import type { AddedReasoning } from '../../reasoning/request-reasoning.ts';
 import { DIALECTS } from './dialects.ts';
 
 /**
- * A body for a chat provider, which is sent in another API. For a provider of chat it has its
- * reasoning, and comes from the door of another API.
+ * A chat body that a target does not take as it is: its API is another one, or it is chat and the
+ * results of tools have media. Only the latter has its reasoning already.
  */
 export interface TranslationJob {
   readonly bytes: Uint8Array;

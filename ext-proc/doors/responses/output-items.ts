@@ -45,7 +45,7 @@ export interface ChatCall {
   readonly input: string;
 }
 
-/** No arguments, as OpenAI's models write them. Other providers may write nothing. */
+/** How OpenAI's models write that a call has no arguments. Other providers may write nothing. */
 export const NO_ARGUMENTS = '{}';
 
 /** Items of one response, made of the parts of a chat message. */

@@ -9,8 +9,8 @@ import { COSTS_RANGE, type CostMeasure, type CostsState } from '../searches.ts';
 const MOST_DAYS = 366;
 
 /**
- * The days of UTC that an address means: seven are today and six before. Of days that are chosen,
- * all that the time touches.
+ * The UTC days that an address means. The last seven days are today and the six days before it; a
+ * time from the two boxes means all days that it touches.
  */
 export function costDays({ range = COSTS_RANGE, fromMs, toMs }: CostsState, nowMs: number): readonly string[] {
   const span = spanOf({ range, fromMs, toMs }, nowMs);
