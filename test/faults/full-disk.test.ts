@@ -6,7 +6,7 @@ import { RESERVED_BYTES } from '#ext-proc/billing/charge-log/log-room.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#supervisor/postgres/embedded-postgres.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { balanceOf, eventsOf, type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
-import { type Customer, openOperator } from '../harness/operator.ts';
+import type { Customer } from '../harness/operator.ts';
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { untilSettled } from '../harness/serving.ts';
@@ -83,7 +83,7 @@ requirement(missingSmallDisk(), () => {
       await keepsTheConfiguration(disk);
 
       expect([stack.gateway.pid, stack.gateway.hasEnded()]).toEqual([pid, false]);
-      await verifiesLedger();
+      await stack.operator.verifyLedger();
     } finally {
       client?.close();
       if (postgres.isDown()) await postgres.restart();
@@ -142,19 +142,6 @@ requirement(missingSmallDisk(), () => {
     await untilServed();
     const charged = 4 + (4 - lost);
     expect(await balanceOf(client)).toBeCloseTo(100 - charged * COST, 9);
-  }
-
-  /**
-   * A full disk takes no note that PostgreSQL has a charge, so to a reader of the log it waits
-   * until the process starts again: this operator does not wait for it.
-   */
-  async function verifiesLedger(): Promise<void> {
-    const operator = await openOperator(stack.databaseUrl);
-    try {
-      await operator.verifyLedger();
-    } finally {
-      await operator.close();
-    }
   }
 
   async function keepsTheConfiguration(disk: SmallDisk): Promise<void> {

@@ -278,6 +278,6 @@ class SegmentedLog implements ChargeLog {
 
   #note(generationIds: readonly string[], epoch: string | undefined): void {
     if (epoch !== undefined) this.#epochs.add(epoch);
-    this.#writer.add(committedEntry(generationIds, epoch));
+    this.#writer.note(committedEntry(generationIds, epoch));
   }
 }

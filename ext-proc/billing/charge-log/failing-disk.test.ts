@@ -80,6 +80,24 @@ describe('the charge log on a disk that fails', () => {
     expect(idsIn(await open())).toEqual(['a', 'c']);
   });
 
+  it.each<[how: string, failing: (keyof Disk)[]]>([
+    ['is not synced', ['fdatasync']],
+    ['is not written whole', ['writeSync']],
+    ['finds no file', ['openSync', 'fdatasync']],
+  ])('notes a commit again when the disk takes it: a line that %s', async (_, failing) => {
+    const disk = playedDisk();
+    const log = await open({ disk });
+    for (const id of ['a', 'b', 'c']) await log.append(charge(id));
+    Object.assign(disk, { failing });
+    log.committed(['a'], 'epoch-1');
+    await expect(log.append(charge('d'))).rejects.toThrow('EIO');
+    log.committed(['b'], 'epoch-1');
+    await expect(log.prove()).rejects.toThrow();
+    Object.assign(disk, { failing: [] });
+    await log.prove();
+    expect([idsIn(log), idsIn(await open())]).toEqual([['c'], ['c']]);
+  });
+
   it('is not proved to take the log while it keeps what was reported as not taken', async () => {
     const disk = playedDisk();
     const log = await open({ disk });

@@ -35,6 +35,8 @@ const WRITE_CHARACTERS = 8 * 1024 * 1024;
 export class LogWriter {
   readonly #options: LogWriterOptions;
   #lines: LogLine[] = [];
+  /** Notes that no segment has taken: the next one begins with them. */
+  #owed: LogLine[] = [];
   #flushing = false;
   /** Absent: the disk has not taken one yet, or no longer takes it. */
   #segment: Segment | undefined;
@@ -58,6 +60,19 @@ export class LogWriter {
     if (this.#behind && this.#segment === undefined) return;
     this.#lines.push({ line: checkedLine(entry) });
     this.#flushSoon();
+  }
+
+  /**
+   * Adds an entry that the log has to have in the end: what the disk does not take now is written
+   * when it does.
+   */
+  note(entry: string): void {
+    const note: LogLine = { line: checkedLine(entry), isNote: true };
+    if (this.#behind && this.#segment === undefined) this.#owed.push(note);
+    else {
+      this.#lines.push(note);
+      this.#flushSoon();
+    }
   }
 
   /**
@@ -115,6 +130,7 @@ export class LogWriter {
       this.#segment = this.#current();
     } catch (error) {
       this.#failed(error);
+      this.#owed.push(...lines.filter(({ isNote }) => isNote));
       for (const { wait } of lines) wait?.reject(error);
       return;
     }
@@ -145,7 +161,8 @@ export class LogWriter {
     this.#cut();
     const next = new Segment(nextFile(), disk, nowMs, (segment, lines, error) => this.#retire(segment, lines, error));
     try {
-      next.write([{ line: checkedLine(headEntry(liveEntries())) }], nowMs);
+      next.write([{ line: checkedLine(headEntry(liveEntries())) }, ...this.#owed], nowMs);
+      this.#owed = [];
     } catch (error) {
       next.remove();
       throw error;
@@ -161,7 +178,8 @@ export class LogWriter {
     this.#failed(error);
     const again: LogLine[] = [];
     for (const one of lines) {
-      if (one.wait?.hasFailed) one.wait.reject(error);
+      if (one.isNote) this.#owed.push(one);
+      else if (one.wait?.hasFailed) one.wait.reject(error);
       else if (one.wait) {
         one.wait.hasFailed = true;
         again.push(one);

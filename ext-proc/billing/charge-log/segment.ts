@@ -41,6 +41,8 @@ export interface LogLine {
     /** True if a segment did not take it. */
     hasFailed?: boolean;
   };
+  /** True if the next segment has to have it if this one does not take it. Nobody waits for it. */
+  readonly isNote?: true;
 }
 
 type OnSyncFailed = (segment: Segment, lines: readonly LogLine[], error: unknown) => void;
@@ -98,13 +100,13 @@ export class Segment implements KeptSegment {
       const bytes = Buffer.byteLength(one.line);
       if (one.wait) {
         one.wait.place = { segment: this, position, bytes: bytes - 1 };
-        this.#unsynced.push(one);
       }
+      if (one.wait || one.isNote) this.#unsynced.push(one);
       position += bytes;
     }
     this.bytes = position;
     this.lastMs = nowMs;
-    if (this.#unsynced.length > 0) this.#sync();
+    this.#syncIfAwaited();
   }
 
   /** Nothing more will be written. Returns false if it may have what it did not take. */
@@ -133,8 +135,13 @@ export class Segment implements KeptSegment {
     }
   }
 
+  #syncIfAwaited(): boolean {
+    const isAwaited = this.#unsynced.some(({ wait }) => wait !== undefined);
+    if (isAwaited && !this.#syncing) this.#sync();
+    return isAwaited;
+  }
+
   #sync(): void {
-    if (this.#syncing) return;
     this.#syncing = true;
     const group = this.#unsynced;
     const bytes = this.bytes;
@@ -160,7 +167,6 @@ export class Segment implements KeptSegment {
     this.#nameIsDurable = true;
     this.#durableBytes = bytes;
     for (const { wait } of group) if (wait?.place) wait.resolve(wait.place);
-    if (this.#unsynced.length > 0) this.#sync();
-    else if (this.#ended) this.end();
+    if (!this.#syncIfAwaited() && this.#ended) this.end();
   }
 }
