@@ -93,8 +93,7 @@ export interface Explore {
   readonly chargedOnly?: true;
   /**
    * Present if not every request could be read: since when the figures are complete. Those of
-   * earlier steps are too low, and those of `before` may be. Omitted requests are counted up to
-   * their newest 150,000 rows, and this does not show it.
+   * earlier steps are too low.
    */
   readonly partial?: { readonly completeFromMs: number };
 }

@@ -97,6 +97,8 @@ export interface RequestPage {
    * many rows of refused requests in a minute.
    */
   readonly leftOut: number;
+  /** Present if there were too many to count: older ones are not in `leftOut`. */
+  readonly leftOutSinceMs?: number;
 }
 
 export interface RequestLogApi {

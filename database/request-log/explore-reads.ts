@@ -6,6 +6,7 @@ import { run, type Statement, sql } from '../connection/connection-pool.ts';
 import { oldestRequest } from './every-request.ts';
 import { type ExploreSource, exploreStatement } from './explore-sql.ts';
 import { HOUR_MS, type Steps, stepsBefore, stepsOf } from './explore-steps.ts';
+import { boundOfOmitted } from './omitted-count.ts';
 import { ALL_ROWS, type ChosenIndex, chooseIndex, scanEnd } from './request-indexes.ts';
 import { filterValues } from './row-filter.ts';
 
@@ -146,7 +147,11 @@ async function boundOfRows(
   steps: Steps,
   counted: CountedRows,
 ): Promise<number | undefined> {
-  const bounds = await Promise.all([boundOfDropped(pool, query, steps), boundOfMany(pool, query, steps, counted)]);
+  const bounds = await Promise.all([
+    boundOfDropped(pool, query, steps),
+    boundOfMany(pool, query, steps, counted),
+    boundOfOmitted(pool, query.organizationId, steps.startsMs[0] ?? steps.endMs, steps.endMs),
+  ]);
   const known = bounds.filter((bound) => bound !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
 }

@@ -1,14 +1,19 @@
 import type pg from 'pg';
 import type { ExploreFilter } from '#contract/explore.ts';
+import type { RequestPage } from '#contract/request-log.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idMoment } from '#core/ids.ts';
 import { run, sql } from '../connection/connection-pool.ts';
-import { filterSql, filterValues, omittedRows } from './row-filter.ts';
+import { filterSql, filterValues, MOST_OMITTED_ROWS, omittedRows } from './row-filter.ts';
 
+const RANGE = '($1::text is null or organization_id = $1) and minute >= $2 and minute < $3';
 const COUNT = sql('count_left_out_requests')`
-  select coalesce(sum(left_out), 0)::text as "leftOut"
-    from ${omittedRows('($1::text is null or organization_id = $1) and minute >= $2 and minute < $3')}
-    where ${filterSql(4)}`;
+  select coalesce(sum(left_out) filter (where ${filterSql(4)}), 0)::text as "leftOut",
+      count(*)::integer as read, min(minute)::double precision as "oldestMinute"
+    from ${omittedRows(RANGE)}`;
+const FIRST_UNREAD = sql('first_unread_left_out')`
+  select minute::double precision from left_out_requests where ${RANGE}
+    order by minute desc offset ${MOST_OMITTED_ROWS} limit 1`;
 
 export interface OmittedQuery extends ExploreFilter {
   /** Absent: of all organizations. */
@@ -17,12 +22,37 @@ export interface OmittedQuery extends ExploreFilter {
   readonly after?: string;
 }
 
+/** `leftOutSinceMs`: older ones were too many to be counted. */
+export type OmittedCount = Pick<RequestPage, 'leftOut' | 'leftOutSinceMs'>;
+
 /** Number of omitted requests that match, in the minutes that the filter touches. */
-export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<number> {
+export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<OmittedCount> {
   const { organizationId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, after } = query;
   const sinceMs = Math.max(fromMs, after === undefined ? 0 : idMoment(after));
-  const minutes = [Math.floor(sinceMs / MINUTE_MS), Math.ceil(toMs / MINUTE_MS)];
-  const values = [organizationId ?? null, ...minutes, ...filterValues(query)];
-  const [row] = await run<{ leftOut: string }>(pool, COUNT, values);
-  return Number(row?.leftOut ?? 0);
+  const values = [organizationId ?? null, ...minutesOf(sinceMs, toMs), ...filterValues(query)];
+  interface Counted {
+    readonly leftOut: string;
+    readonly read: number;
+    readonly oldestMinute: number | null;
+  }
+  const [counted] = await run<Counted>(pool, COUNT, values);
+  const { leftOut = '0', read = 0, oldestMinute } = counted ?? {};
+  if (read < MOST_OMITTED_ROWS) return { leftOut: Number(leftOut) };
+  return { leftOut: Number(leftOut), leftOutSinceMs: ((oldestMinute ?? 0) + 1) * MINUTE_MS };
+}
+
+/** The moment since which the omitted requests can be read. `undefined`: all of them can be. */
+export async function boundOfOmitted(
+  pool: pg.Pool,
+  organizationId: string | undefined,
+  fromMs: number,
+  toMs: number,
+): Promise<number | undefined> {
+  const values = [organizationId ?? null, ...minutesOf(fromMs, toMs)];
+  const [unread] = await run<{ minute: number }>(pool, FIRST_UNREAD, values);
+  return unread && (unread.minute + 1) * MINUTE_MS;
+}
+
+function minutesOf(fromMs: number, toMs: number): readonly number[] {
+  return [Math.floor(fromMs / MINUTE_MS), Math.ceil(toMs / MINUTE_MS)];
 }

@@ -39,7 +39,7 @@ function anyOf(value: string) {
  * At most this many rows of omitted requests are read, the newest first. 144,000 are a day of a
  * hundred keys that are refused for one reason each: 100 keys x 1,440 minutes.
  */
-const MOST_OMITTED_ROWS = 150_000;
+export const MOST_OMITTED_ROWS = 150_000;
 
 /** The omitted requests of a range with the columns of the request log that a filter needs. */
 export const omittedRows = (range: string): string => `(

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
-import { DAY_MS } from '#core/clock.ts';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
 import { explore } from '#database/request-log/explore-reads.ts';
+import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 
@@ -60,24 +61,31 @@ describe('the explorer', () => {
     return (plan.Plans ?? []).reduce((sum, one) => sum + readBy(one), own);
   }
 
-  it('reads the newest omitted requests alone', async () => {
+  it('reads the newest omitted requests alone, and says since when', async () => {
     const { organizationId: refused } = await addCustomer(store, 0n);
+    const toMs = Date.now();
+    const minute = Math.floor(toMs / MINUTE_MS);
     await sql(
       url,
-      `insert into left_out_requests select '${refused}', floor(extract(epoch from now()) / 60) - n % 4000, 'key-' || n, '', 'key_revoked', 401, 'test', 1
+      `insert into left_out_requests select '${refused}', ${minute} - n % 4000, 'key-' || n, '', 'key_revoked', 401, 'test', 1
        from generate_series(1, ${OMITTED_ROWS}) n`,
     );
-    const [toMs, compare, by] = [Date.now(), false, 'user' as const];
-    const query = {
-      organizationId: refused,
-      fromMs: toMs - 3 * DAY_MS,
-      toMs,
-      by,
-      compare,
-      filter: { outcome: 'failed' as const },
-    };
-    const { source, cells } = await explore(database, query, MOST_ROWS);
-    expect([source, cells.find(({ step }) => step === null)?.requests]).toEqual(['rows', 150_000]);
+    const range = { organizationId: refused, fromMs: toMs - 3 * DAY_MS, toMs };
+    const filter = { outcome: 'failed' } as const;
+    const ask = (by: ExploreGrouping) => explore(database, { ...range, by, compare: true, filter }, MOST_ROWS);
+    const completeFromMs = (minute + 1 - 150_000 / (OMITTED_ROWS / 4_000)) * MINUTE_MS;
+    const { cells, ...explored } = await ask('user');
+    expect(explored).toMatchObject({ source: 'rows', completeFromMs });
+    expect(cells.find(({ step }) => step === null)?.requests).toBe(150_000);
+    // Sums have all of them, so these need no bound.
+    expect(await ask('code')).toMatchObject({ source: 'hours' });
+    // The oldest minute that is read may have more.
+    const leftOutSinceMs = completeFromMs + MINUTE_MS;
+    expect(await countOmitted(database, { ...range, ...filter })).toEqual({ leftOut: 150_000, leftOutSinceMs });
+    const shorter = await explore(database, { ...range, fromMs: toMs - DAY_MS, by: 'user', compare: true, filter });
+    expect(shorter.completeFromMs).toBeUndefined();
+    // The day before, too, has fewer than the bound.
+    expect(shorter.before).toBeDefined();
   });
 
   it.each<[ExploreGrouping, ExploreFilter]>([

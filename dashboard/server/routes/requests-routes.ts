@@ -42,11 +42,11 @@ async function requestPage(
   input: RequestPageInput,
 ): Promise<RequestPage> {
   const { search, ...filter } = input;
-  const [{ rows, ...rest }, leftOut] = await Promise.all([
+  const [{ rows, ...rest }, omitted] = await Promise.all([
     readRequests(database, organizationId, { ...input, limit: PAGE_ROWS }),
-    search === undefined ? countOmitted(database, { ...present({ organizationId }), ...filter }) : 0,
+    search === undefined ? countOmitted(database, { ...present({ organizationId }), ...filter }) : { leftOut: 0 },
   ]);
-  return { requests: rows.map(requestView), ...rest, leftOut };
+  return { requests: rows.map(requestView), ...rest, ...omitted };
 }
 
 /** Without an organization: of all of them. */

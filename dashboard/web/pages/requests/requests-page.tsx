@@ -1,9 +1,9 @@
 import { type ReactNode, useMemo, useState } from 'react';
-import type { RequestFilter } from '#contract/request-log.ts';
+import type { RequestFilter, RequestPage } from '#contract/request-log.ts';
 import { useConnectionLost } from '../../api/connection.ts';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Banner, EmptyState, PageHeader } from '../../components/panels.tsx';
-import { StatusPill } from '../../components/values.tsx';
+import { Instant, StatusPill } from '../../components/values.tsx';
 import { ExploreBar } from '../../explore/explore-bar.tsx';
 import { type ExploreState, exploreSearch, requestsIn } from '../../explore/explore-search.ts';
 import { Explorer } from '../../explore/explorer.tsx';
@@ -111,7 +111,7 @@ function LogList({ organization, url, filter, following, look }: LogListProps): 
         note={
           <>
             {code !== undefined && search.code?.length === 1 && <CodeNote code={code} />}
-            <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
+            {pages.data?.pages[0] && <OmittedNote {...pages.data.pages[0]} />}
           </>
         }
         nouns={['request', 'requests']}
@@ -226,10 +226,15 @@ function NoRequests({ organization, search, filtered }: NoRequestsProps): ReactN
 }
 
 /** The number of omitted requests. */
-function OmittedNote({ count }: { readonly count: number }): ReactNode {
-  if (count === 0) return null;
+function OmittedNote({ leftOut: count, leftOutSinceMs }: RequestPage): ReactNode {
+  if (count === 0 && leftOutSinceMs === undefined) return null;
   return (
     <Banner tone="neutral">
+      {leftOutSinceMs !== undefined && (
+        <>
+          Since <Instant atMs={leftOutSinceMs} />, at least{' '}
+        </>
+      )}
       {formatCount(count)} refused {count === 1 ? 'request is' : 'requests are'} not listed. The list has at most 100
       refused requests of a key in a minute, and 10 once the key is revoked or expired or the organization suspended.
       All of them count in the overview and under Errors.
