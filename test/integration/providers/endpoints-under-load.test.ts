@@ -84,6 +84,7 @@ describe('through the gateway', () => {
 });
 
 describe('beside round robin', () => {
+  const REQUESTS = 200;
   let envoy: EnvoyProcess;
   const started: FakeProvider[] = [];
 
@@ -95,12 +96,15 @@ describe('beside round robin', () => {
     await envoy?.stop();
   });
 
-  /** Two good endpoints, one that serves ten requests a second, and one that will die. */
-  async function group(): Promise<readonly FakeProvider[]> {
+  /**
+   * Two good endpoints, one that answers one request for every eight of its group, and one that
+   * will die.
+   */
+  async function group(slow: Turns): Promise<readonly FakeProvider[]> {
     const servers = await Promise.all([1, 2, 3, 4].map(() => startFakeProvider()));
     started.push(...servers);
     for (const server of servers) server.script('m', slowly(20, plainAnswer));
-    servers[2]?.script('m', oneAtATime(slowly(100, plainAnswer)));
+    servers[2]?.script('m', slow.before(plainAnswer));
     return servers;
   }
 
@@ -110,57 +114,93 @@ describe('beside round robin', () => {
     return providerCluster(name, { baseUrl, endpoints: [baseUrl, ...others] });
   }
 
-  /** 50 requests a second for 4 s. */
-  async function load(cluster: string): Promise<Figures> {
+  /**
+   * 50 requests a second for 4 s. The fourth endpoint fails after a quarter of them, and ends after
+   * half.
+   */
+  async function load(cluster: string, servers: readonly FakeProvider[], slow: Turns): Promise<Figures> {
     const tookMs: number[] = [];
+    const overtaken: number[] = [];
+    let sent = 0;
     let failures = 0;
     const ask = async () => {
-      const startMs = performance.now();
+      const [startMs, before] = [performance.now(), sent];
       const status = await call(envoy, cluster, 'p').then(
         (answer) => answer.status,
         () => 0,
       );
       tookMs.push(performance.now() - startMs);
+      overtaken.push(sent - before);
       if (status !== 200) failures += 1;
     };
-    const sent: Promise<void>[] = [];
-    for (let i = 0; i < 200; i++) {
-      sent.push(ask());
+    const asked: Promise<void>[] = [];
+    while (sent < REQUESTS) {
+      sent += 1;
+      asked.push(ask());
+      if (sent === REQUESTS / 4) servers[3]?.script('m', reset);
+      if (sent === REQUESTS / 2) await servers[3]?.close();
+      if (sent % 8 === 0) slow.one();
       await sleep(20);
     }
-    await Promise.all(sent);
-    tookMs.sort((a, b) => a - b);
-    return { p50: Math.round(tookMs[100] ?? 0), p99: Math.round(tookMs[197] ?? 0), failures };
+    slow.all();
+    await Promise.all(asked);
+    const p99 = (values: number[]) => Math.round(values.toSorted((a, b) => a - b)[REQUESTS * 0.99 - 1] ?? 0);
+    return { p99Ms: p99(tookMs), p99Overtaken: p99(overtaken), failures };
   }
 
   test('one slow and one dying endpoint cost no failure, and a wait is shorter', async () => {
-    const groups = [await group(), await group()] as const;
+    const slow = [turns(), turns()] as const;
+    const groups = [await group(slow[0]), await group(slow[1])] as const;
     const ours = clusterTo(groups[0], 'p-000000000000-endpoints');
     const { outlier_detection: _, ...others } = clusterTo(groups[1], 'p-000000000001');
     const both = [ours, { ...others, lb_policy: 'ROUND_ROBIN' }].map((one) => [String(one.name), one] as const);
     await replaceFile(clustersPath(envoy.paths), clusterFile(new Map(both)).text);
     await until(async () => (await activeClusters(envoy)).length === 2);
-    const running = Promise.all(both.map(([name]) => load(name)));
-    await sleep(1000);
-    await Promise.all(groups.map((servers) => servers[3]?.close()));
-    const [least, roundRobin] = await running;
+    const [least, roundRobin] = await Promise.all([
+      load(String(ours.name), groups[0], slow[0]),
+      load(String(others.name), groups[1], slow[1]),
+    ]);
     process.stdout.write(`least request ${JSON.stringify(least)}, round robin ${JSON.stringify(roundRobin)}\n`);
-    expect(least?.failures).toBe(0);
-    expect(least?.p99).toBeLessThan(roundRobin?.p99 ?? 0);
+    expect(least.failures).toBe(0);
+    expect(roundRobin.failures).toBeGreaterThan(0);
+    expect(least.p99Overtaken).toBeLessThan(roundRobin.p99Overtaken);
   });
 });
 
 interface Figures {
-  readonly p50: number;
-  readonly p99: number;
+  readonly p99Ms: number;
+  /** How many requests were sent while one waited, which no busy machine changes. */
+  readonly p99Overtaken: number;
   readonly failures: number;
 }
 
-function oneAtATime(act: Act): Act {
-  let last: Promise<unknown> = Promise.resolve();
-  return (given) => {
-    const turn = last.then(() => act(given));
-    last = turn.catch(() => undefined);
-    return turn;
+interface Turns {
+  /** Does `act` when it is the call's turn. */
+  before(act: Act): Act;
+  /** The call that waits longest has its turn, or the next one. */
+  one(): void;
+  /** From now on nothing waits. */
+  all(): void;
+}
+
+function turns(): Turns {
+  const waiting: (() => void)[] = [];
+  let free = 0;
+  const give = (count: number) => {
+    free += count;
+    while (free > 0 && waiting.length > 0) {
+      free -= 1;
+      waiting.shift()?.();
+    }
+  };
+  return {
+    before: (act) => async (given) => {
+      const turn = new Promise<void>((resolve) => waiting.push(resolve));
+      give(0);
+      await turn;
+      await act(given);
+    },
+    one: () => give(1),
+    all: () => give(Number.POSITIVE_INFINITY),
   };
 }
