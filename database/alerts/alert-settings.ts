@@ -3,7 +3,7 @@ import type { NanoUsd } from '#core/money.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import type { WebhookKind } from './outbox.ts';
 
 /** Alerts that an organization wants, and its receivers. */
@@ -29,7 +29,9 @@ export interface Webhook {
 export const NEW_ALERTS: AlertSettings = { keyBudgets: true, keyExpiry: true, topUps: true, emails: [] };
 
 const FIND = sql('find_alert_settings')`
-  select s.balance_below_nano_usd::text as balance, s.key_budgets, s.key_expiry, s.top_ups, s.emails, s.webhook_url, s.webhook_secret, s.webhook_kind
+  select s.balance_below_nano_usd as "balanceBelowNanoUsd", s.key_budgets as "keyBudgets", s.key_expiry as "keyExpiry", s.top_ups as "topUps",
+      s.emails, case when s.webhook_url is not null then
+        json_build_object('url', s.webhook_url, 'secret', s.webhook_secret, 'kind', s.webhook_kind) end as webhook
     from alert_settings s where s.organization_id = $1`;
 const LOCK = sql('lock_organization_of_alerts')`select name from organizations where id = $1 for no key update`;
 const SAVE = sql('save_alert_settings')`
@@ -49,29 +51,9 @@ const DROP_WAITING = sql('drop_waiting_alerts')`
 const FORGET_BALANCE = sql('forget_balance_alert')`
   delete from alert_states where organization_id = $1 and kind = 'balance.low'`;
 
-interface Row {
-  readonly balance: string | null;
-  readonly key_budgets: boolean;
-  readonly key_expiry: boolean;
-  readonly top_ups: boolean;
-  readonly emails: readonly string[];
-  readonly webhook_url: string | null;
-  readonly webhook_secret: string | null;
-  readonly webhook_kind: WebhookKind | null;
-}
-
 export async function findAlertSettings(on: pg.Pool | pg.PoolClient, organizationId: string): Promise<AlertSettings> {
-  const [row] = await run<Row>(on, FIND, [organizationId]);
-  if (row === undefined) return NEW_ALERTS;
-  const { balance, webhook_url: url, webhook_secret: secret, webhook_kind: kind } = row;
-  return {
-    ...(balance === null ? {} : { balanceBelowNanoUsd: BigInt(balance) }),
-    keyBudgets: row.key_budgets,
-    keyExpiry: row.key_expiry,
-    topUps: row.top_ups,
-    emails: row.emails,
-    ...(url === null || secret === null || kind === null ? {} : { webhook: { url, secret, kind } }),
-  };
+  const [found] = await records<AlertSettings>(on, FIND, [organizationId], ['balanceBelowNanoUsd']);
+  return found ?? NEW_ALERTS;
 }
 
 /** `change` gets the present settings. `undefined`: there is no such organization. */

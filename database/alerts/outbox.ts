@@ -3,7 +3,7 @@ import { MINUTE_MS } from '#core/clock.ts';
 import { backOffMs } from '#core/retry/back-off.ts';
 import { countChange } from '../audit/change-counts.ts';
 import { OUTBOX_LOCK } from '../connection/advisory-locks.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 
 /**
@@ -37,11 +37,6 @@ export interface LeasedMessage extends NewMessage {
   readonly attempt: number;
   readonly lease: string;
 }
-
-type LeasedRow = Omit<LeasedMessage, 'organizationId' | 'organizationName'> & {
-  readonly organizationId: string | null;
-  readonly organizationName: string | null;
-};
 
 /** `cancelled`: there is nothing to send any more. */
 export interface AttemptResult {
@@ -187,12 +182,7 @@ export async function sendAgain(pool: pg.Pool, organizationId: string, messageId
 
 /** Leases the next message of receivers whose time has come. */
 export async function leaseMessages(pool: pg.Pool, atMost: number): Promise<LeasedMessage[]> {
-  const rows = await run<LeasedRow>(pool, LEASE_DUE, [atMost]);
-  return rows.map(({ organizationId, organizationName, ...row }) => ({
-    ...row,
-    ...(organizationId === null ? {} : { organizationId }),
-    ...(organizationName === null ? {} : { organizationName }),
-  }));
+  return records<LeasedMessage>(pool, LEASE_DUE, [atMost]);
 }
 
 /** False: the lease had ended, and the attempt counts as one without a result. */

@@ -2,7 +2,8 @@ import type pg from 'pg';
 import type { AuditEventView, AuditFilter, AuditPage } from '#contract/people.ts';
 import { MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { present } from '#core/present.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { STRIPE, THE_OPERATOR } from './audit.ts';
 
@@ -33,15 +34,15 @@ const RANGE = `($1::text is null or a.organization_id = $1) and ($2::text is nul
  * limit bounds the events that are looked at, the outer one those that are found.
  */
 const LIST = sql('audit_page')`
-  select p.*, o.name as organization_name
+  select p.*, o.name as "organizationName"
     from (
-      select a.id, ${milliseconds('a.created_at')} as created_ms, a.actor, a.actor_user_id, a.address, a.action, a.organization_id, a.subject_id,
-        a.subject_name, a.changes, ${BY_OPERATOR} as by_operator
+      select a.id, ${milliseconds('a.created_at')} as "atMs", a.actor, a.address, a.action, a.organization_id as "organizationId",
+        a.subject_id as "subjectId", a.subject_name as "subjectName", a.changes, ${BY_OPERATOR} as "byOperator"
       from (select * from audit_log a where ${RANGE}) a
       where ($8::text is null or strpos(lower(case when $9 and ${BY_OPERATOR} then $10 else a.actor end), lower($8)) > 0)
         and ($11::text is null or a.action = $11)
       order by a.id desc limit $12
-    ) as p left join organizations o on o.id = p.organization_id
+    ) as p left join organizations o on o.id = p."organizationId"
     order by p.id desc`;
 const SCAN_END = sql('audit_scan_end')`
   select count(*)::integer as scanned, min(id) as "lastId" from (select a.id from audit_log a where ${RANGE}) as scanned`;
@@ -51,18 +52,8 @@ const SCAN_END = sql('audit_scan_end')`
  */
 const SCAN_ROWS = 5_000;
 
-interface EventRow {
-  readonly id: string;
-  readonly created_ms: number;
-  readonly actor: string;
-  readonly by_operator: boolean;
-  readonly address: string | null;
-  readonly action: string;
-  readonly organization_id: string | null;
-  readonly organization_name: string | null;
-  readonly subject_id: string | null;
-  readonly subject_name: string | null;
-  readonly changes: AuditEventView['changes'];
+interface EventRow extends AuditEventView {
+  readonly byOperator: boolean;
 }
 
 /** Newest first. A page scans at most `scanRows` events. */
@@ -75,7 +66,7 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
     scanRows,
   ];
   const filter = [actor ?? null, forCustomer, THE_OPERATOR, action ?? null, limit + 1];
-  const rows = await run<EventRow>(pool, LIST, [...range, ...filter]);
+  const rows = await records<EventRow>(pool, LIST, [...range, ...filter]);
   const events = rows.slice(0, limit).map((row) => eventView(row, forCustomer));
   const last = events.at(-1);
   if (rows.length > limit && last !== undefined) return { events, next: last.id };
@@ -86,20 +77,11 @@ export async function auditPage(pool: pg.Pool, query: AuditQuery, scanRows = SCA
   return { events, next, searchedToMs: idMoment(next) };
 }
 
-function eventView(row: EventRow, forCustomer: boolean): AuditEventView {
-  const nameless = forCustomer && row.by_operator && row.actor !== STRIPE;
-  return {
-    id: row.id,
-    atMs: row.created_ms,
-    actor: nameless ? THE_OPERATOR : row.actor,
-    ...(row.address === null || nameless ? {} : { address: row.address }),
-    action: row.action,
-    ...(row.organization_id === null ? {} : { organizationId: row.organization_id }),
-    ...(row.organization_name === null ? {} : { organizationName: row.organization_name }),
-    ...(row.subject_id === null ? {} : { subjectId: row.subject_id }),
-    ...(row.subject_name === null ? {} : { subjectName: row.subject_name }),
-    changes: forCustomer ? withoutPriceList(row.changes) : row.changes,
-  };
+function eventView({ byOperator, address, ...event }: EventRow, forCustomer: boolean): AuditEventView {
+  if (!forCustomer) return { ...event, ...present({ address }) };
+  const changes = withoutPriceList(event.changes);
+  if (byOperator && event.actor !== STRIPE) return { ...event, changes, actor: THE_OPERATOR };
+  return { ...event, changes, ...present({ address }) };
 }
 
 /** The name of a price list is the operator's word for a customer. */

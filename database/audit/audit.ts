@@ -1,3 +1,4 @@
+import type { ListChangeView } from '#contract/people.ts';
 import type { AuditField } from '#contract/shown-settings.ts';
 
 /** Actor of a change, for the audit log. */
@@ -54,21 +55,8 @@ export type AuditAction =
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
-/** The added and removed members of a list. */
-export interface ListChange {
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  /** Number of further members that were omitted because the event would be too large. */
-  readonly addedLeftOut?: number;
-  readonly removedLeftOut?: number;
-  /** `null`: there was no list before, so no restriction. An empty list is not that. */
-  readonly before?: null;
-  /** `null`: there is no list any more. */
-  readonly after?: null;
-}
-
 /** Value before and after. For a list that remains a list, only the difference. */
-export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChange;
+export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChangeView;
 
 /**
  * By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is

@@ -150,10 +150,23 @@ export async function run<R extends object = Row>(
   }
 }
 
+/** Members of a record that are integers of any size, which `pg` reads as text. */
+type Amounts<R> = readonly (keyof R & string)[];
+
 /** The same for columns that have the names of a record's members. Null: the member is absent. */
-export async function records<R extends object>(...call: Parameters<typeof run>): Promise<R[]> {
-  const rows = await run(...call);
-  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as R);
+export async function records<R extends object>(
+  on: Parameters<typeof run>[0],
+  statement: Statement,
+  values: unknown[],
+  amounts: Amounts<R> = [],
+): Promise<R[]> {
+  return (await run(on, statement, values)).map((row) => recordOf(row, amounts));
+}
+
+export function recordOf<R extends object>(row: object, amounts: Amounts<R>): R {
+  const present = Object.entries(row).filter(([, value]) => value !== null);
+  const names: readonly string[] = amounts;
+  return Object.fromEntries(present.map(([name, value]) => [name, names.includes(name) ? BigInt(value) : value])) as R;
 }
 
 /**

@@ -39,5 +39,6 @@ export function bookedCosts({ from, to }: IdRange, groups: (id: string) => reado
  * Sums over rows of `bookedCosts`. The cost is null where a part of it is unknown. The known part
  * has the revenue of the requests whose cost is known.
  */
-export const SUMS_OF_BOOKED = `sum(requests) as requests, sum(revenue) as revenue, sum(list) as list, sum(losses) as losses,
-  case when not bool_or(unknown) then sum(cost) end as cost, sum(cost) as known_cost, sum(known_revenue) as known_revenue`;
+export const SUMS_OF_BOOKED = `sum(requests)::float8 as requests, sum(revenue) as "revenueNanoUsd", sum(list) as "listNanoUsd",
+  sum(losses) as "lossesNanoUsd", case when not bool_or(unknown) then sum(cost) end as "costNanoUsd",
+  sum(cost) as "knownCost", sum(known_revenue) as "knownRevenue"`;

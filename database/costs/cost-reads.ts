@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { idFloor } from '#core/ids.ts';
+import { recordOf } from '../connection/connection-pool.ts';
 import { bookedCosts, SUMS_OF_BOOKED } from './booked-costs.ts';
-import type { CostGroup, CostQuery, CostRow, CostSums } from './costs.ts';
+import type { CostGroup, CostQuery, CostRow } from './costs.ts';
 import { readWhole } from './read-whole.ts';
 
 /** Sorts after every generation. */
@@ -17,28 +18,21 @@ const COLUMN: Readonly<Record<CostGroup, string>> = {
 export async function costReport(pool: pg.Pool, query: CostQuery): Promise<readonly CostRow[]> {
   const { sinceMs, untilMs, by } = query;
   const until = untilMs === undefined ? AFTER_ALL_GENERATIONS : firstId(untilMs);
-  const rows = await readWhole<SumsRow & { readonly subject: string }>(pool, {
+  const rows = await readWhole<BookedRow>(pool, {
     text: `
       select subject, ${SUMS_OF_BOOKED}
       from (${bookedCosts({ from: '$1', to: '$2' }, () => [`${COLUMN[by]} as subject`])}) as booked
-      group by subject order by revenue desc, subject`,
+      group by subject order by "revenueNanoUsd" desc, subject`,
     values: [firstId(sinceMs), until],
   });
-  return rows.map((row) => ({ subject: row.subject, ...sumsOf(row) }));
+  return rows.map(({ knownCost: _, knownRevenue: __, ...row }) =>
+    recordOf<CostRow>(row, ['revenueNanoUsd', 'listNanoUsd', 'costNanoUsd', 'lossesNanoUsd']),
+  );
 }
 
-interface SumsRow extends Record<'requests' | 'revenue' | 'list' | 'losses', string> {
-  readonly cost: string | null;
-}
-
-function sumsOf({ requests, revenue, list, cost, losses }: SumsRow): CostSums {
-  return {
-    requests: Number(requests),
-    revenueNanoUsd: BigInt(revenue),
-    listNanoUsd: BigInt(list),
-    ...(cost === null ? {} : { costNanoUsd: BigInt(cost) }),
-    lossesNanoUsd: BigInt(losses),
-  };
+interface BookedRow {
+  readonly knownCost: string;
+  readonly knownRevenue: string;
 }
 
 function firstId(ms: number): string {

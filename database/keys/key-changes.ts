@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, sql } from '../connection/connection-pool.ts';
 import { afterChange, changedKeyLimits } from '../organizations/rate-limits.ts';
 import type {
   KeyChange,
@@ -15,18 +15,13 @@ import type {
 import {
   insertKey,
   KEY_COLUMNS,
-  type KeyRow,
   keyFields,
-  keyRecord,
   keySubject,
   limitAbove,
   lockOrganization,
+  readKeys,
   stillHasRights,
 } from './key-rows.ts';
-
-interface LockedKeyRow extends KeyRow {
-  readonly expired: boolean;
-}
 
 /**
  * Locks in the order of every change of a key: organization and maker if needed, then the key. Keys
@@ -65,7 +60,7 @@ export async function updateKey(
     const newLimits = Object.fromEntries(Object.entries(after.limits).filter(([limit]) => limit in changes));
     const above = limitAbove(newLimits, organization);
     if (above) return above;
-    const [row] = await run<KeyRow>(client, UPDATE, [
+    const [row] = await readKeys(client, UPDATE, [
       id,
       after.name,
       after.scopes,
@@ -103,7 +98,7 @@ export async function replaceKey(
     if (expired) return { kind: 'expired', key: former };
     const settings = changed(former, expiresAtMs === undefined ? {} : { expiresAtMs });
     const key = await insertKey(client, { ...settings, ...identity }, by, { replaces: id });
-    const old = present((await run<KeyRow>(client, REVOKE, [id, oldRevokedAtMs ?? null]))[0]);
+    const old = present((await readKeys(client, REVOKE, [id, oldRevokedAtMs ?? null]))[0]);
     const changes = changesBetween(
       { revokedAtMs: former.revokedAtMs },
       { revokedAtMs: old.revokedAtMs, replacedBy: key.id },
@@ -115,8 +110,10 @@ export async function replaceKey(
 
 /** Locks the row until the transaction ends. */
 export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
-  const [row] = await run<LockedKeyRow>(client, LOCK, [id, organizationId ?? null]);
-  return row && { key: keyRecord(row), expired: row.expired };
+  const [locked] = await readKeys<{ readonly expired: boolean }>(client, LOCK, [id, organizationId ?? null]);
+  if (locked === undefined) return undefined;
+  const { expired, ...key } = locked;
+  return { key, expired };
 }
 
 function changed(before: KeyRecord, change: KeyChange): KeySettings {
@@ -136,7 +133,7 @@ function changed(before: KeyRecord, change: KeyChange): KeySettings {
   };
 }
 
-export function present(row: KeyRow | undefined): KeyRecord {
-  if (!row) throw new Error('a locked key did not come back');
-  return keyRecord(row);
+export function present(key: KeyRecord | undefined): KeyRecord {
+  if (!key) throw new Error('a locked key did not come back');
+  return key;
 }

@@ -1,28 +1,28 @@
 import type pg from 'pg';
-import type { RateLimits, Scope } from '#core/principal.ts';
+import type { KeyLimits, RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { type Connection, inTransaction, records, run, type Statement, sql } from '../connection/connection-pool.ts';
+import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
-import { limitsOf, withKeyBudgets } from '../organizations/rate-limits.ts';
+import { limitColumns, withLimits } from '../organizations/rate-limits.ts';
 import { IS_ACTIVE, IS_REVOKED } from './key-lookup.ts';
 import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
 
 /** Columns of `keys k`. */
-export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.note, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
-  k.monthly_budget_nano_usd, k.lifetime_budget_nano_usd,
-  (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
-  coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;
+export const KEY_COLUMNS = `k.id, k.organization_id as "organizationId", k.name, k.note, k.last4, k.scopes, k.models, k.ip_ranges as "ipRanges",
+  ${limitColumns('k')}, k.monthly_budget_nano_usd as "monthlyBudgetNanoUsd", k.lifetime_budget_nano_usd as "lifetimeBudgetNanoUsd",
+  ${nearestMilliseconds('k.expires_at')} as "expiresAtMs", ${nearestMilliseconds('k.revoked_at')} as "revokedAtMs",
+  coalesce(${IS_REVOKED}, false) as revoked, ${nearestMilliseconds('k.created_at')} as "createdAtMs", k.created_by as "createdBy"`;
 
 const LIST = sql('list_keys')`
-  select * from (
-      select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and not coalesce(${IS_REVOKED}, false)
-      union all
-      (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
-        order by k.created_at desc, k.id desc limit $2)
-    ) as listed order by created_at, id`;
+  select ${KEY_COLUMNS} from keys k
+    where k.organization_id = $1 and not k.playground and (not coalesce(${IS_REVOKED}, false) or k.id = any (array(
+      select k.id from keys k where k.organization_id = $1 and not k.playground and ${IS_REVOKED}
+      order by k.created_at desc, k.id desc limit $2
+    ))) order by k.created_at, k.id`;
 const SHOW = sql('show_key')`
   select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id)`;
 /**
@@ -42,25 +42,16 @@ const INSERT = sql('insert_key')`
         monthly_budget_nano_usd, lifetime_budget_nano_usd, expires_at, created_by, playground, note)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, to_timestamp($14::double precision / 1000), $15, $16, $17) returning ${KEY_COLUMNS}`;
 
-export interface KeyRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly name: string;
-  readonly note: string | null;
-  readonly last4: string;
-  readonly scopes: Scope[];
-  readonly models: string[] | null;
-  readonly ip_ranges: string[] | null;
-  readonly rpm: string | null;
-  readonly tpm: string | null;
-  readonly daily_budget_nano_usd: string | null;
-  readonly monthly_budget_nano_usd: string | null;
-  readonly lifetime_budget_nano_usd: string | null;
-  readonly expires_ms: string | null;
-  readonly revoked_ms: string | null;
-  readonly revoked: boolean;
-  readonly created_ms: string;
-  readonly created_by: string | null;
+type KeyRow = Omit<KeyRecord, 'limits'> & KeyLimits;
+
+/** Runs a statement that returns KEY_COLUMNS. `More`: its further columns. */
+export async function readKeys<More extends object = object>(
+  on: Connection,
+  statement: Statement,
+  values: unknown[],
+): Promise<(KeyRecord & More)[]> {
+  const budgets = ['dailyBudgetNanoUsd', 'monthlyBudgetNanoUsd', 'lifetimeBudgetNanoUsd'] as const;
+  return (await records<KeyRow & More>(on, statement, values, budgets)).map(withLimits) as (KeyRecord & More)[];
 }
 
 /** A user who creates a key is kept as `createdBy`. */
@@ -99,7 +90,7 @@ export async function insertKey(
   by: Actor,
   origin: AuditFields = {},
 ): Promise<KeyRecord> {
-  const [row] = await run<KeyRow>(client, INSERT, [
+  const [created] = await readKeys(client, INSERT, [
     key.id,
     key.organizationId,
     key.name,
@@ -118,10 +109,10 @@ export async function insertKey(
     key.playground === true,
     key.note ?? null,
   ]);
-  if (!row) throw new Error('an inserted key did not come back');
+  if (!created) throw new Error('an inserted key did not come back');
   const changes = changesBetween({}, { ...keyFields(key), ...origin });
   await addAuditEvent(client, { action: 'key.created', ...keySubject(key), changes }, by);
-  return keyRecord(row);
+  return created;
 }
 
 /** Oldest first, without those of playgrounds; of the revoked ones the newest `mostRevoked`. */
@@ -130,9 +121,8 @@ export async function listKeys(
   organizationId: string,
   mostRevoked?: number,
 ): Promise<readonly KeyRecord[] | undefined> {
-  const rows = await run<KeyRow>(pool, LIST, [organizationId, mostRevoked ?? null]);
-  if (rows.length === 0 && !(await findOrganization(pool, organizationId))) return undefined;
-  return rows.map(keyRecord);
+  const keys = await readKeys(pool, LIST, [organizationId, mostRevoked ?? null]);
+  return keys.length > 0 || (await findOrganization(pool, organizationId)) ? keys : undefined;
 }
 
 /** Without an organization, the key of any. */
@@ -141,8 +131,7 @@ export async function findKey(
   organizationId: string | undefined,
   id: string,
 ): Promise<KeyRecord | undefined> {
-  const [row] = await run<KeyRow>(pool, SHOW, [id, organizationId ?? null]);
-  return row && keyRecord(row);
+  return (await readKeys(pool, SHOW, [id, organizationId ?? null]))[0];
 }
 
 export function limitAbove(ofKey: RateLimits, { limits }: OrganizationRecord): AboveOrganization | undefined {
@@ -162,29 +151,6 @@ export function keyFields({ name, note, scopes, models, ipRanges, expiresAtMs, l
 
 export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 'organizationId' | 'name'>) {
   return { organizationId, subjectId: id, subjectName: name };
-}
-
-export function keyRecord(row: KeyRow): KeyRecord {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    name: row.name,
-    ...(row.note === null ? {} : { note: row.note }),
-    last4: row.last4,
-    scopes: row.scopes,
-    ...(row.models === null ? {} : { models: row.models }),
-    ...(row.ip_ranges === null ? {} : { ipRanges: row.ip_ranges }),
-    ...(row.expires_ms === null ? {} : { expiresAtMs: Number(row.expires_ms) }),
-    revoked: row.revoked,
-    ...(row.revoked_ms === null ? {} : { revokedAtMs: Number(row.revoked_ms) }),
-    limits: withKeyBudgets(
-      limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
-      row.monthly_budget_nano_usd,
-      row.lifetime_budget_nano_usd,
-    ),
-    createdAtMs: Number(row.created_ms),
-    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
-  };
 }
 
 /** Numbers of keys, without those of playgrounds, that bound how many may still be created. */

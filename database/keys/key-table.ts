@@ -3,10 +3,10 @@ import { utcDay } from '#core/clock.ts';
 import type { Columns } from '#core/csv.ts';
 import { type KeyState, keyStateAt } from '#core/key-state.ts';
 import { formatUsd, type NanoUsd } from '#core/money.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { sql } from '../connection/connection-pool.ts';
 import { type KeyDetails, keyDetails } from './key-details.ts';
 import type { KeyRecord } from './key-records.ts';
-import { KEY_COLUMNS, type KeyRow, keyRecord } from './key-rows.ts';
+import { KEY_COLUMNS, readKeys } from './key-rows.ts';
 
 /** A key with its use, as the CSV files of keys have it. */
 export interface ListedKey {
@@ -37,7 +37,7 @@ export async function readKeyTable(
   }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
   nowMs: number,
 ): Promise<KeyTableStep> {
-  const records = (await run<KeyRow>(pool, PAGE, [organizationId, before ?? null, limit])).map(keyRecord);
+  const records = await readKeys(pool, PAGE, [organizationId, before ?? null, limit]);
   const ids = records.map(({ id }) => id);
   const details = await keyDetails(pool, organizationId, ids, utcDay(nowMs), 'all_spends');
   const last = records.length < limit ? undefined : ids.at(-1);

@@ -2,9 +2,9 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvents } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, sql } from '../connection/connection-pool.ts';
 import type { KeyRecord } from './key-records.ts';
-import { KEY_COLUMNS, type KeyRow, keyRecord, keySubject } from './key-rows.ts';
+import { KEY_COLUMNS, keySubject, readKeys } from './key-rows.ts';
 
 export interface Revocation {
   readonly ids: readonly string[];
@@ -50,7 +50,7 @@ export async function revokeHere(
   { ids, organizationId, allows = () => true }: Revocation,
   by: Actor,
 ): Promise<RevokeKeysResult> {
-  const locked = (await run<KeyRow>(client, LOCK, [ids, organizationId ?? null])).map(keyRecord);
+  const locked = await readKeys(client, LOCK, [ids, organizationId ?? null]);
   const known = new Map(locked.map((key) => [key.id, key]));
   const unknown = ids.find((id) => !known.has(id));
   if (unknown !== undefined) return { kind: 'unknown_key', id: unknown };
@@ -58,8 +58,7 @@ export async function revokeHere(
   if (forbidden) return { kind: 'not_allowed', key: forbidden };
   const before = locked.filter(({ revoked }) => !revoked);
   if (before.length > 0) {
-    const rows = await run<KeyRow>(client, REVOKE, [before.map(({ id }) => id)]);
-    for (const row of rows) known.set(row.id, keyRecord(row));
+    for (const key of await readKeys(client, REVOKE, [before.map(({ id }) => id)])) known.set(key.id, key);
     const events = before.map((key) => {
       const revokedAtMs = known.get(key.id)?.revokedAtMs;
       const changes = changesBetween({ revokedAtMs: key.revokedAtMs }, { revokedAtMs });

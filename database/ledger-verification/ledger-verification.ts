@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { idFloor } from '#core/ids.ts';
-import { CHECKPOINT_COLUMNS, type CheckpointRow, checkpointOf } from '../checkpoints/checkpoint-rows.ts';
+import { CHECKPOINT_COLUMNS, checkpointOf } from '../checkpoints/checkpoint-rows.ts';
 import { type Checkpoint, FIRST_HASH } from '../checkpoints/checkpoints.ts';
 import { patiently } from '../connection/patient-session.ts';
 import { LedgerFindings } from './ledger-findings.ts';
@@ -86,14 +86,14 @@ async function newestUntil(
   ms: number,
 ): Promise<ReadonlyMap<string, Checkpoint>> {
   if (!Number.isFinite(ms)) return new Map();
-  const rows = await session.read<CheckpointRow>(
+  const rows = await session.read(
     `select ${CHECKPOINT_COLUMNS} from unnest($1::text[]) o (id) cross join lateral (
        select * from ledger_checkpoints c where c.organization_id = o.id and c.created_at <= to_timestamp($2::float8 / 1000)
        order by c.sequence desc limit 1
      ) c`,
     [ids, ms],
   );
-  return new Map(rows.map((row) => [row.organization_id, checkpointOf(row)]));
+  return new Map(rows.map(checkpointOf).map((checkpoint) => [checkpoint.organizationId, checkpoint]));
 }
 
 /** Compares exported checkpoints and their entries with the database. */

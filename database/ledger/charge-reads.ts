@@ -1,22 +1,13 @@
 import type pg from 'pg';
 import type { ChargeView } from '#contract/request-log.ts';
-import { present } from '#core/present.ts';
-import { run, sql } from '../connection/connection-pool.ts';
-import { PRICE_COLUMN_LIST, type PriceRow, pricesOf, type TokenRow, tokenList, usageOf } from './usage-columns.ts';
+import { records, sql } from '../connection/connection-pool.ts';
+import { PRICES_JSON, USAGE_JSON } from './usage-columns.ts';
 
 const FIND_CHARGE = sql('find_charge')`
-    select ${tokenList()}, ${PRICE_COLUMN_LIST}, usage_counted, service_tier, priced_tier, priced_above_tokens, cost_nano_usd, hold_nano_usd
+    select ${USAGE_JSON} as usage, usage_counted as "usageCounted", ${PRICES_JSON} as prices, priced_tier as "pricedTier",
+      priced_above_tokens::float8 as "pricedAboveTokens", service_tier as "serviceTier", cost_nano_usd as "costNanoUsd",
+      hold_nano_usd as "holdNanoUsd"
     from generations where id = $1 and organization_id = $2`;
-
-type ChargeRow = TokenRow &
-  PriceRow & {
-    readonly usage_counted: boolean;
-    readonly service_tier: string | null;
-    readonly priced_tier: string | null;
-    readonly priced_above_tokens: string | null;
-    readonly cost_nano_usd: string;
-    readonly hold_nano_usd: string;
-  };
 
 /** Everything that a charge was made from. */
 export async function findCharge(
@@ -24,18 +15,5 @@ export async function findCharge(
   organizationId: string,
   generationId: string,
 ): Promise<ChargeView | undefined> {
-  const [row] = await run<ChargeRow>(pool, FIND_CHARGE, [generationId, organizationId]);
-  if (row === undefined) return undefined;
-  return {
-    usage: usageOf(row),
-    usageCounted: row.usage_counted,
-    prices: pricesOf(row),
-    ...present({
-      pricedTier: row.priced_tier ?? undefined,
-      pricedAboveTokens: row.priced_above_tokens === null ? undefined : Number(row.priced_above_tokens),
-      serviceTier: row.service_tier ?? undefined,
-    }),
-    costNanoUsd: row.cost_nano_usd,
-    holdNanoUsd: row.hold_nano_usd,
-  };
+  return (await records<ChargeView>(pool, FIND_CHARGE, [generationId, organizationId]))[0];
 }

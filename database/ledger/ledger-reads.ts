@@ -1,13 +1,15 @@
 import type pg from 'pg';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
+import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { Credits, Generation } from './ledger.ts';
-import { type TokenRow, tokenList, usageOf } from './usage-columns.ts';
+import { USAGE_JSON } from './usage-columns.ts';
 
 const FIND_GENERATION = sql('find_generation')`
-    select id, key_id, model, provider, provider_model, upstream_id, api, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
-      finish_reason, service_tier, ${tokenList()}, usage_counted, cost_nano_usd, latency_ms,
-      generation_time_ms
+    select id as "generationId", key_id as "keyId", model, provider, provider_model as "providerModel", upstream_id as "upstreamId", api,
+      ${nearestMilliseconds('created_at')} as "createdAtMs", streamed, cancelled, finish_reason as "finishReason", service_tier as "serviceTier",
+      ${USAGE_JSON} as usage, usage_counted as "usageCounted", cost_nano_usd as "costNanoUsd", latency_ms::float8 as "latencyMs",
+      generation_time_ms::float8 as "generationTimeMs"
     from generations where id = $1 and organization_id = $2`;
 
 const EPOCH = sql('ledger_epoch')`select epoch from ledger_state`;
@@ -17,53 +19,15 @@ const CHARGED_AMONG = sql('charged_among')`
   select g.id from unnest($1::text[]) as wanted (id) join generations g on g.id = wanted.id collate "C"`;
 
 const CREDITS = sql('credits')`
-  select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1`;
-
-interface GenerationRow extends TokenRow {
-  readonly id: string;
-  readonly key_id: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly provider_model: string;
-  readonly upstream_id: string | null;
-  readonly api: string;
-  readonly created_ms: string;
-  readonly streamed: boolean;
-  readonly cancelled: boolean;
-  readonly finish_reason: string | null;
-  readonly service_tier: string | null;
-  readonly usage_counted: boolean;
-  readonly cost_nano_usd: string;
-  readonly latency_ms: string;
-  readonly generation_time_ms: string;
-}
+  select balance_nano_usd as "balanceNanoUsd", total_credits_nano_usd as "totalCreditsNanoUsd", total_usage_nano_usd as "totalUsageNanoUsd"
+    from accounts where organization_id = $1`;
 
 export async function findGeneration(
   pool: pg.Pool,
   organizationId: string,
   generationId: string,
 ): Promise<Generation | undefined> {
-  const [row] = await run<GenerationRow>(pool, FIND_GENERATION, [generationId, organizationId]);
-  if (!row) return undefined;
-  return {
-    generationId: row.id,
-    keyId: row.key_id,
-    model: row.model,
-    provider: row.provider,
-    providerModel: row.provider_model,
-    ...(row.upstream_id === null ? {} : { upstreamId: row.upstream_id }),
-    api: row.api,
-    createdAtMs: Number(row.created_ms),
-    streamed: row.streamed,
-    cancelled: row.cancelled,
-    ...(row.finish_reason === null ? {} : { finishReason: row.finish_reason }),
-    ...(row.service_tier === null ? {} : { serviceTier: row.service_tier }),
-    usage: usageOf(row),
-    usageCounted: row.usage_counted,
-    costNanoUsd: BigInt(row.cost_nano_usd),
-    latencyMs: Number(row.latency_ms),
-    generationTimeMs: Number(row.generation_time_ms),
-  };
+  return (await records<Generation>(pool, FIND_GENERATION, [generationId, organizationId], ['costNanoUsd']))[0];
 }
 
 export async function ledgerEpoch(pool: pg.Pool): Promise<string> {
@@ -78,15 +42,8 @@ export async function chargedAmong(pool: pg.Pool, generationIds: readonly string
 }
 
 export async function credits(pool: pg.Pool, organizationId: string): Promise<Credits> {
-  const [row] = await run<Record<'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd', string>>(
-    pool,
-    CREDITS,
-    [organizationId],
-  );
-  if (!row) throw new Error(`there is no organization ${organizationId}`);
-  return {
-    balanceNanoUsd: BigInt(row.balance_nano_usd),
-    totalCreditsNanoUsd: BigInt(row.total_credits_nano_usd),
-    totalUsageNanoUsd: BigInt(row.total_usage_nano_usd),
-  };
+  const amounts = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd'] as const;
+  const [found] = await records<Credits>(pool, CREDITS, [organizationId], amounts);
+  if (!found) throw new Error(`there is no organization ${organizationId}`);
+  return found;
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { NanoUsd } from '#core/money.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
+import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import type { Loss, LossReason, LossRecord, OnLoss } from '../costs/losses.ts';
 
 const ADD = sql('add_losses')`
@@ -8,7 +8,8 @@ const ADD = sql('add_losses')`
     select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[])
     on conflict do nothing returning reason, amount_nano_usd`;
 const LIST = sql('list_losses')`
-  select generation_id, organization_id, reason, amount_nano_usd, (extract(epoch from created_at) * 1000)::bigint as created_ms
+  select generation_id as "generationId", organization_id as "organizationId", reason, amount_nano_usd as "amountNanoUsd",
+      ${nearestMilliseconds('created_at')} as "createdAtMs"
     from losses where created_at >= to_timestamp($1::double precision / 1000) order by created_at, generation_id, reason`;
 
 /** Records losses, unless the generation has one for that reason. Returns the new ones. */
@@ -31,14 +32,5 @@ export function tellLosses(added: Awaited<ReturnType<typeof addLosses>>, onLoss:
 
 /** Oldest first. */
 export async function listLosses(pool: pg.Pool, sinceMs: number): Promise<readonly LossRecord[]> {
-  const rows = await run<
-    Record<'generation_id' | 'organization_id' | 'amount_nano_usd' | 'created_ms', string> & { reason: LossReason }
-  >(pool, LIST, [sinceMs]);
-  return rows.map((row) => ({
-    generationId: row.generation_id,
-    organizationId: row.organization_id,
-    reason: row.reason,
-    amountNanoUsd: BigInt(row.amount_nano_usd) satisfies NanoUsd,
-    createdAtMs: Number(row.created_ms),
-  }));
+  return records(pool, LIST, [sinceMs], ['amountNanoUsd']);
 }

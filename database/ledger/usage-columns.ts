@@ -1,17 +1,7 @@
-import {
-  byPrice,
-  byTokens,
-  PRICE_FIELDS,
-  PRICE_KINDS,
-  type PriceField,
-  TOKEN_KINDS,
-  TOKEN_NAMES,
-  type TokenKind,
-} from '#core/price-kinds.ts';
+import { byTokens, PRICE_FIELDS, PRICE_KINDS, TOKEN_KINDS, TOKEN_NAMES, type TokenKind } from '#core/price-kinds.ts';
 import type { TokenUsage } from '#core/pricing.ts';
 
 type TokenColumn = (typeof TOKEN_KINDS)[TokenKind]['column'];
-type PriceColumn = (typeof PRICE_KINDS)[PriceField]['column'];
 
 /** PostgreSQL's driver returns `bigint` and sums as text. */
 export type TokenRow<Value = string> = Readonly<Record<TokenColumn, Value>>;
@@ -21,20 +11,16 @@ export function usageOf(row: TokenRow<string | number | null>): TokenUsage {
   return byTokens((kind) => Number(row[TOKEN_KINDS[kind].column]));
 }
 
-/** PostgreSQL's driver returns `bigint` as text. */
-export type PriceRow = Readonly<Record<PriceColumn, string>>;
-
-/** As decimal text, for JSON. */
-export function pricesOf(row: PriceRow): Readonly<Record<PriceField, string>> {
-  return byPrice((field) => row[PRICE_KINDS[field].column]);
-}
-
-export const PRICE_COLUMN_LIST = PRICE_FIELDS.map((field) => PRICE_KINDS[field].column).join(', ');
+/** SQL of prices as JSON, in decimal text. */
+export const PRICES_JSON = `json_build_object(${PRICE_FIELDS.map((field) => `'${field}', ${PRICE_KINDS[field].column}::text`).join(', ')})`;
 
 /** An SQL list with an expression for each kind of tokens, in one order everywhere. */
 export function tokenList(expression: (column: TokenColumn) => string = (column) => column): string {
   return TOKEN_NAMES.map((kind) => expression(TOKEN_KINDS[kind].column)).join(', ');
 }
+
+/** SQL of usage as JSON. */
+export const USAGE_JSON = `json_build_object(${TOKEN_NAMES.map((kind) => `'${kind}', ${TOKEN_KINDS[kind].column}`).join(', ')})`;
 
 /** SQL for the charge of a row of `generations`: nano-dollars, rounded up once. */
 export function chargeSql(table: string): string {

@@ -28,7 +28,8 @@ export type NewUserResult =
 export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
 
 const FIND = sql('find_open_invitation')`
-  select i.id, i.organization_id, o.name, i.email, i.role, i.by_operator, ${milliseconds('i.expires_at')} as expires_ms
+  select i.id, i.organization_id as "organizationId", o.name as "organizationName", i.email, i.role, i.by_operator as "byOperator",
+      ${milliseconds('i.expires_at')} as "expiresAtMs"
     from invitations i join organizations o on o.id = i.organization_id where i.token_hash = $1 and i.expires_at > now()`;
 const OPERATORS = sql('operators_invitation')`
   select from invitations where email = $1 and by_operator and expires_at > now()`;
@@ -37,28 +38,15 @@ const INSERT_USER = sql('insert_invited_user')`
 const LOCK_USER = sql('lock_invited_user')`
   select from users where id = $1 and email = $2 and disabled_at is null for no key update`;
 
-interface InvitationRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly name: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  readonly by_operator: boolean;
-  readonly expires_ms: number;
+interface InvitationRow extends OpenInvitation {
+  readonly byOperator: boolean;
 }
 
 export async function inspectInvitation(pool: pg.Pool, tokenHash: Buffer): Promise<OpenInvitation | undefined> {
   const [row] = await run<InvitationRow>(pool, FIND, [tokenHash]);
-  return (
-    row && {
-      id: row.id,
-      organizationId: row.organization_id,
-      organizationName: row.name,
-      email: row.email,
-      role: row.role,
-      expiresAtMs: row.expires_ms,
-    }
-  );
+  if (row === undefined) return undefined;
+  const { byOperator: _, ...invitation } = row;
+  return invitation;
 }
 
 /** Creates the user. An existing account stays as it is: a link alone gives no access to it. */
@@ -71,7 +59,7 @@ export async function acceptAsNewUser(
   return inTransaction(pool, 'begin', async (client): Promise<NewUserResult> => {
     const invitation = await lockedInvitation(client, tokenHash);
     if (!invitation) return { kind: 'gone' };
-    const { id, email, role, organization_id: organizationId, by_operator: byOperator } = invitation;
+    const { id, email, role, organizationId, byOperator } = invitation;
     if (!byOperator && (await run(client, OPERATORS, [email])).length > 0) return { kind: 'operators_first' };
     const cameThrough = byOperator ? null : organizationId;
     const made = await run(client, INSERT_USER, [id, email, passwordHash, cameThrough]);
@@ -94,7 +82,7 @@ export async function acceptAsUser(
   return inTransaction(pool, 'begin', async (client): Promise<UserResult> => {
     const invitation = await lockedInvitation(client, tokenHash);
     if (!invitation) return { kind: 'gone' };
-    const { email, role, organization_id: organizationId } = invitation;
+    const { email, role, organizationId } = invitation;
     if ((await run(client, LOCK_USER, [by.userId, email])).length === 0) return { kind: 'for_somebody_else' };
     await insertMembership(client, organizationId, by.userId, role);
     const subject = { subjectId: by.userId, subjectName: email };
@@ -111,7 +99,7 @@ export async function acceptAsUser(
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);
   if (!found) return undefined;
-  await lockMembers(client, found.organization_id);
+  await lockMembers(client, found.organizationId);
   const [row] = await run<InvitationRow>(client, FIND, [tokenHash]);
   return row;
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, sql } from '../connection/connection-pool.ts';
 import { heldNow } from '../process-reports/process-reports.ts';
 
 /** The money of an organization as it is now. */
@@ -19,20 +19,18 @@ export interface OrganizationMoney {
 }
 
 const MONEY = sql('organization_money')`
-  select a.balance_nano_usd, a.total_credits_nano_usd, a.total_usage_nano_usd, coalesce(s.spent_nano_usd, 0) as spent,
+  select a.balance_nano_usd as "balanceNanoUsd", a.total_credits_nano_usd as "totalCreditsNanoUsd",
+      a.total_usage_nano_usd as "totalUsageNanoUsd", coalesce(s.spent_nano_usd, 0) as "spentTodayNanoUsd",
       (select coalesce(sum(w.spent_nano_usd), 0) from organization_daily_spend w where w.organization_id = a.organization_id
-        and w.day between date '1970-01-01' + $2::integer - 6 and date '1970-01-01' + $2::integer) as week,
-      exists (select from payment_accounts p where p.organization_id = a.organization_id and p.automatic and p.stopped_at is null) as tops_up
+        and w.day between date '1970-01-01' + $2::integer - 6 and date '1970-01-01' + $2::integer) as "spentWeekNanoUsd",
+      exists (select from payment_accounts p where p.organization_id = a.organization_id and p.automatic and p.stopped_at is null)
+        as "topsUpItself"
     from accounts a
     left join organization_daily_spend s on s.organization_id = a.organization_id and s.day = date '1970-01-01' + $2::integer
     where a.organization_id = $1`;
-
-type MoneyRow = Record<
-  'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd' | 'spent' | 'week',
-  string
-> & {
-  readonly tops_up: boolean;
-};
+type Booked = Omit<OrganizationMoney, 'heldNanoUsd'>;
+const TOTALS = ['balanceNanoUsd', 'totalCreditsNanoUsd', 'totalUsageNanoUsd'] as const;
+const SPENDS = ['spentTodayNanoUsd', 'spentWeekNanoUsd'] as const;
 
 /** `undefined`: there is no such organization. */
 export async function organizationMoney(
@@ -40,19 +38,9 @@ export async function organizationMoney(
   organizationId: string,
   today: UtcDay,
 ): Promise<OrganizationMoney | undefined> {
-  const [[row], held] = await Promise.all([
-    run<MoneyRow>(pool, MONEY, [organizationId, today]),
+  const [[booked], { heldNanoUsd }] = await Promise.all([
+    records<Booked>(pool, MONEY, [organizationId, today], [...TOTALS, ...SPENDS]),
     heldNow(pool, organizationId),
   ]);
-  return (
-    row && {
-      balanceNanoUsd: BigInt(row.balance_nano_usd),
-      totalCreditsNanoUsd: BigInt(row.total_credits_nano_usd),
-      totalUsageNanoUsd: BigInt(row.total_usage_nano_usd),
-      spentTodayNanoUsd: BigInt(row.spent),
-      spentWeekNanoUsd: BigInt(row.week),
-      topsUpItself: row.tops_up,
-      heldNanoUsd: held.heldNanoUsd,
-    }
-  );
+  return booked && { ...booked, heldNanoUsd };
 }

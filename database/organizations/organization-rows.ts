@@ -1,9 +1,11 @@
 import type pg from 'pg';
 import { present } from '#core/present.ts';
+import type { RateLimits } from '#core/principal.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { type Connection, inTransaction, records, run, type Statement, sql } from '../connection/connection-pool.ts';
+import { nearestMilliseconds } from '../connection/milliseconds.ts';
 import { isOutOfRange } from '../connection/unavailable.ts';
 import { addCredit, refusalOfReference } from './add-credit.ts';
 import type {
@@ -17,11 +19,13 @@ import type {
   OrganizationRecord,
   OrganizationSettings,
 } from './organization-records.ts';
-import { afterChange, changedLimits, limitsOf } from './rate-limits.ts';
+import { afterChange, changedLimits, limitColumns, withLimits } from './rate-limits.ts';
 
-const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigint as suspended_ms, o.allow_n, o.concurrency, o.rpm, o.tpm,
-  o.daily_budget_nano_usd, o.max_tokens, o.price_list, o.legal_name, o.billing_address, o.tax_id, o.billing_email, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
-const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join accounts a on a.organization_id = o.id`;
+const SELECT = `select o.id, o.name, ${nearestMilliseconds('o.suspended_at')} as "suspendedAtMs", o.allow_n as "allowMultipleCompletions",
+  o.concurrency, ${limitColumns('o')}, o.max_tokens::float8 as "maxTokens", o.price_list as "priceList",
+  o.legal_name as "legalName", o.billing_address as "billingAddress", o.tax_id as "taxId", o.billing_email as "billingEmail",
+  a.balance_nano_usd as "balanceNanoUsd", ${nearestMilliseconds('o.created_at')} as "createdAtMs"
+  from organizations o join accounts a on a.organization_id = o.id`;
 
 const LIST = sql('list_organizations')`${SELECT} order by o.created_at, o.id`;
 const SHOW = sql('show_organization')`${SELECT} where o.id = $1`;
@@ -43,24 +47,7 @@ const UPDATE = sql('update_organization')`
 const OPEN_ACCOUNT = sql('open_account')`insert into accounts (organization_id) values ($1)`;
 const SUSPEND = sql('set_suspended')`update organizations set suspended_at = case when $2 then now() end where id = $1`;
 
-interface OrganizationRow {
-  readonly id: string;
-  readonly name: string;
-  readonly suspended_ms: string | null;
-  readonly allow_n: boolean;
-  readonly concurrency: number;
-  readonly rpm: string | null;
-  readonly tpm: string | null;
-  readonly daily_budget_nano_usd: string | null;
-  readonly max_tokens: string | null;
-  readonly price_list: string | null;
-  readonly legal_name: string | null;
-  readonly billing_address: string | null;
-  readonly tax_id: string | null;
-  readonly billing_email: string | null;
-  readonly created_ms: string;
-  readonly balance_nano_usd: string;
-}
+type OrganizationRow = Omit<OrganizationRecord, 'limits'> & RateLimits;
 
 /** In the order of their columns. */
 const BILLING = [
@@ -69,8 +56,6 @@ const BILLING = [
   'taxId',
   'billingEmail',
 ] as const satisfies readonly (keyof BillingData)[];
-
-type Connection = pg.Pool | pg.PoolClient;
 
 /** Commits organization and opening credit together. */
 export async function createOrganization(
@@ -95,7 +80,7 @@ export async function createOrganization(
 
 /** Oldest first. */
 export async function listOrganizations(pool: pg.Pool): Promise<readonly OrganizationRecord[]> {
-  return (await run<OrganizationRow>(pool, LIST, [])).map(recordOf);
+  return read(pool, LIST, []);
 }
 
 /** Newest first. */
@@ -103,17 +88,16 @@ export async function searchOrganizations(
   pool: pg.Pool,
   { search, beforeId, limit }: OrganizationQuery,
 ): Promise<readonly OrganizationRecord[]> {
-  return (await run<OrganizationRow>(pool, SEARCH, [search ?? null, beforeId ?? null, limit])).map(recordOf);
+  return read(pool, SEARCH, [search ?? null, beforeId ?? null, limit]);
 }
 
 /** Those of these organizations that exist, newest first. */
 export async function organizationsById(pool: pg.Pool, ids: readonly string[]): Promise<readonly OrganizationRecord[]> {
-  return (await run<OrganizationRow>(pool, BY_ID, [ids])).map(recordOf);
+  return read(pool, BY_ID, [ids]);
 }
 
 export async function findOrganization(on: Connection, id: string): Promise<OrganizationRecord | undefined> {
-  const [row] = await run<OrganizationRow>(on, SHOW, [id]);
-  return row && recordOf(row);
+  return (await read(on, SHOW, [id]))[0];
 }
 
 export async function updateOrganization(
@@ -172,9 +156,9 @@ async function onLocked(
   change: (client: pg.PoolClient, before: OrganizationRecord) => Promise<void>,
 ): Promise<OrganizationRecord | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
-    const [row] = await run<OrganizationRow>(client, LOCK, [id]);
-    if (!row) return undefined;
-    await change(client, recordOf(row));
+    const [before] = await read(client, LOCK, [id]);
+    if (!before) return undefined;
+    await change(client, before);
     return findOrganization(client, id);
   });
 }
@@ -229,23 +213,7 @@ function subjectOf(id: string, name: string) {
   return { organizationId: id, subjectId: id, subjectName: name };
 }
 
-function recordOf(row: OrganizationRow): OrganizationRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    ...(row.suspended_ms === null ? {} : { suspendedAtMs: Number(row.suspended_ms) }),
-    allowMultipleCompletions: row.allow_n,
-    concurrency: row.concurrency,
-    ...(row.max_tokens === null ? {} : { maxTokens: Number(row.max_tokens) }),
-    ...(row.price_list === null ? {} : { priceList: row.price_list }),
-    ...present({
-      legalName: row.legal_name ?? undefined,
-      billingAddress: row.billing_address ?? undefined,
-      taxId: row.tax_id ?? undefined,
-      billingEmail: row.billing_email ?? undefined,
-    }),
-    limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
-    balanceNanoUsd: BigInt(row.balance_nano_usd),
-    createdAtMs: Number(row.created_ms),
-  };
+async function read(on: Connection, statement: Statement, values: unknown[]): Promise<OrganizationRecord[]> {
+  const rows = await records<OrganizationRow>(on, statement, values, ['balanceNanoUsd', 'dailyBudgetNanoUsd']);
+  return rows.map(withLimits);
 }

@@ -33,6 +33,18 @@ export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: st
   };
 }
 
+/** Columns of `rpm`, `tpm` and `daily_budget_nano_usd` as members of limits. */
+export const limitColumns = (of: string): string =>
+  `${of}.rpm::float8 as "requestsPerMinute", ${of}.tpm::float8 as "tokensPerMinute", ${of}.daily_budget_nano_usd as "dailyBudgetNanoUsd"`;
+
+/** A row whose columns are members of a record and of its limits. */
+export function withLimits<Row extends KeyLimits>(row: Row) {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, ...record } = row;
+  const { monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd, ...others } = record;
+  const rates = { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd };
+  return { ...others, limits: present({ ...rates, monthlyBudgetNanoUsd, lifetimeBudgetNanoUsd }) };
+}
+
 /** `limits` with the budgets of the columns that only keys have. */
 export function withKeyBudgets(limits: RateLimits, monthly: string | null, lifetime: string | null): KeyLimits {
   if (monthly === null && lifetime === null) return limits;

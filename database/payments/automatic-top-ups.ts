@@ -76,7 +76,7 @@ const TAKE = sql('take_automatic_top_up')`
       order by t.asked_at nulls first, t.id limit 1 for update of t skip locked
     )
     update top_ups t set asked_at = now() from due where t.id = due.id
-    returning t.id, t.organization_id as "organizationId", t.amount_cents, due.customer_id as "customerId",
+    returning t.id, t.organization_id as "organizationId", t.amount_cents as "amountCents", due.customer_id as "customerId",
       coalesce(due.payment_method_id, '') as "paymentMethodId", due.was_asked as "wasAsked", due.ending, t.asked_at::text as lease`;
 /** No effect if another process has taken it since, or if its payment is known by now. */
 const HELD = 'id = $2 and payment_intent_id is null and asked_at = $3::timestamptz';
@@ -99,10 +99,7 @@ export async function beginAutomaticTopUps(pool: pg.Pool, newId: () => string, e
 
 /** The next that is to be looked at. No other process gets it within a minute. */
 export async function takeDueTopUp(pool: pg.Pool): Promise<DueTopUp | undefined> {
-  const [due] = await records<Omit<DueTopUp, 'amountCents'> & { readonly amount_cents: string }>(pool, TAKE, []);
-  if (due === undefined) return undefined;
-  const { amount_cents: cents, ...rest } = due;
-  return { ...rest, amountCents: BigInt(cents) };
+  return (await records<DueTopUp>(pool, TAKE, [], ['amountCents']))[0];
 }
 
 /** Stripe refused to charge the card: nothing more is tried until a person acts. */

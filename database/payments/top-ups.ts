@@ -57,16 +57,11 @@ const STATE = sql('state_of_top_up')`select state from top_ups where organizatio
 const SESSION = sql('session_of_top_up')`
   select session_id from top_ups where organization_id = $1 and id = $2 and state = 'paid'`;
 const LIST = sql('list_top_ups')`
-  select t.id, t.automatic, t.amount_cents, t.state, t.failure, t.receipt_url as "receiptUrl",
+  select t.id, t.automatic, t.amount_cents as "amountCents", t.state, t.failure, t.receipt_url as "receiptUrl",
       ${nameForMembers('u', 't.organization_id')} as "createdBy", ${milliseconds('t.created_at')} as "createdAtMs",
-      coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as returned_cents
+      coalesce((select sum(r.amount_cents) from top_up_reversals r where r.top_up_id = t.id), 0) as "returnedCents"
     from top_ups t left join users u on u.id = t.created_by
     where t.organization_id = $1 and ($2::text is null or t.id < $2) order by t.id desc limit $3`;
-
-interface TopUpRow extends Omit<TopUpRecord, 'amountCents' | 'returnedCents'> {
-  readonly amount_cents: string;
-  readonly returned_cents: string;
-}
 
 export async function createTopUp(pool: pg.Pool, { id, organizationId, amountCents, createdBy }: NewTopUp) {
   await run(pool, INSERT, [id, organizationId, amountCents, createdBy]);
@@ -120,10 +115,5 @@ export async function listTopUps(
     limit,
   }: { readonly organizationId: string; readonly before?: string; readonly limit: number },
 ): Promise<readonly TopUpRecord[]> {
-  const rows = await records<TopUpRow>(pool, LIST, [organizationId, before ?? null, limit]);
-  return rows.map(({ amount_cents: amount, returned_cents: returned, ...row }) => ({
-    ...row,
-    amountCents: BigInt(amount),
-    returnedCents: BigInt(returned),
-  }));
+  return records<TopUpRecord>(pool, LIST, [organizationId, before ?? null, limit], ['amountCents', 'returnedCents']);
 }

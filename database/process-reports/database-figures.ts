@@ -1,16 +1,8 @@
 import type pg from 'pg';
+import type { SystemView } from '#contract/operator.ts';
 import { run, sql } from '../connection/connection-pool.ts';
 
-export interface DatabaseFigures {
-  readonly version: string;
-  readonly sizeBytes: number;
-  /** Connections of all databases on that server, and its limit. */
-  readonly connections: number;
-  readonly maxConnections: number;
-  readonly schemaVersion: number;
-  /** Charges that the ledger refused. */
-  readonly deadLetters: number;
-}
+type DatabaseFigures = SystemView['database'] & Pick<SystemView, 'deadLetters'>;
 
 /** Dead letters are few; where they are not, thousands say the same as millions. */
 const FIGURES = sql('database_figures')`

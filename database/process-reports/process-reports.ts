@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { DAY_MS } from '#core/clock.ts';
 import { createPool, run, type StoreLog, sql, type Timeouts } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 import {
   type HeldNow,
-  type ProcessReport,
   type ProcessReports,
   REPORT_FRESH_MS,
   type ReportedConfiguration,
@@ -61,18 +61,7 @@ function json(value: object): string {
 
 /** Lists processes with a report of the last hour, ordered by host and worker. */
 export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
-  const rows = await run<ProcessRow>(pool, LIST, []);
-  return rows.map((row) => ({
-    id: row.id,
-    host: row.host,
-    worker: row.worker,
-    pid: row.pid,
-    startedAtMs: row.started_at.getTime(),
-    reportedAtMs: row.reported_at.getTime(),
-    ageMs: Math.max(0, Number(row.age_ms)),
-    report: row.report,
-    configurationLoadedAtMs: row.configuration_loaded_at.getTime(),
-  }));
+  return run<ReportedProcess>(pool, LIST, []);
 }
 
 /**
@@ -100,18 +89,6 @@ export async function heldNow(pool: pg.Pool, organizationId: string): Promise<He
   return { heldNanoUsd: BigInt(row?.held ?? 0), holds: Number(row?.holds ?? 0) };
 }
 
-interface ProcessRow {
-  readonly id: string;
-  readonly host: string;
-  readonly worker: number;
-  readonly pid: number;
-  readonly started_at: Date;
-  readonly reported_at: Date;
-  readonly age_ms: string;
-  readonly report: ProcessReport;
-  readonly configuration_loaded_at: Date;
-}
-
 const UPDATE = sql('report_process')`
   update gateway_processes set reported_at = now(), report = $2 where id = $1 returning 1`;
 
@@ -128,8 +105,9 @@ const REMOVE_FORGOTTEN = sql('remove_forgotten_processes')`
   delete from gateway_processes where reported_at < now() - $1::float8 * interval '1 millisecond'`;
 
 const LIST = sql('list_processes')`
-  select id, host, worker, pid, started_at, reported_at, report, configuration_loaded_at,
-      extract(epoch from now() - reported_at) * 1000 as age_ms
+  select id, host, worker, pid, ${milliseconds('started_at')} as "startedAtMs", ${milliseconds('reported_at')} as "reportedAtMs",
+      greatest(0, extract(epoch from now() - reported_at) * 1000)::float8 as "ageMs", report,
+      ${milliseconds('configuration_loaded_at')} as "configurationLoadedAtMs"
     from gateway_processes order by host, worker, started_at desc`;
 
 const CURRENT_CONFIGURATION = sql('current_configuration')`

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, sql } from '../connection/connection-pool.ts';
+import { records, run, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { END, earlier, type FoundRequests, later, PATIENCE_MS, type RequestPageQuery } from './request-pages.ts';
 import { filterSql, filterValues } from './row-filter.ts';
@@ -15,9 +15,9 @@ const WINDOW_GROWTH = 4;
 const LONGEST_WINDOW_MS = 4 * DAY_MS;
 
 const WINDOW = sql('requests_of_all_organizations')`
-  select p.*, k.name as key_name, k.last4 as key_last4, o.name as organization_name
+  select ${REQUEST_COLUMNS}, p.organization_id as "organizationId", o.name as "organizationName"
     from (
-      select ${REQUEST_COLUMNS} from request_log where id >= $1 and id < $2 and ${filterSql(4)} order by id desc limit $3
+      select * from request_log where id >= $1 and id < $2 and ${filterSql(4)} order by id desc limit $3
     ) as p left join keys k on k.id = p.key_id left join organizations o on o.id = p.organization_id
     order by p.id desc`;
 
@@ -54,7 +54,7 @@ export async function findEveryRequest(
     const endMs = beforeId === END ? Date.now() : idMoment(beforeId);
     const lowId = later(fromId, idFloor('log', Math.max(0, endMs - windowMs)));
     rows.push(
-      ...(await run<RequestRow>(pool, WINDOW, [lowId, beforeId, limit + 1 - rows.length, ...filterValues(filter)])),
+      ...(await records<RequestRow>(pool, WINDOW, [lowId, beforeId, limit + 1 - rows.length, ...filterValues(filter)])),
     );
     const last = rows.at(limit - 1);
     if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: last.id };

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { RequestPageInput } from '#contract/request-log.ts';
 import { DAY_MS } from '#core/clock.ts';
 import { idFloor, idMoment } from '#core/ids.ts';
-import { run, type Statement, sql } from '../connection/connection-pool.ts';
+import { records, type Statement, sql } from '../connection/connection-pool.ts';
 import { REQUEST_COLUMNS, type RequestRow } from './request-columns.ts';
 import { chooseIndex, type IndexScan, type RequestIndex, scanEnd } from './request-indexes.ts';
 import { filterSql, filterValues } from './row-filter.ts';
@@ -48,10 +48,10 @@ const RECENT_MS = 2 * DAY_MS;
  */
 function pageStatement({ name, condition }: RequestIndex): Statement {
   return sql(`requests_by_${name}`)`
-    select p.*, k.name as key_name, k.last4 as key_last4
+    select ${REQUEST_COLUMNS}
       from (
         select * from (
-          select ${REQUEST_COLUMNS}, model_known from request_log
+          select * from request_log
           where organization_id = $1 and id >= $2 and id < $3 and ${condition('$5')} order by id desc limit $4
         ) as scanned
         where ${filterSql(7)}
@@ -85,7 +85,7 @@ export async function findRequests(
   };
   for (;;) {
     const stepMs = performance.now();
-    rows.push(...(await run<RequestRow>(pool, statement, pageValues(scan, query, limit + 1 - rows.length))));
+    rows.push(...(await records<RequestRow>(pool, statement, pageValues(scan, query, limit + 1 - rows.length))));
     const last = rows.at(limit - 1);
     if (rows.length > limit && last !== undefined) return { rows: rows.slice(0, limit), next: last.id };
     const { scanned, lastId } = await scanEnd(pool, index, scan);

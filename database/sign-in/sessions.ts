@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { present } from '#core/present.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, sql } from '../connection/connection-pool.ts';
+import { inTransaction, records, run, sql } from '../connection/connection-pool.ts';
 import { milliseconds } from '../connection/milliseconds.ts';
 import { MEMBERSHIPS, type MemberRole, type Membership } from '../users/user-rows.ts';
 
@@ -93,8 +93,8 @@ const LONGEST = "$2::float8 * interval '1 millisecond'";
 /** Interval at which the row of a used session is written. */
 const SEEN_EVERY = `least(interval '1 minute', ${IDLE} / 10)`;
 const LIVES = `s.expires_at > now() and s.created_at > now() - ${LONGEST} and s.last_seen_at > now() - ${IDLE}`;
-const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${milliseconds('s.last_seen_at')} as seen_ms,
-  ${milliseconds(`least(s.expires_at, s.created_at + ${LONGEST}, s.last_seen_at + ${IDLE})`)} as expires_ms, s.address, s.user_agent`;
+const COLUMNS = `s.id, ${milliseconds('s.created_at')} as "createdAtMs", ${milliseconds('s.last_seen_at')} as "lastSeenAtMs",
+  ${milliseconds(`least(s.expires_at, s.created_at + ${LONGEST}, s.last_seen_at + ${IDLE})`)} as "expiresAtMs", s.address, s.user_agent as "userAgent"`;
 
 const ENTER = sql('note_sign_in')`
   update users set last_signed_in_at = now() where id = $1 and ($2::text is null or password_hash = $2) and disabled_at is null returning email`;
@@ -112,8 +112,9 @@ const FORGET_EXPIRED = sql('forget_expired_sessions')`
 /** An issuer that made somebody an operator has no say in a sign-in by password. */
 const IS_OPERATOR = `u.is_operator and not (u.operator_by_claim and s.began_by = 'password')`;
 const FIND = sql('find_session')`
-  select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, ${IS_OPERATOR} as is_operator, u.password_handed_out, s.began_by, s.issuer,
-      (extract(epoch from now() - s.password_at) * 1000)::float8 as password_age_ms, ${MEMBERSHIPS}, ${INVITATIONS}
+  select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as "userId", u.email, ${IS_OPERATOR} as "isOperator",
+      u.password_handed_out as "passwordHandedOut", s.began_by as "beganBy", s.issuer,
+      (extract(epoch from now() - s.password_at) * 1000)::float8 as "passwordAgeMs", ${MEMBERSHIPS}, ${INVITATIONS}
     from sessions s join users u on u.id = s.user_id
     where s.token_hash = $3 and u.disabled_at is null and ${LIVES}`;
 const SEEN = sql('session_seen')`
@@ -123,26 +124,11 @@ const LIST = sql('list_sessions')`
 const NOTE_PASSWORD = sql('note_password')`update sessions set password_at = now() where id = $1`;
 const DELETE = sql('delete_session')`delete from sessions where user_id = $1 and id = $2 returning issuer, id_token`;
 
-interface SessionRow {
-  readonly id: string;
-  readonly created_ms: number;
-  readonly seen_ms: number;
-  readonly expires_ms: number;
-  readonly address: string;
-  readonly user_agent: string | null;
-}
-
-interface SignedInRow extends SessionRow {
+interface SignedInRow extends SessionRecord, Omit<SignedIn, 'session' | 'user'> {
   readonly unseen: boolean;
-  readonly user_id: string;
+  readonly userId: string;
   readonly email: string;
-  readonly is_operator: boolean;
-  readonly memberships: Membership[];
-  readonly invitations: Invitation[];
-  readonly password_age_ms: number;
-  readonly password_handed_out: boolean;
-  readonly began_by: SignedIn['beganBy'];
-  readonly issuer: string | null;
+  readonly isOperator: boolean;
 }
 
 /**
@@ -180,19 +166,13 @@ export async function findSession(
   { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
 ): Promise<SignedIn | undefined> {
   const values = [idleMs, absoluteMs, tokenHash];
-  const [row] = await run<SignedInRow>(pool, FIND, values);
+  const [row] = await records<SignedInRow>(pool, FIND, values);
   if (!row) return undefined;
-  if (row.unseen) await run(pool, SEEN, values);
-  return {
-    session: recordOf(row),
-    user: { id: row.user_id, email: row.email, isOperator: row.is_operator },
-    memberships: row.memberships,
-    invitations: row.invitations,
-    passwordAgeMs: row.password_age_ms,
-    passwordHandedOut: row.password_handed_out,
-    beganBy: row.began_by,
-    ...(row.issuer === null ? {} : { issuer: row.issuer }),
-  };
+  const { unseen, userId: id, email, isOperator, memberships, invitations, ...rest } = row;
+  const { passwordAgeMs, passwordHandedOut, beganBy, issuer, ...session } = rest;
+  if (unseen) await run(pool, SEEN, values);
+  const start = { passwordAgeMs, passwordHandedOut, beganBy, ...present({ issuer }) };
+  return { session, user: { id, email, isOperator }, memberships, invitations, ...start };
 }
 
 /** Last seen first. */
@@ -201,7 +181,7 @@ export async function sessionsOf(
   userId: string,
   { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
 ): Promise<readonly SessionRecord[]> {
-  return (await run<SessionRow>(pool, LIST, [idleMs, absoluteMs, userId])).map(recordOf);
+  return records<SessionRecord>(pool, LIST, [idleMs, absoluteMs, userId]);
 }
 
 /** The password was given for this session just now. */
@@ -239,15 +219,4 @@ async function addSessionEvent(
 ): Promise<void> {
   const event = { action, subjectId: userId, subjectName: email, changes: {} };
   await addAuditEvent(client, event, { actor: email, userId, address });
-}
-
-function recordOf(row: SessionRow): SessionRecord {
-  return {
-    id: row.id,
-    createdAtMs: row.created_ms,
-    lastSeenAtMs: row.seen_ms,
-    expiresAtMs: row.expires_ms,
-    address: row.address,
-    ...(row.user_agent === null ? {} : { userAgent: row.user_agent }),
-  };
 }

@@ -29,8 +29,8 @@ export const REQUEST_ROUTES: readonly Route[] = [
     async handle({ deps, organizationId, params }) {
       const row = await findRequest(deps.database, organizationId, params.request);
       if (row === undefined) return notFound('request');
-      const { generation_id: generationId, cost_nano_usd: cost } = row;
-      const isCharged = generationId !== null && cost !== null;
+      const { generationId, costNanoUsd } = row;
+      const isCharged = generationId !== undefined && costNanoUsd !== undefined;
       return requestDetail(row, isCharged ? await findCharge(deps.database, organizationId, generationId) : undefined);
     },
   }),
