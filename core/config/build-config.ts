@@ -1,3 +1,4 @@
+import { present } from '../present.ts';
 import { DOOR_APIS } from './apis.ts';
 import type { DashboardProcessConfig } from './dashboard-config.ts';
 import { outputOf, unofferedEmbeddings } from './embeddings-models.ts';
@@ -103,6 +104,7 @@ function keyless({ api_key: _, query: __, headers: ___, ...entry }: ProviderEntr
 }
 
 export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
+  const { url, api_url: apiUrl, playground_url: playgroundUrl, session } = file.dashboard;
   return {
     listen: listen(file, folder),
     trustedProxies: file.trusted_proxies,
@@ -122,14 +124,8 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     requestLogRetentionMs: file.request_log.retention,
     ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
     dashboard: {
-      ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
-      ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
-      ...(file.dashboard.playground_url === undefined ? {} : { playgroundUrl: file.dashboard.playground_url }),
-      session: {
-        idleMs: file.dashboard.session.idle,
-        absoluteMs: file.dashboard.session.absolute,
-        freshPasswordMs: file.dashboard.session.fresh_password,
-      },
+      ...present({ url, apiUrl, playgroundUrl }),
+      session: { idleMs: session.idle, absoluteMs: session.absolute, freshPasswordMs: session.fresh_password },
     },
     demo: file.demo,
     apis: new Set(DOOR_APIS.filter((api) => file.apis[api])),
@@ -137,15 +133,13 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
 }
 
 export function dashboardSettings(input: SettingsInput): DashboardProcessConfig {
-  const mail = mailOf(input.file);
-  const stripe = stripeOf(input.file);
+  const { file } = input;
   return {
     ...sharedSettings(input),
-    privateNetworks: input.file.webhooks.private_networks,
-    signIn: signInOf(input.file),
-    brand: input.file.dashboard.brand,
-    ...(mail === undefined ? {} : { mail }),
-    ...(stripe === undefined ? {} : { stripe }),
+    privateNetworks: file.webhooks.private_networks,
+    signIn: signInOf(file.sign_in),
+    brand: file.dashboard.brand,
+    ...present({ mail: mailOf(file.mail), stripe: stripeOf(file.payments) }),
   };
 }
 

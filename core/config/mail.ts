@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { normalizeIpRange } from '../net/ip-ranges.ts';
 import type { MailConfig, SmtpServer } from './dashboard-config.ts';
 import type { RuleProblem } from './problem.ts';
@@ -30,19 +31,14 @@ export const webhooks = section({
   ).prefault([]),
 });
 
-interface MailEntry {
-  readonly smtp_url?: SmtpServer | undefined;
-  readonly from: string;
-  readonly operators: readonly string[];
-  readonly plaintext: boolean;
-}
+type MailEntry = z.output<typeof mail>;
 
 export function checkMail(entry: MailEntry | undefined): RuleProblem[] {
   if (entry === undefined || entry.smtp_url !== undefined) return [];
   return [{ path: ['mail', 'smtp_url'], message: `is required: ${SMTP_URL}` }];
 }
 
-export function mailOf({ mail: entry }: { readonly mail?: MailEntry | undefined }): MailConfig | undefined {
+export function mailOf(entry: MailEntry | undefined): MailConfig | undefined {
   if (entry?.smtp_url === undefined) return undefined;
   const { smtp_url: server, from, operators, plaintext } = entry;
   return { server: plaintext ? { ...server, plaintext } : server, from, operators };

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { MAX_TOP_UP_USD } from '../field-bounds.ts';
 import type { StripeConfig } from './dashboard-config.ts';
 import { parseBaseUrl } from './network-names.ts';
@@ -25,20 +26,7 @@ export const payments = section({
   }).optional(),
 });
 
-interface StripeEntry {
-  readonly secret_key?: string | undefined;
-  readonly webhook_secret?: string | undefined;
-  readonly currency: 'usd';
-  readonly presets?: readonly number[] | undefined;
-  readonly minimum: number;
-  readonly maximum: number;
-  readonly invoices: boolean;
-  readonly api_base: URL;
-}
-
-interface PaymentsEntry {
-  readonly stripe?: StripeEntry | undefined;
-}
+type PaymentsEntry = z.output<typeof payments>;
 
 const AT = ['payments', 'stripe'];
 
@@ -59,11 +47,7 @@ export function checkPayments(entry: PaymentsEntry | undefined): RuleProblem[] {
   ];
 }
 
-export function stripeOf({
-  payments: entry,
-}: {
-  readonly payments?: PaymentsEntry | undefined;
-}): StripeConfig | undefined {
+export function stripeOf(entry: PaymentsEntry | undefined): StripeConfig | undefined {
   if (entry?.stripe === undefined) return undefined;
   const { secret_key: secretKey, webhook_secret: webhookSecret, currency, ...bounds } = entry.stripe;
   if (secretKey === undefined || webhookSecret === undefined) return undefined;

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { parsePublicUrl } from './network-names.ts';
 import type { RuleProblem } from './problem.ts';
 import { list, matching, readText, section } from './schema-fields.ts';
@@ -8,7 +9,7 @@ import type { Path } from './yaml-tree.ts';
  * by a rule, because a missing variable takes only its provider out.
  */
 
-export const aws = section({
+const aws = section({
   region: matching(/^[a-z0-9-]{1,64}$/, 'the region of the endpoint, such as eu-central-1'),
   service: matching(/^[a-z0-9-]{1,64}$/, 'the name of the service in signatures, such as bedrock'),
   access_key_id: matching(/^\w{1,128}$/, '1 to 128 letters, digits and "_"').optional(),
@@ -22,7 +23,7 @@ const clientCredential = matching(/^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e]
 /** RFC 6749, "Access Token Scope". */
 const scope = matching(/^[\x21\x23-\x5b\x5d-\x7e]{1,512}$/, 'a scope without spaces, quotes and backslashes');
 
-export const oauth2 = section({
+const oauth2 = section({
   token_url: readText('an http or https URL without credentials and fragment', (text) => {
     const url = text.includes('#') ? undefined : parsePublicUrl(text);
     return url === undefined ? undefined : new URL(url);
@@ -32,25 +33,28 @@ export const oauth2 = section({
   scopes: list(scope, 0, 32, 'scopes such as https://cognitiveservices.azure.com/.default').prefault([]),
 });
 
-export interface AuthEntry {
-  readonly aws?:
-    | {
-        readonly access_key_id?: string | undefined;
-        readonly secret_access_key?: string | undefined;
-        readonly session_token?: string | undefined;
-      }
-    | undefined;
-  readonly oauth2?:
-    | { readonly client_id?: string | undefined; readonly client_secret?: string | undefined }
-    | undefined;
-}
+/**
+ * Headers that the gateway or Envoy sets, that describe the body or the connection, or that Envoy
+ * obeys.
+ */
+export const RESERVED =
+  'accept|accept-encoding|connection|content-[^:]*|expect|host|keep-alive|proxy-[^:]*|te|trailer|traceparent|tracestate|transfer-encoding|upgrade|x-envoy-[^:]*|x-gw-[^:]*';
+export const TOKEN = '[A-Za-z0-9][A-Za-z0-9._-]{0,63}';
+
+/** Replaces `Authorization: Bearer …`. */
+export const auth = section({
+  header: matching(
+    new RegExp(`^(?!(?:${RESERVED})$)${TOKEN}$`, 'i'),
+    'the name of the header that carries the key, such as api-key, and none that describes the body or the connection',
+  ).optional(),
+  aws: aws.optional(),
+  oauth2: oauth2.optional(),
+});
+
+type AuthEntry = z.output<typeof auth>;
 
 /** Rules between the ways of authorization, and the credentials that each needs. */
-export function checkAuth(
-  provider: Path,
-  auth: (AuthEntry & { readonly header?: string | undefined }) | undefined,
-  hasKey: boolean,
-): RuleProblem[] {
+export function checkAuth(provider: Path, auth: AuthEntry | undefined, hasKey: boolean): RuleProblem[] {
   if (auth === undefined) return [];
   const path = [...provider, 'auth'];
   const ways = [auth.header, auth.aws, auth.oauth2].filter((way) => way !== undefined);

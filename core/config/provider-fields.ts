@@ -1,17 +1,10 @@
+import type { z } from 'zod';
 import type { RuleProblem } from './problem.ts';
-import { type AuthEntry, aws, checkAuth, oauth2 } from './provider-auth-fields.ts';
-import { matching, named, section } from './schema-fields.ts';
+import { checkAuth, RESERVED, TOKEN } from './provider-auth-fields.ts';
+import { matching, named } from './schema-fields.ts';
 import type { Path } from './yaml-tree.ts';
 
 /** Fields of a provider that shape the URL and the headers of its calls. */
-
-/**
- * Headers that the gateway or Envoy sets, that describe the body or the connection, or that Envoy
- * obeys.
- */
-const RESERVED =
-  'accept|accept-encoding|connection|content-[^:]*|expect|host|keep-alive|proxy-[^:]*|te|trailer|traceparent|tracestate|transfer-encoding|upgrade|x-envoy-[^:]*|x-gw-[^:]*';
-const TOKEN = '[A-Za-z0-9][A-Za-z0-9._-]{0,63}';
 
 const HEADER_NAME =
   'the name of a header such as x-team, and none that carries the key or describes the body or the connection';
@@ -31,23 +24,13 @@ const queryValue = matching(
 export const headers = named(headerName, headerValue, HEADER_NAME);
 export const query = named(queryName, queryValue, QUERY_NAME);
 
-/** Replaces `Authorization: Bearer …`. */
-export const auth = section({
-  header: matching(
-    new RegExp(`^(?!(?:${RESERVED})$)${TOKEN}$`, 'i'),
-    'the name of the header that carries the key, such as api-key, and none that describes the body or the connection',
-  ).optional(),
-  aws: aws.optional(),
-  oauth2: oauth2.optional(),
-});
-
 const MAX_HEADERS = 32;
 const MAX_PARAMETERS = 32;
 
 interface CallEntry {
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly query?: Readonly<Record<string, string>> | undefined;
-  readonly auth?: (AuthEntry & { readonly header?: string | undefined }) | undefined;
+  readonly headers?: z.output<typeof headers> | undefined;
+  readonly query?: z.output<typeof query> | undefined;
+  readonly auth?: Parameters<typeof checkAuth>[1];
   readonly api_key?: string | undefined;
 }
 

@@ -1,5 +1,6 @@
+import type { z } from 'zod';
 import { present } from '../present.ts';
-import type { OidcConfig, SignInConfig } from './dashboard-config.ts';
+import type { SignInConfig } from './dashboard-config.ts';
 import type { RuleProblem } from './problem.ts';
 import { flag, list, matching, named, readText, section } from './schema-fields.ts';
 
@@ -29,17 +30,7 @@ const oidc = section({
 
 export const signIn = section({ password: flag.prefault(true), oidc: oidc.optional() });
 
-interface OidcEntry extends Omit<OidcConfig, 'name' | 'clientId' | 'clientSecret' | 'operatorClaim'> {
-  readonly name?: string | undefined;
-  readonly client_id: string;
-  readonly client_secret?: string | undefined;
-  readonly operator_claim?: Readonly<Record<string, string>> | undefined;
-}
-
-interface SignInEntry {
-  readonly password: boolean;
-  readonly oidc?: OidcEntry | undefined;
-}
+type SignInEntry = z.output<typeof signIn>;
 
 export function checkSignIn(entry: SignInEntry | undefined): RuleProblem[] {
   if (entry === undefined) return [];
@@ -60,7 +51,7 @@ export function checkSignIn(entry: SignInEntry | undefined): RuleProblem[] {
   return problems;
 }
 
-export function signInOf({ sign_in: entry }: { readonly sign_in?: SignInEntry | undefined }): SignInConfig {
+export function signInOf(entry: SignInEntry | undefined): SignInConfig {
   if (entry?.oidc?.client_secret === undefined) return { password: entry?.password ?? true };
   const { issuer, name, client_id: clientId, client_secret: clientSecret, scopes, operator_claim: claim } = entry.oidc;
   const [operator] = Object.entries(claim ?? {});
