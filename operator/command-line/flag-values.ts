@@ -6,33 +6,16 @@ import { SCOPES, type Scope } from '#core/principal.ts';
 import { hidesSomething, showsSomething } from '#core/visible-text.ts';
 import { SWITCH_ON } from './arguments.ts';
 
-/**
- * Reads values of flags and arguments within the bounds that the database keeps; what does not fit
- * is collected, all of it at once.
- */
-export interface ValueReader {
-  readonly problems: readonly string[];
-  /** `undefined`: the flag was not given. `null`: it was `none`, where that clears. */
-  name(flag: string): string | undefined;
-  text(flag: string, maxLength: number): string | undefined;
-  count(flag: string, max: number): number | null | undefined;
-  budget(flag: string): NanoUsd | null | undefined;
-  credit(flag: string): NanoUsd | undefined;
-  isOn(flag: string): boolean | undefined;
-  /** Reads the flag with `read`, unless it is `none`, which clears. */
-  orNone<T>(flag: string, read: (flag: string) => T): T | null;
-  scopes(flag: string): readonly Scope[] | undefined;
-  models(flag: string): readonly string[] | undefined;
-  ipRanges(flag: string): readonly string[] | undefined;
-  priceList(flag: string): string | null | undefined;
-  moment(flag: string): number | undefined;
-  email(flag: string): string | undefined;
-  oneOf<C extends string>(flag: string, choices: readonly C[]): C | undefined;
-}
-
 const AMOUNT_FORM = `an amount in USD such as 12.5, up to ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}, with at most 9 decimals`;
 
-export function createValueReader(flags: ReadonlyMap<string, string>): ValueReader {
+export type ValueReader = ReturnType<typeof createValueReader>;
+
+/**
+ * Reads values of flags and arguments within the bounds that the database keeps; what does not fit
+ * is collected, all of it at once. `undefined`: the flag was not given. `null`: it was `none`,
+ * where that clears.
+ */
+export function createValueReader(flags: ReadonlyMap<string, string>) {
   const problems: string[] = [];
 
   function read<T>(flag: string, form: string, parse: (text: string) => T | undefined): T | undefined {
@@ -55,40 +38,43 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
     };
 
   return {
-    problems,
-    name: (flag) => read(flag, textForm(MAX_NAME_CHARACTERS), (text) => plainText(text, MAX_NAME_CHARACTERS)),
-    text: (flag, maxLength) => read(flag, textForm(maxLength), (text) => plainText(text, maxLength)),
-    count: (flag, max) =>
+    problems: problems as readonly string[],
+    name: (flag: string) => read(flag, textForm(MAX_NAME_CHARACTERS), (text) => plainText(text, MAX_NAME_CHARACTERS)),
+    text: (flag: string, maxLength: number) => read(flag, textForm(maxLength), (text) => plainText(text, maxLength)),
+    count: (flag: string, max: number) =>
       read(
         flag,
         `a whole number from 1 to ${max}, or none`,
         orNone((text) => parseCount(text, max)),
       ),
-    budget: (flag) =>
+    budget: (flag: string) =>
       read(
         flag,
         `${AMOUNT_FORM}, not negative, or none`,
         orNone((text) => notNegative(parseUsd(text))),
       ),
-    credit: (flag) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
-    isOn: (flag) =>
+    credit: (flag: string) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
+    isOn: (flag: string) =>
       read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
-    orNone: (flag, readFlag) => (flags.get(flag) === 'none' ? null : readFlag(flag)),
-    scopes: (flag) => read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope))?.filter(isScope),
-    models: (flag) => read(flag, `up to ${MAX_LIST_LENGTH} model ids, separated by commas`, list(isModelId)),
-    ipRanges: (flag) =>
+    /** Reads the flag with `readFlag`, unless it is `none`, which clears. */
+    orNone: <T>(flag: string, readFlag: (flag: string) => T): T | null =>
+      flags.get(flag) === 'none' ? null : readFlag(flag),
+    scopes: (flag: string) => read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope))?.filter(isScope),
+    models: (flag: string) => read(flag, `up to ${MAX_LIST_LENGTH} model ids, separated by commas`, list(isModelId)),
+    ipRanges: (flag: string) =>
       read(
         flag,
         `up to ${MAX_LIST_LENGTH} addresses or CIDRs such as 10.0.0.0/8, separated by commas`,
         list(isIpRange),
       ),
-    priceList: (flag) =>
-      read(flag, 'the name of a price list of the configuration, or none', (text) =>
+    priceList: (flag: string) =>
+      read<string | null>(flag, 'the name of a price list of the configuration, or none', (text) =>
         text === '' || text === 'none' ? null : PRICE_LIST_NAME.test(text) ? text : undefined,
       ),
-    moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
-    email: (flag) => read(flag, 'an e-mail address', normalizeEmail),
-    oneOf: (flag, choices) => read(flag, choices.join(' or '), (text) => choices.find((choice) => choice === text)),
+    moment: (flag: string) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
+    email: (flag: string) => read(flag, 'an e-mail address', normalizeEmail),
+    oneOf: <C extends string>(flag: string, choices: readonly C[]) =>
+      read(flag, choices.join(' or '), (text) => choices.find((choice) => choice === text)),
   };
 }
 

@@ -6,10 +6,12 @@ import { present } from '#core/present.ts';
 import type { AboveOrganization, KeyChange, KeyRecord, KeySettings } from '#database/keys/key-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
+import { withDatabase } from '../command-line/database.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { type CreateKeyOutcome, createKey, keyJson, keyLines, keysCsv } from '../records/keys.ts';
+import { givenLimits } from '../records/organizations.ts';
 
 const RESTRICTION_FLAGS: readonly FlagSpec[] = [
   { name: 'models', value: 'a,b' },
@@ -72,14 +74,8 @@ const list: Command = {
           key.name,
           key.note ?? '',
         ]);
-        return {
-          kind: 'done',
-          json,
-          text:
-            rows.length === 0
-              ? 'There are no keys.'
-              : table([['ID', 'ENDS IN', 'STATE', 'SCOPES', 'NAME', 'NOTE'], ...rows]),
-        };
+        const head = ['ID', 'ENDS IN', 'STATE', 'SCOPES', 'NAME', 'NOTE'];
+        return { kind: 'done', json, text: rows.length === 0 ? 'There are no keys.' : table([head, ...rows]) };
       },
     );
   },
@@ -94,14 +90,10 @@ const show: Command = {
     const [id = ''] = call.positionals;
     const problem = idProblem('key', id);
     if (problem) return problem;
-    return onDatabase(
-      call,
-      () => undefined,
-      async ({ administration }) => {
-        const key = await administration.key(undefined, id);
-        return key ? shown(key) : unknown('key', id);
-      },
-    );
+    return withDatabase(call.env, async ({ administration }) => {
+      const key = await administration.key(undefined, id);
+      return key ? shown(key) : unknown('key', id);
+    });
   },
 };
 
@@ -145,25 +137,19 @@ const revoke: Command = {
   async run(call) {
     const ids = [...new Set(call.positionals)];
     if (ids.length > MOST_REVOKED_AT_ONCE) return refused(`At most ${MOST_REVOKED_AT_ONCE} keys at once.`);
-    for (const id of ids) {
-      const problem = idProblem('key', id);
-      if (problem) return problem;
-    }
-    return onDatabase(
-      call,
-      () => undefined,
-      async ({ administration }) => {
-        const result = await administration.revokeKeys({ ids }, operatorHere());
-        if (result.kind === 'unknown_key') return unknown('key', result.id);
-        if (result.kind === 'not_allowed') throw new Error('an operator may revoke every key');
-        const [key, ...others] = result.keys;
-        // One key is printed as it always was.
-        if (key && others.length === 0) return shown(key);
-        const nowMs = Date.now();
-        const json = { keys: result.keys.map((one) => keyJson(one, nowMs)) };
-        return { kind: 'done', json, text: `Revoked ${countOf(result.keys.length, 'key')}.` };
-      },
-    );
+    const problem = ids.map((id) => idProblem('key', id)).find((one) => one !== undefined);
+    if (problem) return problem;
+    return withDatabase(call.env, async ({ administration }) => {
+      const result = await administration.revokeKeys({ ids }, operatorHere());
+      if (result.kind === 'unknown_key') return unknown('key', result.id);
+      if (result.kind === 'not_allowed') throw new Error('an operator may revoke every key');
+      const [key, ...others] = result.keys;
+      // One key is printed as it always was.
+      if (key && others.length === 0) return shown(key);
+      const nowMs = Date.now();
+      const json = { keys: result.keys.map((one) => keyJson(one, nowMs)) };
+      return { kind: 'done', json, text: `Revoked ${countOf(result.keys.length, 'key')}.` };
+    });
   },
 };
 
@@ -175,26 +161,17 @@ function shown(key: KeyRecord): Result {
 }
 
 function readSettings(organizationId: string, values: ValueReader): KeySettings {
-  const note = values.text('note', MAX_NOTE_CHARACTERS);
-  const models = values.models('models');
-  const ipRanges = values.ipRanges('ips');
-  const expiresAtMs = values.moment('expires');
-  const limits = readLimits(values);
   return {
     organizationId,
     name: values.name('name') ?? '',
     scopes: values.scopes('scopes') ?? [],
-    ...(note === undefined ? {} : { note }),
-    ...(models ? { models } : {}),
-    ...(ipRanges ? { ipRanges } : {}),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    limits: present({
-      requestsPerMinute: limits.requestsPerMinute ?? undefined,
-      tokensPerMinute: limits.tokensPerMinute ?? undefined,
-      dailyBudgetNanoUsd: limits.dailyBudgetNanoUsd ?? undefined,
-      monthlyBudgetNanoUsd: limits.monthlyBudgetNanoUsd ?? undefined,
-      lifetimeBudgetNanoUsd: limits.lifetimeBudgetNanoUsd ?? undefined,
+    ...present({
+      note: values.text('note', MAX_NOTE_CHARACTERS),
+      models: values.models('models'),
+      ipRanges: values.ipRanges('ips'),
+      expiresAtMs: values.moment('expires'),
     }),
+    limits: givenLimits(readLimits(values)),
   };
 }
 

@@ -9,7 +9,8 @@ import {
   type VerifiedBefore,
   type VerifyOptions,
 } from '#database/ledger-verification/ledger-report.ts';
-import { type Command, type CommandCall, onDatabase } from '../command-line/command.ts';
+import type { Command, CommandCall } from '../command-line/command.ts';
+import { withDatabase } from '../command-line/database.ts';
 import { createValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
@@ -27,16 +28,12 @@ export const VERIFY: Command = {
   async run(call) {
     const options = await readOptions(call);
     if ('kind' in options) return options;
-    return onDatabase(
-      call,
-      () => undefined,
-      async ({ administration }) => {
-        const paths = runtimePaths(call.env);
-        const report = administration.verifyLedger(options);
-        const [verified, folder] = await Promise.all([report, lookForCharges(paths, administration)]);
-        return told(verified, folder, paths);
-      },
-    );
+    return withDatabase(call.env, async ({ administration }) => {
+      const paths = runtimePaths(call.env);
+      const report = administration.verifyLedger(options);
+      const [verified, folder] = await Promise.all([report, lookForCharges(paths, administration)]);
+      return told(verified, folder, paths);
+    });
   },
 };
 

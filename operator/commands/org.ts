@@ -18,7 +18,7 @@ import { configPath } from '../command-line/database.ts';
 import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
-import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
+import { createOrganization, givenLimits, organizationJson, organizationLines } from '../records/organizations.ts';
 
 const SETTING_FLAGS: readonly FlagSpec[] = [
   { name: 'rpm', value: 'N' },
@@ -66,23 +66,22 @@ const create: Command = {
         given: values.text('reference', 200),
         ...readSettings(values),
       }),
-      async ({ administration }, { name = '', creditNanoUsd, ...limits }) => {
+      async ({ administration }, { name = '', creditNanoUsd, ...settings }) => {
+        const { given: _, allowMultipleCompletions, concurrency, maxTokens, priceList, ...limits } = settings;
         const created = await createOrganization(
           administration,
           {
             name,
             creditNanoUsd,
             reference,
-            allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
-            concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
-            ...present({ maxTokens: limits.maxTokens ?? undefined, priceList: limits.priceList ?? undefined }),
+            ...givenLimits({ allowMultipleCompletions, concurrency, maxTokens, priceList }),
             limits: givenLimits(limits),
           },
           operatorHere(),
         );
         decided = true;
         return created.kind === 'created'
-          ? withListWarning(call, limits.priceList, one(created.organization))
+          ? withListWarning(call, priceList, one(created.organization))
           : refused(bookedElsewhere(reference, created.organizationId));
       },
     );
@@ -239,17 +238,6 @@ function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): 
     json: { balance: usdNumber(balanceNanoUsd), reference, applied },
     text: applied ? balance : `This reference was applied before; nothing was added. ${balance}`,
   };
-}
-
-function givenLimits(
-  limits: Pick<ReturnType<typeof readSettings>, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>,
-) {
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
-  return present({
-    requestsPerMinute: requestsPerMinute ?? undefined,
-    tokensPerMinute: tokensPerMinute ?? undefined,
-    dailyBudgetNanoUsd: dailyBudgetNanoUsd ?? undefined,
-  });
 }
 
 /**

@@ -45,32 +45,12 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   database.catch(() => undefined);
   try {
     const findings = await runChecks([
-      { name: 'database', withinMs: WITHIN_MS, run: async () => (await database).findings },
-      { name: 'ledger', withinMs: WITHIN_MS, run: async () => lookAtLedger(await database) },
-      {
-        name: 'gateway processes',
-        withinMs: WITHIN_MS,
-        run: async () => lookAtProcesses(await database, packageFile.version),
-      },
-      {
-        name: 'dashboard proxies',
-        withinMs: WITHIN_MS,
-        run: async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined),
-      },
-      {
-        name: 'demo',
-        withinMs: WITHIN_MS,
-        run: async () => lookAtDemo(loaded.ok && loaded.config.demo, await database),
-      },
-      ...(loaded.ok
-        ? [
-            {
-              name: 'price lists',
-              withinMs: WITHIN_MS,
-              run: async () => lookAtPriceLists(loaded.config, await database),
-            },
-          ]
-        : []),
+      check('database', async () => (await database).findings),
+      check('ledger', async () => lookAtLedger(await database)),
+      check('gateway processes', async () => lookAtProcesses(await database, packageFile.version)),
+      check('dashboard proxies', async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined)),
+      check('demo', async () => lookAtDemo(loaded.ok && loaded.config.demo, await database)),
+      ...(loaded.ok ? [check('price lists', async () => lookAtPriceLists(loaded.config, await database))] : []),
       ...(loaded.ok ? configuredChecks(loaded, path, env, database) : []),
       ...(loaded.ok && ofDashboard.ok ? dashboardChecks(ofDashboard.config) : []),
     ]);
@@ -82,6 +62,10 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
     // Not awaited: a hanging connection was reported already.
     database.then((looked) => looked.database?.close()).catch(() => undefined);
   }
+}
+
+function check(name: string, run: Check['run']): Check {
+  return { name, withinMs: WITHIN_MS, run };
 }
 
 async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
@@ -102,7 +86,6 @@ function configuredChecks(
   const paths = runtimePaths(env);
   const files = [...source.files, ...source.secretFiles];
   const certificatePath = listen.tls?.certificatePath;
-  const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
   /** What only the machine of a gateway process shows. */
   const local = (name: string, run: Check['run']): Check =>
     check(name, async () =>
@@ -123,16 +106,13 @@ function configuredChecks(
 
 /** No checks where a secret is missing: the finding about the configuration says it. */
 function dashboardChecks(config: DashboardProcessConfig): readonly Check[] {
-  const {
-    mail,
-    signIn: { oidc },
-    stripe,
-  } = config;
+  const { mail, stripe } = config;
+  const { oidc } = config.signIn;
   return [
-    { name: 'dashboard address', withinMs: WITHIN_MS, run: async () => lookAtAddress(config) },
-    ...(mail ? [{ name: 'mail', withinMs: WITHIN_MS, run: () => lookAtMail(mail) }] : []),
-    ...(oidc ? [{ name: 'sign-in', withinMs: WITHIN_MS, run: () => lookAtIssuer(oidc) }] : []),
-    ...(stripe ? [{ name: 'payments', withinMs: WITHIN_MS, run: () => lookAtStripe(stripe) }] : []),
+    check('dashboard address', async () => lookAtAddress(config)),
+    ...(mail ? [check('mail', () => lookAtMail(mail))] : []),
+    ...(oidc ? [check('sign-in', () => lookAtIssuer(oidc))] : []),
+    ...(stripe ? [check('payments', () => lookAtStripe(stripe))] : []),
   ];
 }
 

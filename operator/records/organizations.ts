@@ -77,6 +77,12 @@ export function organizationLines(organization: OrganizationRecord): readonly (r
   ];
 }
 
+/** Settings that were given: null is `none`, as is what is absent. */
+export function givenLimits<Limits extends object>(limits: Limits) {
+  const given = Object.entries(limits).filter(([, limit]) => limit !== null && limit !== undefined);
+  return Object.fromEntries(given) as { readonly [L in keyof Limits]?: NonNullable<Limits[L]> };
+}
+
 export function limitText(limit: number | undefined): string {
   return limit === undefined ? 'no limit' : String(limit);
 }
