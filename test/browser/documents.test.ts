@@ -1,20 +1,18 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 import { expectGoodLooks, overflows } from './looks.ts';
 
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer());
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

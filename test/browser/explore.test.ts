@@ -1,20 +1,20 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { expectGoodLooks, shifts, watchShifts } from './looks.ts';
 
 /** The explorer, of an organization and over all of them. */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {} }));
   let organizationId: string;
   let owner: WatchedPage;
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {} });
     const { databaseUrl, operator } = stack;
     ({ organizationId } = await operator.customer({ credit: '100', organization: { name: 'Acme' } }));
     await fillRequestLog(databaseUrl, { organizationId, days: 2, rows: 1_500, models: ['small', 'large'] });
@@ -23,8 +23,6 @@ requirement(NO_CHROMIUM, () => {
     await watchShifts(owner.page);
     await signIn(owner.page, 'owner@acme.example', password);
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

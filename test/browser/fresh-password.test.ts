@@ -1,25 +1,23 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 
 /** An operator who signed in a while ago with a password from the command line. */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
   let password: string;
   const EMAIL = 'operator@gateway.example';
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
     password = await stack.createUser(EMAIL, 'operator');
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

@@ -1,22 +1,22 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
 /**
  * Two organizations invite the same person, who comes new to one and with an account to the other.
  */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   const owners = {} as Record<'Acme' | 'Bolt', WatchedPage>;
   const ids = {} as Record<'Acme' | 'Bolt', string>;
   const EMAIL = 'vera@people.example';
   const PASSWORD = 'correct horse battery';
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     for (const name of ['Acme', 'Bolt'] as const) {
       const { organizationId } = await stack.operator.customer({ organization: { name } });
       ids[name] = organizationId;
@@ -25,8 +25,6 @@ requirement(NO_CHROMIUM, () => {
       await signIn(owners[name].page, email, await stack.createUser(email, { organizationId, role: 'owner' }));
     }
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

@@ -1,28 +1,26 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 import { actAfterEnd } from './ended-session.ts';
 
 /** A session ends while somebody types. */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
   let password: string;
   let owner: WatchedPage;
   const EMAIL = 'owner@acme.example';
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
     password = await stack.createUser(EMAIL, { organizationId, role: 'owner' });
     owner = await openPage(stack);
     await signIn(owner.page, EMAIL, password);
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

@@ -1,26 +1,24 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { barriersWhenStill } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
 /** People leave, and their keys are revoked or belong to somebody else. */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
   let owner: WatchedPage;
   const EMAIL = 'owner@acme.example';
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
     const password = await stack.createUser(EMAIL, { organizationId, role: 'owner' });
     owner = await openPage(stack);
     await signIn(owner.page, EMAIL, password);
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

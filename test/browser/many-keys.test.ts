@@ -1,23 +1,20 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { errorOf, gatewayClient } from '../harness/gateway-client.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 import { flaws, TWO_LOOKS } from './looks.ts';
 
 const DAY_MS = 86_400_000;
 
 /** An owner looks after many keys: those that expire, and those that nobody needs. */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
 
-  beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
-  });
-  afterAll(() => stack?.close());
   showLogsOnFailure(() => stack);
 
   describe.each(TWO_LOOKS)('on %s', (_, width, colorScheme) => {

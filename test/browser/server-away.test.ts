@@ -1,27 +1,25 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
 /**
  * The dashboard's server is away for a while, as in a restart, and nobody presses anything
  * afterwards. These pages ask only once.
  */
 requirement(NO_CHROMIUM, () => {
-  let stack: DashboardStack;
+  const stack = opened(() => startDashboardStack(inject('postgresSocketDir'), { small: {} }));
   let organizationId: string;
   let owner: WatchedPage;
 
   beforeAll(async () => {
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
     ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
     const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
     owner = await openPage(stack);
     await signIn(owner.page, 'owner@acme.example', password);
   });
-
-  afterAll(() => stack?.close());
 
   showLogsOnFailure(() => stack);
 

@@ -1,37 +1,27 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
 import { sql } from '../harness/database.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { opened } from '../harness/opened.ts';
 import { requirement } from '../harness/requirement.ts';
 import { barriers } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
-import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+import { openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
 import { expectGoodLooks } from './looks.ts';
-import {
-  confirmAtIssuer,
-  listenAsOpenIdProvider,
-  type OpenIdProvider,
-  proveAtIssuer,
-  signInByIssuer,
-} from './openid-provider.ts';
+import { confirmAtIssuer, listenAsOpenIdProvider, proveAtIssuer, signInByIssuer } from './openid-provider.ts';
 
 /** A certified issuer at another site, and everybody who comes from there. */
 requirement(NO_CHROMIUM, () => {
-  let provider: OpenIdProvider;
-  let stack: DashboardStack;
+  const provider = opened(listenAsOpenIdProvider);
+  const stack = opened(() =>
+    startDashboardStack(inject('postgresSocketDir'), { small: {} }, [], { sign_in: provider.signIn }),
+  );
   let organizationId: string;
 
   beforeAll(async () => {
-    provider = await listenAsOpenIdProvider();
-    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} }, [], { sign_in: provider.signIn });
     provider.serve(stack.dashboardOrigin);
     ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
-  });
-
-  afterAll(async () => {
-    await stack?.close();
-    await provider?.close();
   });
 
   showLogsOnFailure(() => stack);

@@ -12,7 +12,8 @@ import type { BillableHold } from '#ext-proc/billing/billable-hold.ts';
 import type { Claims } from '#ext-proc/billing/idempotency/claims.ts';
 import { leastOf } from '../fixtures/least-of.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
-import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { opened } from '../harness/opened.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
 import { HELD, PRODUCED, startAccounting } from './accounting.process.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
@@ -25,7 +26,7 @@ const ANSWER = Buffer.from('answer-sentinel');
 /** Charges against a server of their own, which goes away in every way that a server can. */
 describe('accounting', () => {
   const root = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
-  let server: TestPostgres;
+  const server = opened(() => startTestPostgres({ fsync: 'off' }));
   let url = '';
   let store: Awaited<ReturnType<typeof openStore>>;
   let customer: Customer;
@@ -36,7 +37,6 @@ describe('accounting', () => {
   let process: Awaited<ReturnType<typeof startAccounting>>;
 
   beforeAll(async () => {
-    server = await startTestPostgres({ fsync: 'off' });
     url = await createDatabase(server.socketDir);
     store = await openStore(url, { timeouts: { connectMs: 2_000, statementMs: 2_000 }, onBatch: () => (batches += 1) });
   });
@@ -53,7 +53,6 @@ describe('accounting', () => {
   });
   afterAll(async () => {
     await store.close();
-    await server.stop();
     rmSync(root, { recursive: true });
   });
 

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { NANO_PER_USD } from '#core/money.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { reportCrossings } from '#database/alerts/crossings.ts';
 import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { BY } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 
-let database: AuditedDatabase;
-beforeAll(async () => {
-  database = await openAudited();
-});
-afterAll(() => database.close());
+const database = opened(openAudited);
 
 const usd = (dollars: number) => BigInt(dollars) * NANO_PER_USD;
 

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { BY, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { openAudited } from './audited-database.ts';
 
-let database: AuditedDatabase;
-beforeAll(async () => {
-  database = await openAudited();
-});
-afterAll(() => database.close());
+const database = opened(openAudited);
 
 it('organizations that have spent the most for a day, however many, keep no other one waiting', async () => {
   const organizations: string[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { followSession } from '#dashboard/server/payments/follow-session.ts';
@@ -8,28 +8,21 @@ import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { bindSession, createTopUp, listTopUps } from '#database/payments/top-ups.ts';
 import { BY, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { openAudited } from './audited-database.ts';
 
 /** Somebody pays in Checkout by a debit of a bank account, which the bank answers days later. */
 const NO_FUNDS = 'The bank account has insufficient funds.';
 const log = createLog('silent');
 
-let database: AuditedDatabase;
-let stripe: ScriptedStripe;
+const database = opened(openAudited);
+const stripe = opened(startScriptedStripe);
 let organizationId: string;
 let topUpId: string;
 let session: ReturnType<ScriptedStripe['world']['addSession']>;
 let payment: ReturnType<ScriptedStripe['world']['addPayment']>;
 
-beforeAll(async () => {
-  database = await openAudited();
-  stripe = await startScriptedStripe();
-});
-afterAll(async () => {
-  await stripe?.close();
-  await database?.close();
-});
 beforeEach(async () => {
   organizationId = await database.addOrganization();
   await changeAlertSettings(database.pool, organizationId, () => ({ ...NEW_ALERTS, emails: ['o@example.com'] }), BY);

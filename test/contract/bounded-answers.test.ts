@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { ClaimRequest } from '#database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '#database/ledger/ledger.ts';
 import { addCustomer, type Customer, openStore, settlementOf, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { withStore } from '../harness/with-store.ts';
 import { sealedAnswer } from './stored-responses.ts';
 
@@ -12,8 +13,6 @@ const HOUR_MS = 3_600_000;
 const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 describe('stored answers', () => {
-  /** A second gateway process, as far as PostgreSQL can tell. */
-  let second: Awaited<ReturnType<typeof openStore>>;
   let boundBytes = 100 * KIB;
   let evicted = 0;
   const onEvicted = (count: number) => {
@@ -21,10 +20,8 @@ describe('stored answers', () => {
   };
   const answers = { boundBytes: () => boundBytes, onEvicted };
   const db = withStore({ verified: true, options: { answers } });
-  beforeAll(async () => {
-    second = await openStore(db.url, { answers });
-  });
-  afterAll(() => second.close());
+  /** A second gateway process, as far as PostgreSQL can tell. */
+  const second = opened(() => openStore(db.url, { answers }));
 
   interface Stored extends ClaimRequest {
     readonly customer: Customer;

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { settleFromStripe } from '#dashboard/server/payments/settle.ts';
 import { stripeClient } from '#dashboard/server/payments/stripe-client.ts';
 import { createTopUp } from '#database/payments/top-ups.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { openAudited } from './audited-database.ts';
 
-let database: AuditedDatabase;
-let stripe: ScriptedStripe;
-beforeAll(async () => {
-  database = await openAudited();
-  stripe = await startScriptedStripe();
-});
-afterAll(async () => {
-  await stripe?.close();
-  await database?.close();
-});
+const database = opened(openAudited);
+const stripe = opened(startScriptedStripe);
 
 const balance = async (id: string) => Number((await database.administration.organization(id))?.balanceNanoUsd) / 1e9;
 

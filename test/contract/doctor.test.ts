@@ -14,7 +14,8 @@ import type { Finding } from '#operator/doctor/check.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
@@ -242,11 +243,7 @@ describe('the doctor without a database', () => {
 
 requirement(missingRedis, () => {
   describe('the doctor on Redis', () => {
-    let redis: TestRedis;
-    beforeAll(async () => {
-      redis = await startTestRedis();
-    });
-    afterAll(() => redis?.stop());
+    const redis = opened(startTestRedis);
 
     const look = (check: string, url = redis.url) =>
       of(check, { DATABASE_URL: 'postgres://127.0.0.1:1/x', REDIS_URL: url });

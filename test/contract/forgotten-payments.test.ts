@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import type { Log } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
@@ -10,23 +10,16 @@ import { beginAutomaticTopUps } from '#database/payments/automatic-top-ups.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { listTopUps } from '#database/payments/top-ups.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { openAudited } from './audited-database.ts';
 
 /** Payments whose top-up the database has lost, as after a restore, or never had. */
-let database: AuditedDatabase;
-let stripe: ScriptedStripe;
+const database = opened(openAudited);
+const stripe = opened(startScriptedStripe);
 let organizationId: string;
 let lines: string[];
 
-beforeAll(async () => {
-  database = await openAudited();
-  stripe = await startScriptedStripe();
-});
-afterAll(async () => {
-  await stripe?.close();
-  await database?.close();
-});
 beforeEach(async () => {
   organizationId = await database.addOrganization();
   lines = [];

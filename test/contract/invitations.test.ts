@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { invite } from '#database/members/invitations.ts';
 import { membersOf } from '#database/members/member-rows.ts';
 import { addMember } from '#database/members/memberships.ts';
 import { MAX_MEMBERS } from '#database/users/membership-rows.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 
 describe('invitations in the database', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   const inviteTo = (organizationId: string, email: string) => {
     const invitation = {

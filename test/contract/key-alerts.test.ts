@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { NANO_PER_USD } from '#core/money.ts';
 import { mailText } from '#dashboard/server/alerts/message-texts.ts';
@@ -7,19 +7,18 @@ import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings
 import { reportCrossings } from '#database/alerts/crossings.ts';
 import type { KeySettings, NewKey } from '#database/keys/key-records.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 
 const DAY_MS = 86_400_000;
 
-let database: AuditedDatabase;
+const database = opened(openAudited);
 let organizationId: string;
 beforeAll(async () => {
-  database = await openAudited();
   organizationId = await database.addOrganization();
   const wanted = { keyBudgets: true, keyExpiry: true, emails: ['a@example.com'] };
   await changeAlertSettings(database.pool, organizationId, () => ({ ...NEW_ALERTS, ...wanted }), BY);
 });
-afterAll(() => database.close());
 
 const newIdentity = () => ({ id: newId('key', Date.now()), hash: randomBytes(32), last4: 'abcd' });
 async function addKey(settings: Partial<KeySettings & Pick<NewKey, 'playground'>>): Promise<string> {

@@ -1,22 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import type { KeyReplacement, KeySettings } from '#database/keys/key-records.ts';
 import { countKeys } from '#database/keys/key-rows.ts';
 import { organizationDetails } from '#database/keys/organization-details.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
-import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { ADA, openAudited } from './audited-database.ts';
 
 const NOBODY = `key-${'0'.repeat(26)}`;
 
 describe('changes of keys', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   async function addKey(settings: Partial<KeySettings> = {}) {
     const organizationId = settings.organizationId ?? (await database.addOrganization());

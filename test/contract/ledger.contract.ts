@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { UtcDay } from '#core/clock.ts';
 import type { NanoUsd } from '#core/money.ts';
 import type { AccountSnapshot } from '#core/principal.ts';
 import type { Ledger, Settlement, UsageGroup, UsageRow } from '#database/ledger/ledger.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { type Customer, DAY, settlementOf } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { usageOf } from './usage-of.ts';
 
 /** A ledger, and what the gateway and its operators do around it. */
@@ -22,11 +23,7 @@ export interface LedgerUnderTest {
 /** Guarantees that every ledger gives to admission and settlement. */
 export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest>): void {
   describe(`${name} as a ledger`, () => {
-    let on: LedgerUnderTest;
-    beforeAll(async () => {
-      on = await open();
-    });
-    afterAll(() => on.close());
+    const on = opened(open);
 
     it('charges once, and answers a repetition with the account as it stands', async () => {
       const customer = await on.addCustomer(1_000n);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
@@ -13,23 +13,16 @@ import {
 } from '#database/payments/payment-accounts.ts';
 import { listTopUps } from '#database/payments/top-ups.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../stripe/scripted-stripe.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { startScriptedStripe } from '../stripe/scripted-stripe.ts';
+import { openAudited } from './audited-database.ts';
 
 /** Stripe is asked to charge a saved card, its answer is lost, and no event arrives. */
-let database: AuditedDatabase;
-let stripe: ScriptedStripe;
+const database = opened(openAudited);
+const stripe = opened(startScriptedStripe);
 let organizationId: string;
 let customerId: string;
 
-beforeAll(async () => {
-  database = await openAudited();
-  stripe = await startScriptedStripe();
-});
-afterAll(async () => {
-  await stripe?.close();
-  await database?.close();
-});
 beforeEach(async () => {
   stripe.world.charges = 0;
   // A round is for every organization.

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { changeAlertSettings, findAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { sendTest } from '#database/alerts/organization-messages.ts';
@@ -10,14 +10,11 @@ import { MAX_MEMBERS } from '#database/users/membership-rows.ts';
 import { findUser } from '#database/users/user-rows.ts';
 import { createUser, setDisabled } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
-import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { ADA, openAudited } from './audited-database.ts';
 
 describe('memberships', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   it('begin, change and end, with their rows in the log of the organization', async () => {
     const { pool, addOrganization, addUser, events } = database;

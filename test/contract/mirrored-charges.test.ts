@@ -22,7 +22,8 @@ import {
   sql,
   type TestStore,
 } from '../harness/database.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 import { replayedAnswer } from './stored-responses.ts';
@@ -39,7 +40,7 @@ const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
 requirement(missingRedis, () => {
   describe('a charge that waits in one process', () => {
     const root = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));
-    let redis: TestRedis;
+    const redis = opened(startTestRedis);
     let limits: RedisLimitStore;
     let store: TestStore;
     let url = '';
@@ -48,7 +49,6 @@ requirement(missingRedis, () => {
     const running = new Set<Process>();
 
     beforeAll(async () => {
-      redis = await startTestRedis();
       url = await createDatabase();
       store = await openStore(url);
       limits = await createRedisLimitStore({
@@ -69,7 +69,6 @@ requirement(missingRedis, () => {
     });
     afterAll(async () => {
       await Promise.all([limits.close(), store.close()]);
-      await redis.stop();
       rmSync(root, { recursive: true });
     });
 

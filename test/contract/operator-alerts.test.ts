@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reportOperatorCrossings } from '#database/alerts/operator-crossings.ts';
 import { sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 
-let database: AuditedDatabase;
-beforeAll(async () => {
-  database = await openAudited();
-});
-afterAll(() => database.close());
+const database = opened(openAudited);
 
 const PROCESS = randomUUID();
 

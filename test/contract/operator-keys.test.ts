@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newKeySecret } from '#core/key-secret.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 
 describe('keys on the operator command line', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   const { run, done, refusal } = operatorCommands(() => database.url);
   const newOrganization = async (...flags: string[]) =>

@@ -1,20 +1,17 @@
 import { hostname, userInfo } from 'node:os';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { verifyPassword } from '#dashboard/server/sign-in/password.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '#database/sign-in/sessions.ts';
 import { findCredentials } from '#database/users/users.ts';
 import { addKey, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 import { type Json, operatorCommands } from './operator-commands.ts';
 
 describe('users on the operator command line', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   const { run, done, refusal } = operatorCommands(() => database.url);
   async function opens(email: string, password: unknown): Promise<boolean | 'busy'> {

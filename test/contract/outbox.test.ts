@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { sendOperatorsTest } from '#database/alerts/operator-crossings.ts';
 import {
@@ -15,16 +15,13 @@ import {
 } from '#database/alerts/outbox.ts';
 import { listDeliveries } from '#database/alerts/outbox-rows.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited } from './audited-database.ts';
 
 const result = (kind: AttemptResult['kind']): AttemptResult => ({ kind, text: kind, tookMs: 1 });
 
 describe('the outbox', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   const add = (organizationId: string, receiver: string, number: number) =>
     addMessage(database.pool, { organizationId, channel: 'mail', receiver, kind: 'balance.low', content: { number } });

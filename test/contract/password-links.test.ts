@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import {
@@ -11,16 +11,13 @@ import {
 import { createSession, findSession } from '#database/sign-in/sessions.ts';
 import { findCredentials, setDisabled, setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
-import { ADA, type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { ADA, openAudited, PASSWORD_HASH } from './audited-database.ts';
 
 const HOUR_MS = 3_600_000;
 
 describe('links that set a password', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   async function makeLink(userId: string, purpose: LinkPurpose) {
     const { tokenHash } = newToken();

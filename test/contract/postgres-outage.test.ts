@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import {
   addCustomer,
@@ -12,23 +12,20 @@ import {
   sql,
   type TestStore,
 } from '../harness/database.ts';
-import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { opened } from '../harness/opened.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
 import { usageOf } from './usage-of.ts';
 
 /** A server of its own: these tests kill it. */
 describe('PostgreSQL going away', () => {
-  let server: TestPostgres;
+  const server = opened(startTestPostgres);
   let url = '';
   let store: TestStore;
-  beforeAll(async () => {
-    server = await startTestPostgres();
-  });
   beforeEach(async () => {
     url = await createDatabase(server.socketDir);
     store = await openStore(url, { timeouts: { connectMs: 500, statementMs: 500 } });
   });
   afterEach(() => store.close());
-  afterAll(() => server.stop());
 
   it('killed under load: every settlement that resolved is there, and each that is repeated is charged once', async () => {
     const customers = [await addCustomer(store, 10n ** 12n), await addCustomer(store, 10n ** 12n)];

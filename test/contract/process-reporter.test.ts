@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { systemClock as clock } from '#core/clock.ts';
 import { openProcessReports } from '#database/process-reports/process-reports.ts';
 import type { ReportSources } from '#ext-proc/startup/reports/process-report.ts';
@@ -12,21 +12,20 @@ import { configWith } from '../fixtures/gateway-config.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith } from '../fixtures/process-report.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
-import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { opened } from '../harness/opened.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
 
 /** A report takes milliseconds; a busy machine may need its time. */
 const SOON = { timeout: 20_000 };
 
 /** A server of its own: this test kills it. */
-let server: TestPostgres;
+const server = opened(() => startTestPostgres({ fsync: 'off' }));
 let url = '';
 
 beforeAll(async () => {
-  server = await startTestPostgres({ fsync: 'off' });
   url = await createDatabase(server.socketDir);
   await (await openStore(url)).close();
 });
-afterAll(() => server.stop());
 
 interface Line {
   readonly level: number;

@@ -1,9 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS } from '#core/clock.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Hold } from '#ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
@@ -13,13 +14,9 @@ import { localFences } from './local-fences.ts';
  * is given away because of that.
  */
 requirement(missingRedis, () => {
-  let redis: TestRedis;
+  const redis = opened(startTestRedis);
   let store: RedisLimitStore;
   let serverMs: number;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-  });
-  afterAll(() => redis?.stop());
   beforeEach(async () => {
     serverMs = NOON_ISH;
     await redis.empty();

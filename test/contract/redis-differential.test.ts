@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, utcDay } from '#core/clock.ts';
 import type { AccountSnapshot, KeyLimits, RateLimits } from '#core/principal.ts';
 import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import { createMemoryLimitStore } from '#ext-proc/limits/memory/memory-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
@@ -213,11 +214,7 @@ function comparable(answer: unknown): unknown {
 }
 
 requirement(missingRedis, () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-  });
-  afterAll(() => redis?.stop());
+  const redis = opened(startTestRedis);
 
   test('the stores in memory and in Redis answer every sequence of calls alike', { timeout: 120_000 }, () =>
     fc.assert(

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Hold } from '#ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
+import { opened } from '../harness/opened.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';
@@ -21,12 +22,8 @@ import { openEmptyStore, openStore } from './open-redis-store.ts';
 
 /** Redis loses its memory in more than one way; what is held must never be lost with it. */
 requirement(missingRedis, () => {
-  let redis: TestRedis;
+  const redis = opened(startTestRedis);
   let store: RedisLimitStore;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-  });
-  afterAll(() => redis?.stop());
   beforeEach(async () => {
     store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
   });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createRedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 
@@ -11,11 +12,7 @@ import { localFences } from './local-fences.ts';
 const log = { info: () => {}, warn: () => {} };
 
 requirement(missingRedis, () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-  });
-  afterAll(() => redis?.stop());
+  const redis = opened(startTestRedis);
 
   const open = () =>
     createRedisLimitStore({ url: redis.url, log, leaseMs: 1_000, clock: 'server', fences: localFences() });

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import { SHARDS } from '#database/limits-ownership/shard-fences.ts';
 import type { StoreLog } from '#ext-proc/limits/redis/connection.ts';
 import { RedisRefused } from '#ext-proc/limits/redis/redis-errors.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { admitFresh, LEASE_MS, requestOf } from './limit-store.fixtures.ts';
@@ -27,11 +28,7 @@ async function timed(call: Promise<unknown>): Promise<{ result: unknown; ms: num
 }
 
 requirement(missingRedis, () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await startTestRedis({ password: 'hunter2' });
-  });
-  afterAll(() => redis?.stop());
+  const redis = opened(() => startTestRedis({ password: 'hunter2' }));
   const urlWith = (credentials: string) => redis.url.replace('//', `//${credentials}@`);
 
   describe('a Redis that is away', () => {

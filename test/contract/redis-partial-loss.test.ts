@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { KeyLimits } from '#core/principal.ts';
 import { StoreUnavailable } from '#core/store-unavailable.ts';
 import type { Hold } from '#ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '#ext-proc/limits/redis/redis-limit-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { opened } from '../harness/opened.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import {
   admitFresh,
@@ -20,12 +21,8 @@ import { openEmptyStore } from './open-redis-store.ts';
 
 /** Keys of one organization are deleted or evicted while everything else stays. */
 requirement(missingRedis, () => {
-  let redis: TestRedis;
+  const redis = opened(startTestRedis);
   let store: RedisLimitStore;
-  beforeAll(async () => {
-    redis = await startTestRedis();
-  });
-  afterAll(() => redis?.stop());
   beforeEach(async () => {
     store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
   });

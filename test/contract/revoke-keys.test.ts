@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
-import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { ADA, openAudited } from './audited-database.ts';
 
 const NOBODY = `key-${'0'.repeat(26)}`;
 
 describe('revoking several keys', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   async function addKeys(organizationId: string, count: number) {
     const keys: { id: string; hash: Buffer }[] = [];

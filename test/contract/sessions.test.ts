@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import { removeMember, setRole } from '#database/members/memberships.ts';
@@ -6,16 +6,13 @@ import { createSession, deleteSession, findSession, sessionsOf } from '#database
 import { findUser } from '#database/users/user-rows.ts';
 import { setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited, PASSWORD_HASH } from './audited-database.ts';
 
 const DAY_MS = 86_400_000;
 
 describe('sessions', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   async function signIn(userId: string, more: { userAgent?: string; passwordHash?: string } = {}) {
     const { tokenHash } = newToken();

@@ -1,22 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createPool } from '#database/connection/connection-pool.ts';
 import { createSession, deleteSession } from '#database/sign-in/sessions.ts';
 import { type AttemptResult, countAttempt, forgetAttempts } from '#database/sign-in/sign-in-attempts.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { sql } from '../harness/database.ts';
-import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { openAudited, PASSWORD_HASH } from './audited-database.ts';
 
 const WINDOW_MS = 900_000;
 const EMAIL = 'ada@example.com';
 
 describe('attempts to sign in', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
   beforeEach(async () => {
     await sql(database.url, 'truncate sign_in_attempts');
     // A window that ends within a test would begin to count again.

@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '#database/sign-in/sessions.ts';
 import { findUser, findUserByEmail, listUsers } from '#database/users/user-rows.ts';
 import { createUser, findCredentials, setDisabled, setPasswordHash } from '#database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';
-import { ADA, type AuditedDatabase, type Event, openAudited, PASSWORD_HASH } from './audited-database.ts';
+import { opened } from '../harness/opened.ts';
+import { ADA, type Event, openAudited, PASSWORD_HASH } from './audited-database.ts';
 
 const isChange = ({ action }: Event) => action !== 'user.created' && !action.startsWith('user.sign');
 const NOBODY = `usr-${'0'.repeat(26)}`;
 
 describe('users', () => {
-  let database: AuditedDatabase;
-  beforeAll(async () => {
-    database = await openAudited();
-  });
-  afterAll(() => database.close());
+  const database = opened(openAudited);
 
   async function signIn(userId: string, passwordHash = PASSWORD_HASH) {
     const { tokenHash } = newToken();

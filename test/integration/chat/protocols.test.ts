@@ -5,26 +5,25 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf } from '../../harness/gateway-client.ts';
 import type { Protocol } from '../../harness/http-client.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Customer } from '../../harness/operator.ts';
 import { type Stack, startStack } from '../../harness/stack.ts';
 import { PROVIDER_SECRET } from '../../harness/test-config.ts';
 import { streamAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { DEFAULT_TEXT } from '../../provider/chat-format.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { startFakeProvider } from '../../provider/fake-provider.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-tls-'));
 const certificate = makeCertificate();
-let plainProvider: FakeProvider;
-let tlsProvider: FakeProvider;
+const plainProvider = opened(startFakeProvider);
+const tlsProvider = opened(() => startFakeProvider({ tls: certificate, http2: true }));
 const stacks = new Map<'plain' | 'tls', { stack: Stack; customer: Customer }>();
 
 beforeAll(async () => {
   const paths = { certificate: join(folder, 'server.crt'), private_key: join(folder, 'server.key') };
   writeFileSync(paths.certificate, certificate.cert);
   writeFileSync(paths.private_key, certificate.key, { mode: 0o600 });
-  plainProvider = await startFakeProvider();
-  tlsProvider = await startFakeProvider({ tls: certificate, http2: true });
   for (const kind of ['plain', 'tls'] as const) {
     const stack = await startStack({
       postgresSocketDir: inject('postgresSocketDir'),
@@ -50,8 +49,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const { stack } of stacks.values()) await stack.close();
-  await plainProvider?.close();
-  await tlsProvider?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,23 +1,20 @@
 import { readFile, stat } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { activeClusters, clusterOf, configOf } from '../../harness/cluster-fixture.ts';
-import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
+import { startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
+import { opened } from '../../harness/opened.ts';
 
 /**
  * One of several gateway processes writes Envoy's clusters; the others only switch when Envoy has
  * them.
  */
-let envoy: EnvoyProcess;
+const envoy = opened(startEnvoy);
 let leader: ClusterPublisher;
 let follower: ClusterPublisher;
 
-beforeAll(async () => {
-  envoy = await startEnvoy();
-});
-afterAll(() => envoy?.stop());
 afterEach(() => {
   leader.close();
   follower.close();

@@ -1,14 +1,15 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { RuntimePaths } from '#core/config/runtime-paths.ts';
 import { clustersPath } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { activeClusters, call, clusterOf, configOf, PROVIDER_SECRET, until } from '../../harness/cluster-fixture.ts';
-import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
+import { startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { opened } from '../../harness/opened.ts';
 import { streamAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -18,15 +19,11 @@ import { createGate } from '../../provider/gate.ts';
  * The configuration's providers as clusters of a real Envoy: added, changed, removed and refused.
  */
 
-let envoy: EnvoyProcess;
+const envoy = opened(startEnvoy);
 let publisher: ClusterPublisher;
 const providers: FakeProvider[] = [];
 const faults: string[] = [];
 
-beforeAll(async () => {
-  envoy = await startEnvoy();
-});
-afterAll(() => envoy?.stop());
 afterEach(async () => {
   publisher?.close();
   await Promise.all(providers.splice(0).map((provider) => provider.close()));

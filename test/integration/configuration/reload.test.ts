@@ -1,15 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
+import { opened } from '../../harness/opened.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, streamAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-let second: FakeProvider;
+const second = opened(startFakeProvider);
 let client: GatewayClient;
 
 const TIMEOUTS = { first_byte: '20s', stream_idle: '20s', total: '40s' };
@@ -21,11 +22,8 @@ function configWith(provider: FakeProvider, models: TestConfig['models']): TestC
 const gateway = withGateway((provider) => ({ config: configWith(provider, { one: {} }) }));
 
 beforeAll(async () => {
-  second = await startFakeProvider();
   client = await gateway.openClient();
 });
-
-afterAll(() => second?.close());
 
 async function modelIds(): Promise<string[]> {
   return jsonOf<{ data: Array<{ id: string }> }>(await client.get('/v1/models')).data.map(({ id }) => id);

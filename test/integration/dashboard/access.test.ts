@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Access, Route } from '#dashboard/server/http/route.ts';
 import { ROUTES } from '#dashboard/server/routes.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Reply } from './dashboard-browser.ts';
 import { DECISIONS, type Decision } from './dashboard-routes.ts';
-import { ACTORS, type Actor, ask, openScene, type Scene } from './dashboard-scene.ts';
+import { ACTORS, type Actor, ask, openScene } from './dashboard-scene.ts';
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
 
@@ -32,11 +33,7 @@ const SECRET = /sk-gw-[\w-]{20,}|\$argon2|password_?hash/i;
 const LINK = /\/link#[\w-]{43}/;
 
 describe('every route', () => {
-  let scene: Scene;
-  beforeAll(async () => {
-    scene = await openScene();
-  });
-  afterAll(() => scene.close());
+  const scene = opened(openScene);
 
   it('has been decided upon, and no route is decided upon that is not there', () => {
     expect(ROUTES.map(nameOf).sort()).toEqual([...DECISIONS.keys()].sort());

@@ -9,9 +9,10 @@ import type { Background } from '#dashboard/server/background/repeat.ts';
 import { reportFailedTopUp } from '#database/alerts/organization-messages.ts';
 import { inTransaction } from '#database/connection/connection-pool.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { type MailServer, startMailServer, startWebhookReceiver, type WebhookReceiver } from './alert-receivers.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const SOON = { timeout: 30_000, interval: 100 };
 const DIFFERENCE = { model: 'cheap-model', field: 'usd_per_million_tokens.input', configured: 1, catalogue: 2 };
@@ -20,14 +21,13 @@ const REPORT = { spool: { charges: 3 }, providers: { acme: { lastFailure: { acco
 const usd = (dollars: number) => (BigInt(dollars) * NANO_PER_USD).toString();
 
 describe('alerts', () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
   let mail: MailServer;
   let hook: WebhookReceiver;
   let configure: () => void;
   const backgrounds: Background[] = [];
   beforeAll(async () => {
     [mail, hook] = await Promise.all([startMailServer(), startWebhookReceiver()]);
-    dashboard = await startDashboard({}, 'gateway_dashboard');
     const server = { host: '127.0.0.1', port: mail.port, tls: false };
     const from = 'Gateway <noreply@gateway.example>';
     configure = () =>
@@ -45,7 +45,6 @@ describe('alerts', () => {
   });
   afterAll(async () => {
     await Promise.all(backgrounds.map((one) => one.close()));
-    await dashboard.close();
     await Promise.all([mail.close(), hook.close()]);
   });
   afterEach(() => {

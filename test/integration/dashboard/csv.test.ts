@@ -1,32 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { utcDay } from '#core/clock.ts';
 import { newId } from '#core/ids.ts';
 import { addKey, openStore, settlementOf, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { fillRequestLog } from '../../load/fill-request-log.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const ROWS = 50_000;
 const HASH = Buffer.alloc(32, 7);
 
 describe('CSV', () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(startDashboard);
   let browser: Browser;
   let organizationId = '';
   const keyId = newId('key', Date.now());
   const nowMs = Date.UTC(2026, 10, 21, 12);
 
   beforeAll(async () => {
-    dashboard = await startDashboard();
     organizationId = await dashboard.addOrganization();
     browser = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
     const key = { id: keyId, organizationId, name: '=cmd|calc', scopes: ['chat'] as const, hash: HASH, last4: 'last' };
     await dashboard.administration.createKey({ ...key, limits: {} }, { actor: 'test' });
     await fillRequestLog(dashboard.databaseUrl, { organizationId, rows: ROWS, days: 2, endMs: nowMs });
   });
-  afterAll(() => dashboard.close());
 
   const table = (name: string) => `/api/organizations/${organizationId}/${name}`;
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { embeddedDatabaseUrl } from '#core/config/runtime-paths.ts';
 import { sql } from '../../harness/database.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { opened } from '../../harness/opened.ts';
+import { startDashboard } from './dashboard-server.ts';
 
-let dashboard: TestDashboard;
-
-beforeAll(async () => {
-  dashboard = await startDashboard();
-});
-afterAll(() => dashboard.close());
+const dashboard = opened(startDashboard);
 
 it('says that the database is away, to everybody alike, and works again when it is back', async () => {
   const organizationId = await dashboard.addOrganization();

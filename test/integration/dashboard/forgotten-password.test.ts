@@ -7,30 +7,27 @@ import { deliverOutbox } from '#dashboard/server/alerts/outbox-delivery.ts';
 import type { Background } from '#dashboard/server/background/repeat.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
-import { type MailServer, startMailServer } from './alert-receivers.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { opened } from '../../harness/opened.ts';
+import { startMailServer } from './alert-receivers.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const PASSWORD = 'correct horse battery';
 const NEXT = 'a completely different one';
 const SOON = { timeout: 30_000, interval: 50 };
 
 describe('a forgotten password', () => {
-  let dashboard: TestDashboard;
-  let mail: MailServer;
+  const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
+  const mail = opened(startMailServer);
   let sending: Background;
   let passwordHash: string;
 
   beforeAll(async () => {
-    mail = await startMailServer();
-    dashboard = await startDashboard({}, 'gateway_dashboard');
     passwordHash = await hashPassword(PASSWORD);
     sending = deliverOutbox(dashboard.database, () => dashboard.settings, createLog('silent'));
     configure();
   });
   afterAll(async () => {
     await sending.close();
-    await dashboard.close();
-    await mail.close();
   });
 
   const server = () => ({ host: '127.0.0.1', port: mail.port, tls: false });

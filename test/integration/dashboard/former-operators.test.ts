@@ -5,26 +5,25 @@ import type { TopUpsView } from '#contract/top-ups.ts';
 import { ROUTES } from '#dashboard/server/routes.ts';
 import { removeIdentities } from '#database/sign-in/identities.ts';
 import { BY } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
-import { type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
+import { signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
 /** Traces of operators by claim in organizations of customers when they are none any more. */
 let dashboard: TestDashboard;
-let issuer: ScriptedIssuer;
+const issuer = opened(startScriptedIssuer);
 let organizationId: string;
 let customer: Browser;
 
 beforeAll(async () => {
-  issuer = await startScriptedIssuer();
   dashboard = await startDashboard({ signIn: issuer.signIn }, 'gateway_dashboard');
   organizationId = await dashboard.addOrganization('Customer');
   customer = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
 });
 afterAll(async () => {
   await dashboard.close();
-  await issuer.close();
 });
 
 const emailOf = (name: string) => `${name}@operator.example`;

@@ -1,29 +1,28 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UserRow } from '#contract/operator.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { findUserByEmail } from '#database/users/user-rows.ts';
 import { createUserWithPassword, resetPassword } from '#operator/records/users.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const PASSWORD = 'correct horse battery';
 const NEXT = 'a completely different one';
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let passwordHash: string;
 let organizationId: string;
 let userId: string;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   passwordHash = await hashPassword(PASSWORD);
   organizationId = await dashboard.addOrganization('Acme');
   userId = (await dashboard.addUser({ in: [organizationId, 'member'] })).id;
 });
-afterAll(() => dashboard.close());
 beforeEach(withinOneWindow);
 
 /** As if the password had been given so long ago. */

@@ -1,23 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 import { begin, finish, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
 /** Sign-ins at the issuer that stand for a password that was given a moment ago. */
 const SUE = { sub: 'sue', email: 'sue@example.com', groups: ['ops'] };
 const SILENT = { ...SUE, auth_time: undefined };
-let dashboard: TestDashboard;
+const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
 let issuer: ScriptedIssuer;
 
-beforeAll(async () => {
-  dashboard = await startDashboard({}, 'gateway_dashboard');
-});
 beforeEach(async () => {
   issuer = await startScriptedIssuer();
   dashboard.configure({ signIn: issuer.signIn });
 });
 afterEach(() => issuer.close());
-afterAll(() => dashboard.close());
 
 /** Does what needs a fresh sign-in. */
 let made = 0;

@@ -1,26 +1,25 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { setDisabled } from '#database/users/users.ts';
 import { BY } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser, Headers } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const ORIGIN = 'https://dashboard.example.com';
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let organizationId: string;
 let owner: Browser;
 let keysPath: string;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   organizationId = await dashboard.addOrganization();
   owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
   keysPath = `/api/organizations/${organizationId}/keys`;
 });
 afterEach(() => dashboard.configure({}));
-afterAll(() => dashboard.close());
 
 const newKey = (headers: Headers, body: unknown = { name: 'k', scopes: ['chat'] }) =>
   owner.send('POST', keysPath, body, headers);

@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { UserRow } from '#contract/operator.ts';
 import type { LinkView, MemberView } from '#contract/people.ts';
 import type { PasswordLinkView, SessionView } from '#contract/session.ts';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { findUserByEmail } from '#database/users/user-rows.ts';
 import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 interface Invited {
   readonly member: MemberView;
@@ -21,7 +22,7 @@ const OTHER = 'a completely different one';
  * gives no access to an existing account.
  */
 describe('invitations', () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(startDashboard);
   let passwordHash: string;
   let organizations: Record<'a' | 'b', string>;
   let owners: Record<'a' | 'b', Browser>;
@@ -29,14 +30,12 @@ describe('invitations', () => {
   let people = 0;
 
   beforeAll(async () => {
-    dashboard = await startDashboard();
     passwordHash = await hashPassword(PASSWORD);
     organizations = { a: await dashboard.addOrganization('A'), b: await dashboard.addOrganization('B') };
     const owner = async (id: string) => dashboard.signedIn(await dashboard.addUser({ in: [id, 'owner'] }));
     owners = { a: await owner(organizations.a), b: await owner(organizations.b) };
     operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
   });
-  afterAll(() => dashboard.close());
 
   const newEmail = () => `v-${++people}@x.example`;
   const path = (of: 'a' | 'b') => `/api/organizations/${organizations[of]}/members`;

@@ -1,27 +1,26 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { openProcessReports } from '#database/process-reports/process-reports.ts';
 import type { ReportedModel } from '#database/process-reports/report.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../../fixtures/process-report.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const LIMITS = { requestsPerMinute: 100, tokensPerMinute: 50_000, dailyBudgetNanoUsd: 2_500_000_000n };
 const SIMPLE = { name: 'Backend', scopes: ['chat'] };
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let path: string;
 let owner: Browser;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   const organizationId = await dashboard.addOrganization('Acme', LIMITS);
   path = `/api/organizations/${organizationId}/keys`;
   owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
 });
-afterAll(() => dashboard.close());
 
 const create = (body: object) => owner.send<CreatedKeyView>('POST', path, body);
 const edit = (id: string, body: object) => owner.send<KeyView>('PATCH', `${path}/${id}`, body);

@@ -1,26 +1,25 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { KeyView } from '#contract/keys.ts';
 import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 /** The keys of members who leave and of users who are disabled. */
-let dashboard: TestDashboard;
+const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
 let organizationId = '';
 let operator: Browser;
 let owner: Browser;
 let ana = { id: '', email: '' };
 let ben = { id: '', email: '' };
 beforeAll(async () => {
-  dashboard = await startDashboard({}, 'gateway_dashboard');
   organizationId = await dashboard.addOrganization();
   operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
   ana = await dashboard.addUser({ in: [organizationId, 'owner'] });
   ben = await dashboard.addUser({ in: [organizationId, 'owner'] });
   owner = await dashboard.signedIn(ana);
 });
-afterAll(() => dashboard.close());
 
 const keysPath = (organization = organizationId) => `/api/organizations/${organization}/keys`;
 

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SmtpServer } from '#core/config/dashboard-config.ts';
 import { sendMail } from '#dashboard/server/alerts/mail-transport.ts';
 import { mailText } from '#dashboard/server/alerts/message-texts.ts';
-import { type MailServer, startMailServer } from './alert-receivers.ts';
+import { opened } from '../../harness/opened.ts';
+import { startMailServer } from './alert-receivers.ts';
 
 describe('a mail server', () => {
-  let server: MailServer;
-  beforeAll(async () => {
-    server = await startMailServer({ user: 'gateway', password: 'pass word' });
-  });
-  afterAll(() => server.close());
+  const server = opened(() => startMailServer({ user: 'gateway', password: 'pass word' }));
 
   const login = { user: 'gateway', password: 'pass word' };
   const send = (change: Partial<SmtpServer>, subject = 'Subject') => {

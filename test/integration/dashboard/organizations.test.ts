@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { OrganizationRow } from '#contract/operator.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import { MAX_AMOUNT_NANO_USD } from '#core/money.ts';
 import { addKey, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let operator: Browser;
 let operatorEmail: string;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   const user = await dashboard.addUser({ operator: true });
   operatorEmail = user.email;
   operator = await dashboard.signedIn(user);
 });
-afterAll(() => dashboard.close());
 
 const create = (body: object) => operator.send<OrganizationView>('POST', '/api/organizations', body);
 const edit = (id: string, body: object) => operator.send<OrganizationView>('PATCH', `/api/organizations/${id}`, body);

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { OrganizationView, OwnSettings } from '#contract/organization.ts';
 import { NANO_PER_USD } from '#core/money.ts';
 import { openPaymentAccount, saveCard, setAutomaticTopUp } from '#database/payments/payment-accounts.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const BILLING = {
   legalName: 'Acme Handels GmbH',
@@ -14,21 +15,19 @@ const BILLING = {
 };
 
 describe('an organization of its owners', () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
   let owner: Browser;
   let email: string;
   let id: string;
   let path: string;
 
   beforeAll(async () => {
-    dashboard = await startDashboard({}, 'gateway_dashboard');
     id = await dashboard.addOrganization('Acme', { requestsPerMinute: 60 });
     path = `/api/organizations/${id}`;
     const user = await dashboard.addUser({ in: [id, 'owner'] });
     ({ email } = user);
     owner = await dashboard.signedIn(user);
   });
-  afterAll(() => dashboard.close());
 
   const change = (body: object) => owner.send<OwnSettings>('PATCH', `${path}/settings`, body);
   const view = async (by = owner) => (await by.get<OrganizationView>(path)).body;

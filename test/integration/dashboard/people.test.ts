@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { UserRow } from '#contract/operator.ts';
 import type { LinkView, MemberView } from '#contract/people.ts';
 import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 interface Invited {
   readonly member: MemberView;
   readonly link?: LinkView;
 }
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let operator: Browser;
 let operatorId: string;
 let firstId: string;
@@ -20,7 +21,6 @@ let ownerId: string;
 let otherOwner: Browser;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   firstId = await dashboard.addOrganization('First');
   otherId = await dashboard.addOrganization('Other');
   const one = await dashboard.addUser({ in: [firstId, 'owner'] });
@@ -31,7 +31,6 @@ beforeAll(async () => {
   operatorId = boss.id;
   operator = await dashboard.signedIn(boss);
 });
-afterAll(() => dashboard.close());
 
 const membersPath = (organizationId = firstId) => `/api/organizations/${organizationId}/members`;
 const invite = (browser: Browser, email: string, role = 'member', organizationId = firstId) =>

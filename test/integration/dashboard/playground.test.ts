@@ -1,28 +1,23 @@
 import { hash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { GATEWAY_STATUS, type PlayChat, type PlayInput } from '#contract/playground.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { MAX_RESPONSE_BYTES } from '#dashboard/server/playground/ask-gateway.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { type ApiStandIn, STREAM, startApi } from './api-stand-in.ts';
 import { type Browser, leaveable } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const DOLLAR = 1_000_000_000n;
 
-let api: ApiStandIn;
-let dashboard: TestDashboard;
+const api = opened(startApi);
+const dashboard = opened(() => startDashboard({ playgroundUrl: api.url }));
 let organizationId: string;
 let owner: Browser;
 
 beforeAll(async () => {
-  api = await startApi();
-  dashboard = await startDashboard({ playgroundUrl: api.url });
   organizationId = await dashboard.addOrganization('Acme', { dailyBudgetNanoUsd: DOLLAR / 2n });
-});
-afterAll(async () => {
-  await dashboard.close();
-  await api.close();
 });
 
 const usual = (response: Parameters<ApiStandIn['answer']>[0]) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { MappingView, SystemView } from '#contract/operator.ts';
 import type { OrganizationView } from '#contract/organization.ts';
 import type { RequestDetail, RequestPage } from '#contract/request-log.ts';
@@ -10,8 +10,9 @@ import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
 import { rowWith } from '../../fixtures/request-log-row.ts';
 import { addKey, BY, openStore, settlementOf } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -45,19 +46,17 @@ const MODEL: ReportedModel = {
 };
 
 describe('what the page reads', () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(startDashboard);
   let member: Browser;
   let operator: Browser;
   let organizationId = '';
   const own = (path: string) => `/api/organizations/${organizationId}${path}`;
 
   beforeAll(async () => {
-    dashboard = await startDashboard();
     organizationId = await dashboard.addOrganization('Acme', { requestsPerMinute: 60 });
     member = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
     operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
   });
-  afterAll(() => dashboard.close());
 
   it.each([
     ['/requests?statusClasses=3xx', 'statusClasses'],

@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CreatedKeyView, KeyView } from '#contract/keys.ts';
 import { newKeySecret } from '#core/key-secret.ts';
 import { BY, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const DAY_MS = 86_400_000;
 const NOBODY = `key-${'0'.repeat(26)}`;
 
-let dashboard: TestDashboard;
+const dashboard = opened(startDashboard);
 let organizationId: string;
 let path: string;
 let owner: Browser;
@@ -16,7 +17,6 @@ let member: Browser;
 let memberEmail: string;
 
 beforeAll(async () => {
-  dashboard = await startDashboard();
   organizationId = await dashboard.addOrganization('Acme');
   path = `/api/organizations/${organizationId}/keys`;
   owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
@@ -24,7 +24,6 @@ beforeAll(async () => {
   memberEmail = user.email;
   member = await dashboard.signedIn(user);
 });
-afterAll(() => dashboard.close());
 
 async function created(browser: Browser, body: object = {}): Promise<KeyView> {
   const reply = await browser.send<CreatedKeyView>('POST', path, { name: 'Backend', scopes: ['chat'], ...body });

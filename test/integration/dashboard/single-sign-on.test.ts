@@ -1,30 +1,25 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { newToken } from '#dashboard/server/sign-in/session-token.ts';
 import { removeIdentities } from '#database/sign-in/identities.ts';
 import { createPasswordLink } from '#database/sign-in/password-links.ts';
 import { BY, sql } from '../../harness/database.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { opened } from '../../harness/opened.ts';
+import { startDashboard } from './dashboard-server.ts';
 import { begin, finish, type ScriptedIssuer, signInAt, startScriptedIssuer } from './scripted-issuer.ts';
 
 /** The account that a verified user of the issuer gets, and its rights. */
 const PASSWORD = 'correct horse battery';
-let dashboard: TestDashboard;
-let issuer: ScriptedIssuer;
+const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
+const issuer = opened(startScriptedIssuer);
 let passwordHash: string;
 let organizationId: string;
 
 beforeAll(async () => {
-  issuer = await startScriptedIssuer();
-  dashboard = await startDashboard({}, 'gateway_dashboard');
   organizationId = await dashboard.addOrganization();
   const hashed = await hashPassword(PASSWORD);
   if (hashed === 'busy') throw new Error('one password found no turn');
   passwordHash = hashed;
-});
-afterAll(async () => {
-  await dashboard.close();
-  await issuer.close();
 });
 beforeEach(() => dashboard.configure({ signIn: issuer.signIn }));
 

@@ -1,15 +1,16 @@
 import { get } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, utcDay } from '#core/clock.ts';
 import type { Route } from '#dashboard/server/http/route.ts';
 import { ROUTES } from '#dashboard/server/routes.ts';
 import { sumUpRequestDays } from '#database/request-log/request-day-stats.ts';
 import { addKey, sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { fillLedger } from '../../load/fill-ledger.ts';
 import { fillRequestLog } from '../../load/fill-request-log.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { DECISIONS } from './dashboard-routes.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 /** Delay that a person notices. */
 const PROMPT_MS = 300;
@@ -28,7 +29,7 @@ const TRIED_FOR_MS = 30_000;
 const FILL_TIMEOUT_MS = 240_000;
 
 describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
-  let dashboard: TestDashboard;
+  const dashboard = opened(startDashboard);
   let browser: Browser;
   let organizationId = '';
   let keyId = '';
@@ -36,7 +37,6 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
   let userId = '';
 
   beforeAll(async () => {
-    dashboard = await startDashboard();
     const { administration, databaseUrl, database } = dashboard;
     organizationId = await dashboard.addOrganization();
     for (let i = 0; i < 12; i++) keyId = (await addKey({ administration }, organizationId)).keyId;
@@ -57,7 +57,6 @@ describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
     const [newest] = await sql<{ id: string }>(databaseUrl, 'select id from request_log order by id desc limit 1');
     requestId = newest?.id ?? '';
   }, FILL_TIMEOUT_MS);
-  afterAll(() => dashboard.close());
 
   const own = (path: string) => `/api/organizations/${organizationId}/${path}`;
 

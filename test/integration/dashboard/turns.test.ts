@@ -2,21 +2,20 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { hashPassword } from '#dashboard/server/sign-in/password.ts';
 import { sql } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { startDashboard } from './dashboard-server.ts';
 
 const PASSWORD = 'correct horse battery';
 
-let dashboard: TestDashboard;
+const dashboard = opened(() => startDashboard({}, 'gateway_dashboard'));
 let slow: pg.Client;
 beforeAll(async () => {
-  dashboard = await startDashboard({}, 'gateway_dashboard');
   slow = new pg.Client({ connectionString: dashboard.databaseUrl });
   await slow.connect();
 });
 afterAll(async () => {
   await slow.end();
-  await dashboard.close();
 });
 
 /** Days of a month, whose money is read from daily_usage. */

@@ -3,23 +3,23 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { DASHBOARD } from '../../fixtures/observability-files.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient } from '../../harness/gateway-client.ts';
+import { opened } from '../../harness/opened.ts';
 import { PROMETHEUS, type Prometheus, startPrometheus } from '../../harness/prometheus.ts';
 import { requirement } from '../../harness/requirement.ts';
 import { type Stack, startStack } from '../../harness/stack.ts';
 import { errorAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { startFakeProvider } from '../../provider/fake-provider.ts';
 
 const JOB = 'inference-gateway';
 /** Half a second between two looks at the gateway. */
 const SOON = { interval: 500 };
 
 requirement(missingPrometheus(), () => {
-  let provider: FakeProvider;
+  const provider = opened(startFakeProvider);
   let stack: Stack;
   let client: GatewayClient;
   let prometheus: Prometheus;
   beforeAll(async () => {
-    provider = await startFakeProvider();
     provider.script('broken', errorAnswer(500, 'oops'));
     stack = await startStack({
       postgresSocketDir: inject('postgresSocketDir'),
@@ -37,7 +37,6 @@ requirement(missingPrometheus(), () => {
     client?.close();
     await prometheus?.close();
     await stack?.close();
-    await provider?.close();
   });
   showLogsOnFailure(() => stack);
 

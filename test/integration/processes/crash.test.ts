@@ -4,13 +4,14 @@ import { leastOf } from '../../fixtures/least-of.ts';
 import { PATIENCE_MS } from '../../fixtures/patience.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { opened } from '../../harness/opened.ts';
 import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
 import { supervisedChildren } from '../../harness/supervised-children.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-let provider: FakeProvider;
+const provider = opened(startFakeProvider);
 let stack: SupervisedStack;
 let client: GatewayClient;
 /**
@@ -20,7 +21,6 @@ let client: GatewayClient;
 let backWithinMs = 2_000;
 
 beforeAll(async () => {
-  provider = await startFakeProvider();
   const beganMs = performance.now();
   stack = await startSupervisedStack({
     postgresSocketDir: inject('postgresSocketDir'),
@@ -33,7 +33,6 @@ beforeAll(async () => {
 afterAll(async () => {
   client?.close();
   await stack?.close();
-  await provider?.close();
 });
 
 showLogsOnFailure(() => stack);

@@ -7,20 +7,20 @@ import { until } from '../../harness/cluster-fixture.ts';
 import { sql } from '../../harness/database.ts';
 import { COMPILE_CACHE, REPOSITORY } from '../../harness/deployment.ts';
 import { type NewDatabase, newDatabase } from '../../harness/new-database.ts';
-import { startTestPostgres, type TestPostgres } from '../../harness/postgres-server.ts';
+import { opened } from '../../harness/opened.ts';
+import { startTestPostgres } from '../../harness/postgres-server.ts';
 import { renderTestConfig } from '../../harness/test-config.ts';
 import { startProcess, type TestProcess } from '../../launchers/child-process.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 
 /** Processes that nobody starts again, as in a pod, and stores that come after them. */
 
-let postgres: TestPostgres;
+const postgres = opened(startTestPostgres);
 let database: NewDatabase;
 let processUrl: string;
 const folder = mkdtempSync(join(tmpdir(), 'gw-'));
 
 beforeAll(async () => {
-  postgres = await startTestPostgres();
   database = await newDatabase(postgres.socketDir, 'empty');
   processUrl = database.url.replace('//gateway@', '//late@');
   const [api = 0, metrics = 0, dashboard = 0] = await freePorts(3);
@@ -28,7 +28,6 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'gateway.yaml'), renderTestConfig(config, { api, metrics, dashboard }));
 });
 afterAll(async () => {
-  await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { opened } from '../../harness/opened.ts';
 import { loadJob, withSilentClients } from '../../load/checks.ts';
-import { type LoadStack, startLoadStack } from '../../load/load-stack.ts';
+import { startLoadStack } from '../../load/load-stack.ts';
 
 /** Sizes that show the traps: rapid reset comes after about 1,000 requests on a connection. */
 const REQUESTS = process.env.CI === 'true' ? 4_000 : 2_000;
 const STREAM_CLIENTS = process.env.CI === 'true' ? 30 : 10;
 
-let load: LoadStack;
+const load = opened(() => startLoadStack(inject('postgresSocketDir')));
 
-beforeAll(async () => {
-  load = await startLoadStack(inject('postgresSocketDir'));
-});
-
-afterAll(() => load?.close());
-
-showLogsOnFailure(() => load?.stack);
+showLogsOnFailure(() => load.stack);
 
 test(`${REQUESTS} requests at 64 in flight: no error`, async () => {
   const result = await load.generator.run(loadJob(load.target, 'json', { concurrency: 64, requests: REQUESTS }));

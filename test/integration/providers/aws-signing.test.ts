@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { credentialsFolder } from '#ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
-import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { opened } from '../../harness/opened.ts';
 import { type AwsIdentity, expectedAuthorization } from '../../provider/aws-signature.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -21,21 +22,19 @@ const SECOND: AwsIdentity = {
   ...{ region: 'us-east-1', service: 'bedrock', accessKeyId: 'AKIDSECOND', secretAccessKey: 'secondsecretsentinel' },
 };
 
-let envoy: EnvoyProcess;
+const envoy = opened(startEnvoy);
 let publisher: ClusterPublisher;
 let caPath: string;
 const certificate = makeCertificate();
 const providers: FakeProvider[] = [];
 
 beforeAll(async () => {
-  envoy = await startEnvoy();
   publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
   caPath = join(envoy.paths.dataDir, 'ca.pem');
   await writeFile(caPath, certificate.cert);
 });
 afterAll(async () => {
   publisher?.close();
-  await envoy?.stop();
 });
 afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, clusterOf, configFrom, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
-import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { opened } from '../../harness/opened.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 import { errorAnswer } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
@@ -17,21 +18,19 @@ import { startTokenServer } from '../../provider/token-server.ts';
  * versions, names, failures. `URX,UF`: no connection, after the retries; `UH`: no healthy host.
  */
 
-let envoy: EnvoyProcess;
+const envoy = opened(startEnvoy);
 let publisher: ClusterPublisher;
 let caPath: string;
 const certificate = makeCertificate();
 const providers: FakeProvider[] = [];
 
 beforeAll(async () => {
-  envoy = await startEnvoy();
   publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
   caPath = join(envoy.paths.dataDir, 'ca.pem');
   await writeFile(caPath, certificate.cert);
 });
 afterAll(async () => {
   publisher?.close();
-  await envoy?.stop();
 });
 afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '#ext-proc/envoy-config/publish.ts';
 import { call, callWith, clusterOf, configFrom, until } from '../../harness/cluster-fixture.ts';
-import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { startEnvoy } from '../../harness/envoy-process.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { opened } from '../../harness/opened.ts';
 import { errorAnswer, jsonAnswer, plainAnswer, rawAnswer, reset, resetAfterBytes, stall } from '../../provider/acts.ts';
 import { makeCertificate } from '../../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
@@ -12,18 +13,16 @@ import { createGate } from '../../provider/gate.ts';
 
 /** How a real Envoy divides requests among several servers of one provider. */
 
-let envoy: EnvoyProcess;
+const envoy = opened(startEnvoy);
 let publisher: ClusterPublisher;
 const certificate = makeCertificate();
 const servers: FakeProvider[] = [];
 
 beforeAll(async () => {
-  envoy = await startEnvoy();
   publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
 });
 afterAll(async () => {
   publisher?.close();
-  await envoy?.stop();
 });
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 showLogsOnFailure(() => envoy && { logs: envoy.log });

@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommandLine } from '#operator/command-line.ts';
 import { createDatabase } from '../../harness/database.ts';
+import { opened } from '../../harness/opened.ts';
 import { everyRow, findSecrets, type Places } from '../../harness/secret-places.ts';
 import type { TestProcess } from '../../launchers/child-process.ts';
 import { freePorts } from '../../launchers/free-ports.ts';
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
 import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
-import { begin, type ScriptedIssuer, startScriptedIssuer } from '../dashboard/scripted-issuer.ts';
+import { begin, startScriptedIssuer } from '../dashboard/scripted-issuer.ts';
 
 /** Mail server, Stripe and issuer refuse, and quote in their refusals the secrets that they got. */
 const SECRETS = {
@@ -26,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gw-dashboard-secrets-'));
 const quoted: string[] = [];
 let smtp: TcpServer;
 let stripe: Server;
-let issuer: ScriptedIssuer;
+const issuer = opened(startScriptedIssuer);
 let dashboard: TestProcess;
 let env: Readonly<Record<string, string>>;
 let origin = '';
@@ -59,7 +60,6 @@ beforeAll(async () => {
     const error = { type: 'invalid_request_error', message: `Invalid API Key provided: ${key}` };
     response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
   });
-  issuer = await startScriptedIssuer();
   issuer.instead.set('/token', (request, response) => {
     const [, pair = ''] = (request.headers.authorization ?? '').split(' ');
     const told = decodeURIComponent(Buffer.from(pair, 'base64').toString());
@@ -101,7 +101,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await dashboard?.end();
   for (const server of [smtp, stripe]) server?.close();
-  await issuer?.close();
   rmSync(folder, { recursive: true });
 });
 

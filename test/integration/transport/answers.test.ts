@@ -2,23 +2,11 @@ import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type HttpClient, httpClient, type Protocol } from '../../harness/http-client.ts';
-import {
-  BOUNDS,
-  echo,
-  eventually,
-  exchangeRaw,
-  json,
-  MIB,
-  startFixture,
-  type TransportFixture,
-} from '../../harness/transport-fixture.ts';
+import { opened } from '../../harness/opened.ts';
+import { BOUNDS, echo, eventually, exchangeRaw, json, MIB, startFixture } from '../../harness/transport-fixture.ts';
 
-let gateway: TransportFixture;
+const gateway = opened(startFixture);
 
-beforeAll(async () => {
-  gateway = await startFixture();
-});
-afterAll(() => gateway?.close());
 beforeEach(() => {
   gateway.handler = echo;
   gateway.faults.length = 0;

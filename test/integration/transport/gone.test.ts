@@ -1,25 +1,14 @@
 import { request } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { BodyResult, Exchange } from '#ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import type { Protocol } from '../../harness/http-client.ts';
-import {
-  BOUNDS,
-  echo,
-  eventually,
-  json,
-  MIB,
-  startFixture,
-  type TransportFixture,
-} from '../../harness/transport-fixture.ts';
+import { opened } from '../../harness/opened.ts';
+import { BOUNDS, echo, eventually, json, MIB, startFixture } from '../../harness/transport-fixture.ts';
 
-let gateway: TransportFixture;
+const gateway = opened(startFixture);
 
-beforeAll(async () => {
-  gateway = await startFixture();
-});
-afterAll(() => gateway?.close());
 beforeEach(() => {
   gateway.handler = echo;
   gateway.faults.length = 0;

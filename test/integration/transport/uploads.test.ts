@@ -5,24 +5,12 @@ import { adminGet } from '#ext-proc/envoy-config/envoy-admin.ts';
 import type { BodyResult } from '#ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type HttpClient, httpClient, type Protocol } from '../../harness/http-client.ts';
-import {
-  BOUNDS,
-  echo,
-  eventually,
-  exchangeRaw,
-  json,
-  MIB,
-  startFixture,
-  type TransportFixture,
-} from '../../harness/transport-fixture.ts';
+import { opened } from '../../harness/opened.ts';
+import { BOUNDS, echo, eventually, exchangeRaw, json, MIB, startFixture } from '../../harness/transport-fixture.ts';
 
 const BUDGET_BYTES = 64 * MIB;
-let gateway: TransportFixture;
+const gateway = opened(() => startFixture({ bodyBudgetBytes: BUDGET_BYTES }));
 
-beforeAll(async () => {
-  gateway = await startFixture({ bodyBudgetBytes: BUDGET_BYTES });
-});
-afterAll(() => gateway?.close());
 beforeEach(() => {
   gateway.handler = echo;
 });

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll } from 'vitest';
+
+/** What tests open, and have to end. */
+type Openable = { close(): unknown } | { stop(): unknown };
+
+/**
+ * Opens something for the tests of a file or block, and ends it after them. What is opened first
+ * ends last. Reading a part of it before `beforeAll` throws.
+ */
+export function opened<T extends Openable>(open: () => Promise<T>): T {
+  let value: T | undefined;
+  const present = (): T => {
+    if (value === undefined) throw new Error('this is not open: it is opened before the tests, and ended after them');
+    return value;
+  };
+  beforeAll(async () => {
+    value = await open();
+  });
+  afterAll(async () => {
+    if (value !== undefined) await ('close' in value ? value.close() : value.stop());
+  });
+  return new Proxy({} as T, {
+    get: (_, name) => {
+      const part = Reflect.get(present(), name);
+      return typeof part === 'function' ? part.bind(present()) : part;
+    },
+    set: (_, name, part) => Reflect.set(present(), name, part),
+    has: (_, name) => name in present(),
+  });
+}
