@@ -1,46 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { TopUpsView } from '#contract/top-ups.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { changeAlertSettings, NEW_ALERTS } from '#database/alerts/alert-settings.ts';
 import { BY, sql } from '../../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
-import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { paymentsScene } from './payments-scene.ts';
 
-let stripe: ScriptedStripe;
-let dashboard: TestDashboard;
-let organizationId: string;
-let owner: Browser;
-let userId: string;
-
-beforeAll(async () => {
-  stripe = await startScriptedStripe();
-  dashboard = await startDashboard({ stripe: stripe.config });
-  stripe.deliverTo = dashboard.origin;
-});
+const scene = paymentsScene();
+const { stripe, dashboard, at, view, states, balance, saveCard } = scene;
 
 beforeEach(async () => {
   stripe.world.charges = 0;
   stripe.world.declines = undefined;
   // A round is for every organization.
   await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
-  organizationId = await dashboard.addOrganization();
-  ({ id: userId } = await dashboard.addUser({ in: [organizationId, 'owner'] }));
-  owner = await dashboard.signedIn({ id: userId });
 });
 
-afterAll(async () => {
-  await dashboard?.close();
-  await stripe?.close();
-});
-
-const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
-const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
-const states = async () => (await view()).topUps.map(({ state }) => state);
 const LOG = createLog('silent');
 const SETTINGS = { belowUsd: 5, amountUsd: 20, dailyUsd: 40 };
-const set = (settings: object | undefined = SETTINGS) => owner.send('PUT', at('automatic-top-up'), { settings });
+const set = (settings: object | undefined = SETTINGS) => scene.owner.send('PUT', at('automatic-top-up'), { settings });
 /** One round of a dashboard process. */
 const round = () =>
   topUpAutomatically(stripe.config, {
@@ -49,30 +26,19 @@ const round = () =>
     log: LOG,
   });
 const credit = (usd: bigint) =>
-  dashboard.administration.credit(organizationId, { amountNanoUsd: usd * 1_000_000_000n }, BY);
-
-async function balance(): Promise<number> {
-  const organization = await dashboard.administration.organization(organizationId);
-  return Number(organization?.balanceNanoUsd) / 1e9;
-}
+  dashboard.administration.credit(scene.organizationId, { amountNanoUsd: usd * 1_000_000_000n }, BY);
 
 const alertOwners = () =>
   changeAlertSettings(
     dashboard.database,
-    organizationId,
+    scene.organizationId,
     () => ({ ...NEW_ALERTS, topUps: true, emails: ['o@example.com'] }),
     BY,
   );
 
 async function failedTopUps(): Promise<unknown[]> {
-  const query = `select content from outbox where organization_id = '${organizationId}' and kind = 'top_up.failed'`;
+  const query = `select content from outbox where organization_id = '${scene.organizationId}' and kind = 'top_up.failed'`;
   return (await sql<{ content: unknown }>(dashboard.databaseUrl, query)).map(({ content }) => content);
-}
-
-async function saveCard(): Promise<void> {
-  const begun = await owner.send<{ url: string }>('POST', at('card'));
-  stripe.world.complete(begun.body.url.split('/').at(-1) ?? '');
-  await stripe.deliverAll();
 }
 
 describe('automatic top-up', () => {
@@ -155,7 +121,7 @@ describe('automatic top-up', () => {
     await round();
     expect(await failedTopUps()).toHaveLength(1);
     expect([await states(), (await view()).stopped?.reason]).toEqual([['failed'], 'Stripe did not answer for a day.']);
-    const metadata = { gateway_top_up: (await view()).topUps[0]?.id ?? '', gateway_organization: organizationId };
+    const metadata = { gateway_top_up: (await view()).topUps[0]?.id ?? '', gateway_organization: scene.organizationId };
     stripe.world.succeed(stripe.world.addPayment({ amount: 2000, currency: 'usd', metadata, customer: null }));
     await stripe.deliverAll();
     expect([await balance(), await states()]).toEqual([20, ['paid']]);
@@ -163,8 +129,8 @@ describe('automatic top-up', () => {
 
   test.each([
     ['a stop', () => sql(dashboard.databaseUrl, 'update payment_accounts set stopped_at = now()')],
-    ['a suspension', () => dashboard.administration.setSuspended(organizationId, true, BY)],
-    ['the end of the settings', () => owner.send('PUT', at('automatic-top-up'), {})],
+    ['a suspension', () => dashboard.administration.setSuspended(scene.organizationId, true, BY)],
+    ['the end of the settings', () => scene.owner.send('PUT', at('automatic-top-up'), {})],
   ])('that Stripe did not answer is not asked for again after %s', async (_, end) => {
     await saveCard();
     await set();
@@ -191,7 +157,7 @@ describe('automatic top-up', () => {
     await round();
     expect([await balance(), stripe.world.charges]).toEqual([0, 1]);
     expect((await view()).stopped?.reason).toBe('A payment was refunded or disputed.');
-    await owner.send('DELETE', at('card'));
+    await scene.owner.send('DELETE', at('card'));
     await round();
     expect([stripe.world.charges, (await view()).card, (await view()).automatic]).toEqual([1, undefined, undefined]);
     for (const event of stripe.world.events.filter(({ type }) => type === 'checkout.session.completed'))
@@ -213,12 +179,12 @@ describe('automatic top-up', () => {
   test('leaves an audit event, and a suspended organization alone', async () => {
     await saveCard();
     await set();
-    await dashboard.administration.setSuspended(organizationId, true, BY);
+    await dashboard.administration.setSuspended(scene.organizationId, true, BY);
     await round();
     expect(stripe.world.charges).toBe(0);
     const changed = await sql<{ changes: object }>(
       dashboard.databaseUrl,
-      `select actor, changes from audit_log where organization_id = '${organizationId}' and action = 'organization.automatic_top_up'
+      `select actor, changes from audit_log where organization_id = '${scene.organizationId}' and action = 'organization.automatic_top_up'
        order by id`,
     );
     expect(changed).toEqual([

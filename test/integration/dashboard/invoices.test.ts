@@ -1,49 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { TopUpsView } from '#contract/top-ups.ts';
-import { sql } from '../../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
-import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { describe, expect, test } from 'vitest';
+import { paymentsScene } from './payments-scene.ts';
 
-let stripe: ScriptedStripe;
-let dashboard: TestDashboard;
-let organizationId: string;
-let owner: Browser;
-
-beforeAll(async () => {
-  stripe = await startScriptedStripe();
-  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
-  stripe.deliverTo = dashboard.origin;
-});
-
-beforeEach(async () => {
-  organizationId = await dashboard.addOrganization();
-  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
-});
-
-afterAll(async () => {
-  await dashboard?.close();
-  await stripe?.close();
-});
-
-const page = () => `/api/organizations/${organizationId}/top-ups`;
-const view = async () => (await owner.get<TopUpsView>(page())).body;
-const states = async () => (await view()).topUps.map(({ state }) => state);
-
-async function entries(): Promise<readonly (readonly [number, string | null])[]> {
-  const rows = await sql<{ usd: string; reference: string | null }>(
-    dashboard.databaseUrl,
-    `select amount_nano_usd / 1e9 as usd, reference from ledger_entries where organization_id = '${organizationId}' order by sequence`,
-  );
-  return rows.map(({ usd, reference }) => [Number(usd), reference]);
-}
-
-/** Begins a payment and returns its Checkout session. */
-async function begin(amountUsd = 10): Promise<string> {
-  const begun = await owner.send<{ url: string }>('POST', page(), { amountUsd });
-  expect(begun.status).toBe(200);
-  return begun.body.url.split('/').at(-1) ?? '';
-}
+const scene = paymentsScene('gateway_dashboard');
+const { stripe, dashboard, at, view, states, entries } = scene;
+const begin = async (amountUsd?: number) => (await scene.begin(amountUsd)).session;
 
 async function paid(amountUsd = 10): Promise<string> {
   const payment = stripe.world.complete(await begin(amountUsd));
@@ -52,15 +12,16 @@ async function paid(amountUsd = 10): Promise<string> {
 }
 
 describe('an invoice', () => {
-  const invoiceOf = (topUp: string | undefined, by = owner) =>
-    by.send<{ url: string }>('POST', `${page()}/${topUp}/invoice`, {});
+  const invoiceOf = (topUp: string | undefined, by = scene.owner) =>
+    by.send<{ url: string }>('POST', `${at('top-ups')}/${topUp}/invoice`, {});
   const askedFor = () =>
     new URLSearchParams(stripe.calls.findLast(({ path }) => path === '/v1/checkout/sessions')?.body);
 
   test('is asked for with tax id and address, has the billing data, and is found at Stripe', async () => {
     const billing = { legalName: 'Acme GmbH', taxId: 'DE123', billingEmail: 'invoices@acme.example' };
-    const settings = `/api/organizations/${organizationId}/settings`;
-    expect((await owner.send('PATCH', settings, { ...billing, billingAddress: 'Road 1' })).status).toBe(200);
+    expect((await scene.owner.send('PATCH', at('settings'), { ...billing, billingAddress: 'Road 1' })).status).toBe(
+      200,
+    );
     const payment = await paid(30);
     const asked = askedFor();
     expect(Object.fromEntries(asked)).toMatchObject({

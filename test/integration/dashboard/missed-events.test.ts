@@ -1,50 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { TopUpsView } from '#contract/top-ups.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#core/ids.ts';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { readOpenPayments } from '#dashboard/server/payments/open-payments.ts';
 import { sql } from '../../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
-import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { paymentsScene } from './payments-scene.ts';
 
 /** Stripe's events do not arrive: there is no webhook, or it was down for too long. */
-let stripe: ScriptedStripe;
-let dashboard: TestDashboard;
-let organizationId: string;
-let owner: Browser;
+const scene = paymentsScene('gateway_dashboard');
+const { stripe, dashboard, at, view, states, balance, begin } = scene;
 
-beforeAll(async () => {
-  stripe = await startScriptedStripe();
-  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
-});
+// A round is for every organization.
+beforeEach(() => sql(dashboard.databaseUrl, "update top_ups set state = 'expired' where state = 'open'"));
 
-beforeEach(async () => {
-  // A round is for every organization.
-  await sql(dashboard.databaseUrl, "update top_ups set state = 'expired' where state = 'open'");
-  organizationId = await dashboard.addOrganization();
-  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
-});
-
-afterAll(async () => {
-  await dashboard?.close();
-  await stripe?.close();
-});
-
-const page = () => `/api/organizations/${organizationId}/top-ups`;
-const states = async () => (await owner.get<TopUpsView>(page())).body.topUps.map(({ state }) => state);
 const round = () => readOpenPayments(stripe.config, { database: dashboard.database, log: createLog('silent') });
-
-async function balance(): Promise<number> {
-  const organization = await dashboard.administration.organization(organizationId);
-  return Number(organization?.balanceNanoUsd) / 1e9;
-}
-
-async function begin(): Promise<{ readonly id: string; readonly session: string }> {
-  const { body } = await owner.send<{ id: string; url: string }>('POST', page(), { amountUsd: 10 });
-  return { id: body.id, session: body.url.split('/').at(-1) ?? '' };
-}
 
 /** As if it had been begun, and looked at, so long ago. */
 const age = (id: string, begun: string, looked?: string) =>
@@ -61,7 +30,7 @@ async function callsOf(work: () => Promise<unknown>): Promise<number> {
   return stripe.calls.length - before;
 }
 
-const check = (id: string, by = owner) => by.send('POST', `${page()}/${id}/check`);
+const check = (id: string, by = scene.owner) => by.send('POST', `${at('top-ups')}/${id}/check`);
 
 describe('a payment without an event', () => {
   test('is found by a round of the dashboard once it is a minute old, and credited once', async () => {
@@ -73,7 +42,6 @@ describe('a payment without an event', () => {
     expect([await balance(), await states()]).toEqual([10, ['paid']]);
     expect(await callsOf(round)).toBe(0);
     for (const event of stripe.world.events) {
-      stripe.deliverTo = dashboard.origin;
       expect(await stripe.deliver(event)).toBe(200);
     }
     expect(await balance()).toBe(10);
@@ -110,7 +78,7 @@ describe('a payment without an event', () => {
     await expect(round()).rejects.toThrow();
     const looked = await sql(
       dashboard.databaseUrl,
-      `select from top_ups where looked_at > now() - interval '1 hour' and organization_id = '${organizationId}'`,
+      `select from top_ups where looked_at > now() - interval '1 hour' and organization_id = '${scene.organizationId}'`,
     );
     stripe.away = false;
     expect([looked.length, await balance()]).toEqual([1, 0]);
@@ -131,7 +99,6 @@ describe('a payment without an event', () => {
 
 describe('a payment that Stripe does not have, as after a change of the key', () => {
   const REASON = 'Stripe does not know this payment. If it was paid, ask your operator.';
-  const topUps = async () => (await owner.get<TopUpsView>(page())).body;
 
   test('ends with a reason after an hour, and is credited if it was paid after all', async () => {
     const { id, session } = await begin();
@@ -142,29 +109,25 @@ describe('a payment that Stripe does not have, as after a change of the key', ()
     expect(await states()).toEqual(['open']);
     await age(id, '61 minutes');
     await round();
-    expect((await topUps()).topUps).toMatchObject([{ state: 'failed', failure: REASON }]);
+    expect((await view()).topUps).toMatchObject([{ state: 'failed', failure: REASON }]);
     expect(await callsOf(round)).toBe(0);
     stripe.world.succeed(
       stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: asked?.metadata ?? {}, customer: null }),
     );
-    stripe.deliverTo = dashboard.origin;
     for (const event of stripe.world.events.slice(-2)) await stripe.deliver(event);
     expect([await balance(), await states()]).toEqual([10, ['paid']]);
   });
 
   test('lets automatic top-up go on once a person acts', async () => {
-    const { body } = await owner.send<{ url: string }>('POST', `/api/organizations/${organizationId}/card`);
-    stripe.deliverTo = dashboard.origin;
-    stripe.world.complete(body.url.split('/').at(-1) ?? '');
-    await stripe.deliverAll();
+    await scene.saveCard();
     const settings = { belowUsd: 5, amountUsd: 20, dailyUsd: 60 };
-    const set = () => owner.send('PUT', `/api/organizations/${organizationId}/automatic-top-up`, { settings });
+    const set = () => scene.owner.send('PUT', at('automatic-top-up'), { settings });
     await set();
     const id = newId('top', Date.now());
     await sql(
       dashboard.databaseUrl,
       `insert into top_ups (id, organization_id, automatic, amount_cents, payment_intent_id, asked_at)
-       values ('${id}', '${organizationId}', true, 2000, 'pi_of_another_account', now())`,
+       values ('${id}', '${scene.organizationId}', true, 2000, 'pi_of_another_account', now())`,
     );
     const deps = { database: dashboard.database, nowMs: () => Date.now(), log: createLog('silent') };
     const charged = async () => {
@@ -174,7 +137,7 @@ describe('a payment that Stripe does not have, as after a change of the key', ()
     expect(await charged()).toBe(0);
     await age(id, '2 hours');
     await round();
-    expect(await topUps()).toMatchObject({
+    expect(await view()).toMatchObject({
       stopped: { reason: REASON },
       topUps: [{ automatic: true, state: 'failed', failure: REASON }],
     });

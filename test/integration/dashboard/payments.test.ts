@@ -1,58 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { TopUpsView } from '#contract/top-ups.ts';
+import { describe, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
-import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { paymentsScene } from './payments-scene.ts';
 
-let stripe: ScriptedStripe;
-let dashboard: TestDashboard;
-let organizationId: string;
-let owner: Browser;
-
-beforeAll(async () => {
-  stripe = await startScriptedStripe();
-  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
-  stripe.deliverTo = dashboard.origin;
-});
-
-beforeEach(async () => {
-  organizationId = await dashboard.addOrganization();
-  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
-});
-
-afterAll(async () => {
-  await dashboard?.close();
-  await stripe?.close();
-});
-
-const page = () => `/api/organizations/${organizationId}/top-ups`;
-const view = async () => (await owner.get<TopUpsView>(page())).body;
-const states = async () => (await view()).topUps.map(({ state }) => state);
-
-/** In USD. */
-async function balance(of = organizationId): Promise<number> {
-  const [row] = await sql<{ usd: string }>(
-    dashboard.databaseUrl,
-    `select balance_nano_usd / 1e9 as usd from accounts where organization_id = '${of}'`,
-  );
-  return Number(row?.usd);
-}
-
-async function entries(): Promise<readonly (readonly [number, string | null])[]> {
-  const rows = await sql<{ usd: string; reference: string | null }>(
-    dashboard.databaseUrl,
-    `select amount_nano_usd / 1e9 as usd, reference from ledger_entries where organization_id = '${organizationId}' order by sequence`,
-  );
-  return rows.map(({ usd, reference }) => [Number(usd), reference]);
-}
-
-/** Begins a payment and returns its Checkout session. */
-async function begin(amountUsd = 10): Promise<string> {
-  const begun = await owner.send<{ url: string }>('POST', page(), { amountUsd });
-  expect(begun.status).toBe(200);
-  return begun.body.url.split('/').at(-1) ?? '';
-}
+const scene = paymentsScene('gateway_dashboard');
+const { stripe, dashboard, at, view, states, balance, entries } = scene;
+const begin = async (amountUsd?: number) => (await scene.begin(amountUsd)).session;
 
 async function paid(amountUsd = 10): Promise<string> {
   const payment = stripe.world.complete(await begin(amountUsd));
@@ -95,14 +47,14 @@ describe('a payment in Checkout', () => {
   });
 
   test.each([4, 5001, 10.5, -10, '10'])('of %s USD is not begun', async (amountUsd) => {
-    const asked = await owner.send('POST', page(), { amountUsd });
+    const asked = await scene.owner.send('POST', at('top-ups'), { amountUsd });
     expect([asked.status, asked.body.fields]).toEqual([400, { amountUsd: expect.any(String) }]);
     expect((await view()).topUps).toEqual([]);
   });
 
   test('is not begun while Stripe does not respond', async () => {
     stripe.away = true;
-    const asked = await owner.send('POST', page(), { amountUsd: 10 });
+    const asked = await scene.owner.send('POST', at('top-ups'), { amountUsd: 10 });
     stripe.away = false;
     expect([asked.status, await states()]).toEqual([503, ['failed']]);
   });
@@ -166,7 +118,7 @@ describe('an event', () => {
 
   test('with the right signature that invents a payment changes nothing: the secret of the webhook is worth no money', async () => {
     const session = await begin();
-    const metadata = { gateway_organization: organizationId, gateway_top_up: (await view()).topUps[0]?.id };
+    const metadata = { gateway_organization: scene.organizationId, gateway_top_up: (await view()).topUps[0]?.id };
     const object = { id: 'pi_invented', status: 'succeeded', amount_received: 1_000_000, currency: 'usd', metadata };
     for (const type of ['payment_intent.succeeded', 'charge.succeeded', 'checkout.session.completed'])
       expect(await stripe.deliver({ id: 'evt_1', type, object: { ...object, payment_intent: 'pi_invented' } })).toBe(
@@ -193,7 +145,7 @@ describe('an event', () => {
     expect((await post('x'.repeat(300_000))).status).toBe(413);
     dashboard.configure({});
     expect((await post('{}')).status).toBe(404);
-    expect((await owner.send('POST', page(), { amountUsd: 10 })).status).toBe(409);
+    expect((await scene.owner.send('POST', at('top-ups'), { amountUsd: 10 })).status).toBe(409);
     dashboard.configure({ stripe: stripe.config });
   });
 
@@ -240,7 +192,7 @@ describe('a payment that does not match its top-up is not credited, and the oper
 
   test('one of another program at the same account of Stripe is none of ours', async () => {
     stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: {}, customer: null }));
-    const foreign = { gateway_top_up: `top-${'0'.repeat(26)}`, gateway_organization: organizationId };
+    const foreign = { gateway_top_up: `top-${'0'.repeat(26)}`, gateway_organization: scene.organizationId };
     stripe.world.succeed(stripe.world.addPayment({ amount: 1000, currency: 'usd', metadata: foreign, customer: null }));
     expect(new Set(await stripe.deliverAll())).toEqual(new Set([200]));
     expect(await balance()).toBe(0);
@@ -250,7 +202,7 @@ describe('a payment that does not match its top-up is not credited, and the oper
 test('a payment whose top-up was lost with the database is credited by its events, once', async () => {
   const payment = stripe.world.complete(await begin(25));
   const events = stripe.world.events.slice(-4);
-  await sql(dashboard.databaseUrl, `delete from top_ups where organization_id = '${organizationId}'`);
+  await sql(dashboard.databaseUrl, `delete from top_ups where organization_id = '${scene.organizationId}'`);
   const forged = await Promise.all(events.map((event) => stripe.deliver(event, { secret: 'whsec_another' })));
   expect([new Set(forged), await balance()]).toEqual([new Set([400]), 0]);
   await Promise.all([...events, ...events].map((event) => stripe.deliver(event)));

@@ -1,54 +1,26 @@
 import { Stripe } from 'stripe';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { TopUpsView } from '#contract/top-ups.ts';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createLog } from '#core/log/log.ts';
 import { topUpAutomatically } from '#dashboard/server/payments/automatic.ts';
 import { takeStripeEvent } from '#dashboard/server/payments/webhook.ts';
 import { sql } from '../../harness/database.ts';
-import { type ScriptedStripe, startScriptedStripe } from '../../stripe/scripted-stripe.ts';
 import type { ApiAnswer } from '../../stripe/stripe-api.ts';
-import type { Browser } from './dashboard-browser.ts';
-import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+import { paymentsScene } from './payments-scene.ts';
 
 /** Stripe does what it is asked, and the answer is lost, or says something else. */
-let stripe: ScriptedStripe;
-let dashboard: TestDashboard;
-let organizationId: string;
-let owner: Browser;
-
-beforeAll(async () => {
-  stripe = await startScriptedStripe();
-  dashboard = await startDashboard({ stripe: stripe.config }, 'gateway_dashboard');
-  stripe.deliverTo = dashboard.origin;
-});
+const scene = paymentsScene('gateway_dashboard');
+const { stripe, dashboard, at, view, states, balance } = scene;
 
 beforeEach(async () => {
   stripe.world.charges = 0;
   // A round is for every organization.
   await sql(dashboard.databaseUrl, 'update payment_accounts set automatic = false');
-  organizationId = await dashboard.addOrganization();
-  owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
-  const { body } = await owner.send<{ url: string }>('POST', at('card'));
-  stripe.world.complete(body.url.split('/').at(-1) ?? '');
-  await stripe.deliverAll();
-  await owner.send('PUT', at('automatic-top-up'), { settings: { belowUsd: 5, amountUsd: 20, dailyUsd: 40 } });
+  await scene.saveCard();
+  await scene.owner.send('PUT', at('automatic-top-up'), { settings: { belowUsd: 5, amountUsd: 20, dailyUsd: 40 } });
 });
 
-afterAll(async () => {
-  await dashboard?.close();
-  await stripe?.close();
-});
-
-const at = (what: string) => `/api/organizations/${organizationId}/${what}`;
-const view = async () => (await owner.get<TopUpsView>(at('top-ups'))).body;
-const states = async () => (await view()).topUps.map(({ state }) => state);
 const log = createLog('silent');
 const round = () => topUpAutomatically(stripe.config, { database: dashboard.database, nowMs: () => Date.now(), log });
-
-async function balance(): Promise<number> {
-  const organization = await dashboard.administration.organization(organizationId);
-  return Number(organization?.balanceNanoUsd) / 1e9;
-}
 
 /** A round more than a minute later, when the top-up is asked for again. */
 async function laterRound(): Promise<void> {
