@@ -1,27 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { NO_USAGE } from '#core/pricing.ts';
-import {
-  addCustomer,
-  addKey,
-  BY,
-  type Customer,
-  DAY,
-  openStore,
-  settlementOf,
-  sql,
-  type TestStore,
-} from '../harness/database.ts';
+import { addCustomer, addKey, BY, type Customer, openStore, settlementOf, sql } from '../harness/database.ts';
+import { opened } from '../harness/opened.ts';
 import { withStore } from '../harness/with-store.ts';
-import { usageOf } from './usage-of.ts';
 
 describe('settlement in PostgreSQL', () => {
   const db = withStore({ verified: true });
   /** A second gateway process, as far as PostgreSQL can tell. */
-  let second: TestStore;
-  beforeAll(async () => {
-    second = await openStore(db.url);
-  });
-  afterAll(() => second.close());
+  const second = opened(() => openStore(db.url));
 
   it('charges 500 settlements of 50 parallel callers in two processes once each', async () => {
     const customers: Customer[] = [];
@@ -45,22 +31,6 @@ describe('settlement in PostgreSQL', () => {
     expect(counts).toEqual({ n: 500, cost: 10 * ((50 * 51) / 2) });
     const report = await db.store.administration.verifyLedger();
     expect(report).toMatchObject({ entries: 506, generations: 500, differences: [] });
-  });
-
-  it('returns the account after the charge, and the same account when it is repeated', async () => {
-    const customer = await addCustomer(db.store, 1_000n);
-    const settlement = settlementOf(customer, { costNanoUsd: 300n });
-    const first = await db.store.ledger.charge(settlement);
-    expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
-    expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n });
-    expect(await db.store.ledger.charge({ ...settlement, costNanoUsd: 999n })).toEqual(first);
-    const repeated = await Promise.all(Array.from({ length: 20 }, () => db.store.ledger.charge(settlement)));
-    expect(new Set(repeated.map((snapshot) => snapshot.organization.balanceNanoUsd))).toEqual(new Set([700n]));
-    expect(await db.store.ledger.credits(customer.organizationId)).toEqual({
-      balanceNanoUsd: 700n,
-      totalCreditsNanoUsd: 1_000n,
-      totalUsageNanoUsd: 300n,
-    });
   });
 
   it('writes an entry for what is charged nothing: a free model, and a late charge that finds nothing left', async () => {
@@ -118,54 +88,6 @@ describe('settlement in PostgreSQL', () => {
       latencyMs: 0,
       generationTimeMs: 0,
       model: '模型"\\{},NULL',
-    });
-  });
-
-  it('finds a generation of this organization only, with everything that was stored', async () => {
-    const customer = await addCustomer(db.store);
-    const settlement = settlementOf(customer, {
-      upstreamId: 'up',
-      finishReason: 'stop',
-      usageCounted: true,
-      cancelled: true,
-    });
-    const { generationId } = settlement;
-    expect(await db.store.ledger.findGeneration(customer.organizationId, generationId)).toBeUndefined();
-    await db.store.ledger.charge(settlement);
-    const { organizationId, day, prices, holdNanoUsd: _hold, ...stored } = settlement;
-    expect(await db.store.ledger.findGeneration(organizationId, generationId)).toEqual({ ...stored, api: 'chat' });
-    const other = await addCustomer(db.store);
-    expect(await db.store.ledger.findGeneration(other.organizationId, generationId)).toBeUndefined();
-    expect([day, prices]).toBeDefined();
-  });
-
-  it('sums usage by the groups that are asked for, newest day first', async () => {
-    const customer = await addCustomer(db.store);
-    const add = (day: number, model: string, costNanoUsd: bigint) =>
-      db.store.ledger.charge(settlementOf(customer, { day, model, costNanoUsd }));
-    await Promise.all([
-      add(DAY, 'a', 1n),
-      add(DAY, 'b', 2n),
-      add(DAY - 1, 'a', 4n),
-      add(DAY - 5, 'a', 8n),
-      add(DAY, 'a', 16n),
-    ]);
-    const query = { organizationId: customer.organizationId, firstDay: DAY - 1, lastDay: DAY };
-    const byDay = await usageOf(db.store.ledger, { ...query, groupBy: new Set(['day']) });
-    expect(byDay.map(({ day, requests, costNanoUsd }) => [day, requests, costNanoUsd])).toEqual([
-      [DAY, 3, 19n],
-      [DAY - 1, 1, 4n],
-    ]);
-    const byModelAndKey = await usageOf(db.store.ledger, { ...query, groupBy: new Set(['model', 'key']) });
-    expect(byModelAndKey.map(({ model, keyId, costNanoUsd }) => [model, keyId, costNanoUsd])).toEqual([
-      ['a', customer.keyId, 21n],
-      ['b', customer.keyId, 2n],
-    ]);
-    const [total] = await usageOf(db.store.ledger, { ...query, firstDay: 0, groupBy: new Set() });
-    expect(total).toEqual({
-      requests: 5,
-      usage: { ...NO_USAGE, promptTokens: 150, completionTokens: 35, cachedTokens: 10, reasoningTokens: 5 },
-      costNanoUsd: 31n,
     });
   });
 

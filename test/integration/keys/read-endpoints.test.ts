@@ -1,12 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import {
-  errorOf,
-  type GatewayClient,
-  gatewayClient,
-  jsonOf,
-  outcome,
-  settledGeneration,
-} from '../../harness/gateway-client.ts';
+import { errorOf, type GatewayClient, jsonOf, outcome, settledGeneration } from '../../harness/gateway-client.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 
 let client: GatewayClient;
@@ -176,19 +169,4 @@ test.each([
   const received = await client.get(`/v1/usage?${query}`);
   expect(received.status).toBe(200);
   expect(jsonOf(received)).toMatchObject({ data: [], total: { requests: 0, cost: 0 } });
-});
-
-test('read_rpm: reads of one key are limited, another key is not affected', async () => {
-  const { key } = await gateway.stack.operator.customer();
-  const reader = gatewayClient(gateway.stack.origin, key);
-  let refused: Awaited<ReturnType<GatewayClient['get']>> | undefined;
-  // Over a minute's end there may be room twice.
-  for (let i = 0; i < 402 && refused === undefined; i++) {
-    const received = await reader.get('/v1/credits');
-    if (received.status !== 200) refused = received;
-  }
-  if (refused === undefined) throw new Error('402 reads were answered');
-  expect(outcome(refused)).toBe('429 rpm_exceeded');
-  expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-  expect(outcome(await stranger.get('/v1/credits'))).toBe('200');
 });
