@@ -41,7 +41,6 @@ const gateway = withGateway((provider) => ({
     retries: { per_target: 0 },
   },
 }));
-const closed = withGateway({ config: { models: { embed: EMBEDS, chat: {} } } });
 
 interface Embeddings {
   readonly data: readonly { readonly embedding: unknown; readonly index: number }[];
@@ -62,15 +61,6 @@ const answers = (content: EmbeddingsContent = {}, model = 'embed') =>
   gateway.provider.script(model, embeddingsAnswer(content));
 
 const lastSeen = (model = 'embed') => gateway.provider.requests(model).at(-1);
-
-test('without apis.embeddings the path does not exist, and the message is that of before', async () => {
-  const client = await closed.openClient();
-  const received = await ask(client, {});
-  expect([outcome(received), errorOf(received).message]).toEqual([
-    '404 route_not_found',
-    expect.stringContaining('This gateway has no embeddings, only chat completions: POST /v1/chat/completions.'),
-  ]);
-});
 
 test('the body and the vectors pass, the usage is what was charged, and the log says which API it was', async () => {
   const client = await gateway.openClient();
@@ -182,19 +172,6 @@ test('a total alone is a usage too', async () => {
   answers({ usage: { total_tokens: 4 } });
   const { usage } = jsonOf<Embeddings>(await ask(await gateway.openClient(), {}));
   expect(usage).toMatchObject({ prompt_tokens: 4, cost: 0.000004 });
-});
-
-test('a replay is the same response, and free; another path is another request', async () => {
-  const client = await gateway.openClient();
-  const headers = { 'idempotency-key': 'embedded-once' };
-  answers({ usage: { prompt_tokens: 5, total_tokens: 5 } });
-  const before = await balanceOf(client);
-  const first = await ask(client, {}, { headers });
-  const again = await ask(client, {}, { headers });
-  expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
-  await untilNothingHeld(client);
-  expect(await balanceOf(client)).toBeCloseTo(before - 0.000005, 9);
-  expect(outcome(await ask(client, { input: 'other' }, { headers }))).toBe('422 idempotency_key_reused');
 });
 
 test('a client that leaves is charged, since the request is read to its end', async () => {

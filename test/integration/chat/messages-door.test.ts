@@ -91,24 +91,14 @@ describe('the door of Messages', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } };
   const result = { type: 'tool_result', tool_use_id: 't', content: 'x' };
   test.each([
-    [{ messages: undefined }, '400 missing_messages', 'messages'],
-    [{ messages: [] }, '400 missing_messages', 'messages'],
-    [{ model: undefined }, '400 missing_model', 'model'],
     [{ max_tokens: undefined }, '400 invalid_request', 'max_tokens'],
-    [{ max_tokens: 0 }, '400 invalid_request', 'max_tokens'],
     [{ max_tokens: 1e9 }, '400 max_tokens_exceeds_cap', 'max_tokens'],
-    [{ input: 'x' }, '400 unknown_parameter', 'input'],
-    [{ model: 'none' }, '404 model_not_found', 'model'],
-    [{ system: [{ type: 'text', text: 7 }] }, '400 invalid_request', 'system[0].text'],
     [
       { messages: [{ role: 'user', content: [result, image] }] },
       '400 image_url_not_supported',
       'messages[0].content[1].source',
     ],
-    [{ tools: [{ name: 'f', input_schema: {} }] }, '400 tools_not_supported', 'tools'],
     [{ model: 'tools', tools: [{ name: '', input_schema: {} }] }, '400 invalid_request', 'tools[0].name'],
-    [{ model: 'tools', tools: [{ name: 'f', input_schema: 7 }] }, '400 invalid_request', 'tools[0].input_schema'],
-    [{ model: 'tools', tools: [{ type: 'web_search_20250305', name: 'w' }] }, '400 invalid_request', 'tools[0].type'],
     [{ output_config: { effort: 'huge' } }, '400 invalid_request', 'output_config.effort'],
     [
       { output_config: { format: { type: 'json_schema', schema: {} } } },
@@ -118,12 +108,6 @@ describe('the door of Messages', () => {
     [{ service_tier: 'flex' }, '400 invalid_request', 'service_tier'],
     [{ metadata: { user_id: 'x'.repeat(600) } }, '400 invalid_request', 'metadata.user_id'],
     [{ mcp_servers: [] }, '400 invalid_request', 'mcp_servers'],
-    [{ cache_control: { type: 'ephemeral' } }, '400 invalid_request', 'cache_control'],
-    [
-      { messages: [{ role: 'user', content: [{ ...result, cache_control: { type: 'ephemeral' } }] }] },
-      '400 invalid_request',
-      'messages[0].content[0].cache_control',
-    ],
     [
       { model: 'caching', system: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
       '400 invalid_request',

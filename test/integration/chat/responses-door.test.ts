@@ -42,14 +42,6 @@ const eventsIn = ({ text }: Received): Record<string, unknown>[] =>
   });
 
 describe('the door of Responses', () => {
-  test('does not exist by default, and its path says what to do instead', async () => {
-    const received = await ask(await closed.openClient(), {});
-    expect([outcome(received), errorOf(received).message]).toEqual([
-      '404 route_not_found',
-      expect.stringContaining('This gateway speaks chat completions'),
-    ]);
-  });
-
   test('is shown at each model that it serves, and nowhere by default', async () => {
     const models = async (of: typeof gateway) =>
       jsonOf<{ data: Record<string, unknown>[] }>(await (await of.openClient()).get('/v1/models')).data;
@@ -74,18 +66,10 @@ describe('the door of Responses', () => {
   });
 
   test.each([
-    [{ input: undefined }, '400 missing_messages', 'input'],
-    [{ input: [] }, '400 missing_messages', 'input'],
-    [{ model: undefined }, '400 missing_model', 'model'],
-    [{ messages: [] }, '400 unknown_parameter', 'messages'],
-    [{ model: 'none' }, '404 model_not_found', 'model'],
-    [{ max_output_tokens: 0 }, '400 invalid_request', 'max_output_tokens'],
     [{ max_output_tokens: 1e9 }, '400 max_tokens_exceeds_cap', 'max_output_tokens'],
     [{ reasoning: { effort: 'huge' } }, '400 reasoning_effort_not_supported', 'reasoning.effort'],
-    [{ tools: [{ type: 'function', name: 'f' }] }, '400 tools_not_supported', 'tools'],
-    [{ model: 'tools', tools: [{ type: 'function', name: '' }] }, '400 invalid_request', 'tools[0].name'],
-    [{ model: 'tools', text: { format: { type: 'json_object' } }, stream: true }, '400 json_mode_no_stream', 'stream'],
     [{ text: { format: { type: 'json_object' } } }, '400 json_mode_not_supported', 'text.format'],
+    [{ model: 'tools', tools: [{ type: 'function', name: '' }] }, '400 invalid_request', 'tools[0].name'],
     [
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'https://a.example/b.png' }] }] },
       '400 image_url_not_supported',
@@ -96,18 +80,10 @@ describe('the door of Responses', () => {
       '400 invalid_request',
       'input[0].content[0].file_id',
     ],
-    [{ previous_response_id: 'resp_1' }, '400 invalid_request', 'previous_response_id'],
   ])('refuses %j as chat does, with the field in its own name', async (body, expected, param) => {
     const received = await ask(await gateway.openClient(), body);
     expect([outcome(received), errorOf(received).param]).toEqual([expected, param]);
     expect(errorOf(received).message).not.toMatch(/messages\[|max_completion_tokens|function\.name/);
-  });
-
-  test('refuses a poor customer, and reports an error of the provider, in the envelope', async () => {
-    const poor = await gateway.openClient({ credit: '0.000001' });
-    expect(outcome(await ask(poor, {}))).toBe('402 insufficient_credits');
-    gateway.provider.script('one', errorAnswer(500, 'broken'));
-    expect(outcome(await ask(await gateway.openClient(), { stream: true }))).toBe('503 upstream_error');
   });
 
   test.each([false, true])('replays a response for an Idempotency-Key, stream: %s', async (stream) => {
