@@ -9,7 +9,6 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import type { Received } from '../../harness/http-client.ts';
-import { BY } from '../../harness/operator.ts';
 import { createTestClock, type TestClock } from '../../harness/test-clock.ts';
 import { withGateway } from '../../harness/with-gateway.ts';
 import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
@@ -114,26 +113,6 @@ test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the ne
   expect(next.headers['x-ratelimit-remaining-requests']).toBe('9');
 });
 
-test('of key and organization the smaller holds, also when it is lowered later', async () => {
-  gateway.provider.script('exact', jsonAnswer());
-  toSecond(20);
-  const limits = { requestsPerMinute: 3 };
-  const { organizationId, key } = await gateway.stack.operator.customer({
-    organization: { limits: { requestsPerMinute: 5 } },
-    key: { limits },
-  });
-  const client = gatewayClient(gateway.stack.origin, key);
-  const received = [];
-  for (let i = 0; i < 4; i++) received.push(await ask(client));
-  expect(received.map(outcome)).toEqual(['200', '200', '200', '429 rpm_exceeded']);
-  expect(received[0]?.headers['x-ratelimit-limit-requests']).toBe('3');
-  toNextMinute();
-  await gateway.stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
-  const later = [await ask(client), await ask(client)];
-  expect(later.map(outcome)).toEqual(['200', '429 rpm_exceeded']);
-  expect(later[1]?.headers['x-ratelimit-limit-requests']).toBe('1');
-});
-
 test('full slots are told by retry-after 1, count against nothing, and are free after the answer', async () => {
   toSecond(20);
   const { key } = await gateway.stack.operator.customer({
@@ -213,24 +192,6 @@ test.each(['key', 'organization'] as const)(
     await gateway.stack.operator.verifyLedger();
   },
 );
-
-test('a daily budget counts what was used once it is known', async () => {
-  toSecond(20);
-  const { key } = await gateway.stack.operator.customer({
-    organization: { limits: { dailyBudgetNanoUsd: 10n * COST_NANO_USD } },
-  });
-  const client = gatewayClient(gateway.stack.origin, key);
-  expect(count((await manyAtOnce(client, 60, LIMIT / 2)).map(outcome))).toEqual({
-    '200': 10,
-    '429 daily_budget_exceeded': 50,
-  });
-  await untilNothingHeld(client);
-  // Spent: half of it. Nine more fit, at half of their hold each: the last of them stands on 95 %
-  // and holds the rest.
-  const outcomes = [];
-  for (let i = 0; i < 10; i++) outcomes.push(outcome(await ask(client)));
-  expect(count(outcomes)).toEqual({ '200': 9, '429 daily_budget_exceeded': 1 });
-});
 
 test('a clock that jumps frees nothing that is held, and a request belongs to the day of its admission', async () => {
   toSecond(20);

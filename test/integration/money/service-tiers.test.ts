@@ -51,24 +51,17 @@ async function chargedFor(model: string, asked: string | undefined, named: strin
 test.each<[model: string, asked: string | undefined, named: string | undefined, charged: number, lost: number]>([
   // Asked for nothing, and served by a setting of the operator's account.
   ['plain', undefined, 'priority', USD.default, 0.002],
-  ['plain', 'default', 'priority', USD.default, 0.002],
-  ['plain', 'flex', 'standard', USD.flex, 0.001],
   ['plain', 'flex', 'default', USD.flex, 0.001],
   ['plain', 'flex', 'priority', USD.flex, 0.003],
   ['plain', 'priority', 'default', USD.default, 0],
   ['plain', 'priority', undefined, USD.priority, 0],
   ['plain', undefined, 'flex', USD.flex, 0],
   // Twins.
-  ['plain', 'fast', 'fast', USD.priority, 0],
   ['plain', 'fast', 'priority', USD.priority, 0],
-  ['plain', 'priority', 'fast', USD.priority, 0],
   // The target that served was not asked for a tier.
   ['falls-back', 'flex', undefined, USD.default, 0],
-  ['falls-back', 'priority', undefined, USD.default, 0],
   ['falls-back', 'priority', 'priority', USD.default, 0.002],
-  ['falls-back', undefined, undefined, USD.default, 0],
   // Its `request` asks for another one.
-  ['is-set', undefined, 'priority', USD.default, 0.002],
   ['is-set', undefined, undefined, USD.default, 0],
   ['is-set', 'flex', 'priority', USD.default, 0.002],
 ])('%s, asked %s, named %s: %d is charged, and %d lost', async (model, asked, named, charged, lost) => {
