@@ -13,10 +13,10 @@ export interface ScriptedStripe {
   /** While true, nothing is answered but 500. */
   away: boolean;
   /**
-   * Answer to a call instead of the world's. `never`: the world does what it is asked, and says
-   * nothing.
+   * Answer to a call instead of the world's. The world does what it is asked, and says nothing
+   * (`never`), or 500 (`lost`).
    */
-  instead: ((call: ApiCall) => ApiAnswer | 'never' | undefined) | undefined;
+  instead: ((call: ApiCall) => ApiAnswer | 'never' | 'lost' | undefined) | undefined;
   /** While true, what is paid on the page has no event before `deliverAll`. */
   late: boolean;
   /** Address that events go to. */
@@ -68,9 +68,12 @@ export async function startScriptedStripe(): Promise<ScriptedStripe> {
     calls.push(call);
     const unavailable = { status: 500, body: { error: { type: 'api_error', message: 'Away' } } };
     const instead = scripted.away ? unavailable : scripted.instead?.(call);
-    const { status, body: told } = typeof instead === 'object' ? instead : api(call);
+    const made = typeof instead === 'object' ? instead : api(call);
     if (instead === 'never') return;
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+    const { status, body: told } = instead === 'lost' ? unavailable : made;
+    // With most errors of its own. Otherwise the client waits, and tries again.
+    const noRetry = status >= 500 ? { 'stripe-should-retry': 'false' } : {};
+    response.writeHead(status, { 'content-type': 'application/json', ...noRetry }).end(JSON.stringify(told));
   }
 
   /** `filled`: the form, once somebody has sent it. */

@@ -63,7 +63,7 @@ describe('an automatic top-up', () => {
   });
 
   test.each([
-    ['never comes', ['never', AWAY]],
+    ['is that Stripe is away', [AWAY]],
     ['is refused as wrong', [refusal(400, 'invalid_request_error')]],
     ['is refused as if the card were declined', [refusal(402, 'card_error')]],
     ['says that there is none', [refusal(404, 'invalid_request_error', 'resource_missing')]],
