@@ -1,15 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, utcDay } from '#core/clock.ts';
+import { utcDay } from '#core/clock.ts';
 import type { AdmissionRequest, LimitStore } from '#ext-proc/limits/limit-store.ts';
-import {
-  admitFresh,
-  DAY,
-  NOON_ISH,
-  releaseOf,
-  requestOf,
-  type SnapshotParts,
-  snapshotOf,
-} from './limit-store.fixtures.ts';
+import { admitFresh, NOON_ISH, releaseOf, requestOf, type SnapshotParts, snapshotOf } from './limit-store.fixtures.ts';
 
 /** Monthly and lifetime budgets of keys, which are rules like the balance. */
 export function budgetsContract(storeOf: () => LimitStore): void {
@@ -27,20 +19,6 @@ export function budgetsContract(storeOf: () => LimitStore): void {
   };
 
   describe('monthly and lifetime budgets', () => {
-    it.each([
-      ['monthly_budget', monthly, spent(400n, 0n), NOVEMBER_ENDS],
-      ['lifetime_budget', lifetime, spent(0n, 400n), NOON_ISH],
-    ] as const)('cover what was spent and what is held: %s', async (rule, keyLimits, snapshot, resetsAtMs) => {
-      const mine = { keyLimits, snapshot };
-      expect(await ask({ ...mine, holdNanoUsd: 101n })).toEqual([rule, 100n, resetsAtMs]);
-      expect(await ask({ ...mine, holdNanoUsd: 60n })).toBe('admitted');
-      expect(await ask({ ...mine, holdNanoUsd: 41n })).toEqual([rule, 40n, resetsAtMs]);
-      expect(await ask({ ...mine, holdNanoUsd: 40n })).toBe('admitted');
-      expect(await ask({ ...mine, holdNanoUsd: 0n })).toBe('admitted');
-      expect(await ask({ ...mine, keyId: 'key-2', holdNanoUsd: 101n })).toEqual([rule, 100n, resetsAtMs]);
-      expect(await ask({ holdNanoUsd: 100n })).toBe('admitted');
-    });
-
     it('name the scarcest: of equal ones the month, then the lifetime, then the balance', async () => {
       const keyLimits = { ...monthly, ...lifetime };
       const of = async (month: bigint, ever: bigint, balance: bigint, sequence: number) =>
@@ -50,12 +28,6 @@ export function budgetsContract(storeOf: () => LimitStore): void {
       expect(await of(199n, 199n, 300n, 3)).toEqual(['balance', 300n, NOON_ISH]);
       expect(await of(199n, 500n, 300n, 4)).toEqual(['lifetime_budget', 0n, NOON_ISH]);
       expect(await of(600n, 500n, 300n, 5)).toEqual(['monthly_budget', -100n, NOVEMBER_ENDS]);
-    });
-
-    it('come after the daily budget, whose refusal reports the rest of the scarcest', async () => {
-      const keyLimits = { dailyBudgetNanoUsd: 50n, ...lifetime };
-      const snapshot = spent(0n, 480n);
-      expect(await ask({ keyLimits, snapshot })).toEqual(['daily_budget', 20n, (DAY + 1) * DAY_MS]);
     });
 
     it('learn the spend of each charge', async () => {

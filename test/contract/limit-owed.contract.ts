@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { DAY_MS } from '#core/clock.ts';
 import type { AdmissionRequest, Hold, LimitStore } from '#ext-proc/limits/limit-store.ts';
 import {
   admitFresh,
@@ -51,18 +50,6 @@ export function owedContract(storeOf: () => LimitStore): void {
       expect(await ask({ ...mine, holdNanoUsd: 751n, tokens: 6 })).toEqual(['balance', 750n]);
       expect(await ask({ ...mine, holdNanoUsd: 750n, tokens: 6 })).toBe('admitted');
       expect(await ask({ ...mine, holdNanoUsd: 0n, tokens: 0 })).toEqual(['concurrency', 0n]);
-    });
-
-    it('holds at most what was held, and may hold nothing', async () => {
-      await ask({ holdId: 'a', holdNanoUsd: 100n });
-      await ask({ holdId: 'b', holdNanoUsd: 100n });
-      await owe('a', 1, 101n);
-      await owe('b', 1, 0n);
-      expect(await held(1)).toBe(100n);
-      await release('a', 2);
-      await release('b', 2);
-      expect(await held(2)).toBe(0n);
-      expect(await ask({ concurrency: 1, holdNanoUsd: 1_000n })).toBe('admitted');
     });
 
     it('is owed once and ends once: repeated, late and reordered releases change nothing', async () => {
@@ -120,44 +107,6 @@ export function owedContract(storeOf: () => LimitStore): void {
       await release('a', 2, { mayBeCharged: true });
       expect(await held(2)).toBe(0n);
       expect(await storeOf().admit(requestOf())).toEqual({ kind: 'read_again', day: DAY });
-    });
-  });
-
-  describe('budgets', () => {
-    const spent = (sequence: number, nanoUsd: bigint, day = DAY) =>
-      snapshotOf({
-        ...{ sequence, day, balance: 5_000n - nanoUsd, spent: nanoUsd, keySpent: nanoUsd },
-        ...{ monthSpent: nanoUsd, lifetimeSpent: nanoUsd },
-      });
-
-    it.each([
-      ['daily_budget', { dailyBudgetNanoUsd: 1_000n }, 4_700n],
-      ['monthly_budget', { monthlyBudgetNanoUsd: 1_000n }, 700n],
-      ['lifetime_budget', { lifetimeBudgetNanoUsd: 1_000n }, 700n],
-    ] as const)('have the rest at once, and what is owed after its charge: %s', async (rule, keyLimits, available) => {
-      const mine = { keyLimits, snapshot: spent(1, 0n) };
-      await ask({ ...mine, holdId: 'a', holdNanoUsd: 900n });
-      await owe('a', 1, 300n);
-      const refused = [rule, available];
-      expect(await ask({ ...mine, holdNanoUsd: 701n })).toEqual(refused);
-      await release('a', 2, { snapshot: spent(2, 300n) });
-      expect(await ask({ ...mine, holdNanoUsd: 701n })).toEqual(refused);
-      expect(await ask({ ...mine, holdNanoUsd: 700n })).toBe('admitted');
-    });
-
-    it.each([
-      ['lifetime_budget', { lifetimeBudgetNanoUsd: 1_000n }, 700n],
-      ['daily_budget', { dailyBudgetNanoUsd: 1_000n }, 4_700n],
-    ] as const)('count what is owed for the day of its admission: %s', async (rule, keyLimits, available) => {
-      const nearMidnight = (DAY + 1) * DAY_MS - 1_000;
-      await ask({ keyLimits, holdId: 'a', holdNanoUsd: 900n, nowMs: nearMidnight, snapshot: spent(1, 0n) });
-      const tomorrow = { keyLimits, nowMs: nearMidnight + 2_000, snapshot: spent(1, 0n, DAY + 1) };
-      await storeOf().release(releaseOf('a', { nowMs: tomorrow.nowMs, owedNanoUsd: 300n }));
-      const isOfDay = rule === 'daily_budget';
-      const most = isOfDay ? 1_000n : 700n;
-      expect(await ask({ ...tomorrow, holdNanoUsd: most + 1n })).toEqual([rule, available]);
-      expect(await ask({ ...tomorrow, holdNanoUsd: most })).toBe('admitted');
-      expect(await storeOf().heldNanoUsd('org-1', tomorrow.nowMs)).toBe(300n + most);
     });
   });
 
