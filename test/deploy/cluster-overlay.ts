@@ -65,8 +65,3 @@ export function writeSecrets({ folder }: Cluster): void {
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 }
-
-/** Installs by the manual. */
-export async function install(cluster: Cluster): Promise<string> {
-  return cluster.run(fromManual('Install', 'sh'));
-}
