@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-router';
 import { ApiProblem } from './api/api.ts';
 import { loadSession } from './api/session.ts';
-import { exploreSearch, fromUsage } from './explore/explore-search.ts';
+import { exploreSearch, fromUsage, withFormerDays } from './explore/explore-search.ts';
 import {
   auditSearch,
   connectSearch,
@@ -146,7 +146,12 @@ const otherPages = [
     organizationsSearch,
   ),
   inApp('/operator/users', () => import('./pages/operator-users/users-page.tsx'), 'UsersPage', usersSearch),
-  inApp('/operator/costs', () => import('./pages/operator-costs/costs-page.tsx'), 'CostsPage', costsSearch),
+  inApp(
+    '/operator/costs',
+    () => import('./pages/operator-costs/costs-page.tsx'),
+    'CostsPage',
+    (raw) => costsSearch(withFormerDays(raw)),
+  ),
   inApp('/operator/mapping', () => import('./pages/operator-mapping/mapping-page.tsx'), 'MappingPage'),
   inApp('/operator/system', () => import('./pages/operator-system/system-page.tsx'), 'SystemPage'),
   inApp('/operator/alerts', () => import('./pages/alerts/alerts-page.tsx'), 'OperatorAlertsPage'),

@@ -8,14 +8,18 @@ import { documents } from './documents/documents-plugin.ts';
 /** Dashboard server for development: `DASHBOARD_URL=http://127.0.0.1:8081 vite dashboard/web`. */
 const server = process.env.DASHBOARD_URL;
 
-const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
+const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack|@base-ui\/react\/csp-provider)\//;
 
 /**
  * Modules of most pages in one chunk. Excludes those that are loaded on demand or bring dialogs
  * along.
  */
 const SHARED =
-  /\/dashboard\/web\/(?:api|format|components|shell|forms\/(?:choices|filter-bar)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
+  /\/dashboard\/web\/(?:api|format|components|search|shell|explore\/explore-search|forms\/(?:choices|filter-bar|form)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door|palette)/;
+
+/** What comes with the first dialog. */
+const DIALOGS =
+  /\/dashboard\/web\/(?:forms\/(?:form-dialog|form-prompts)|overlays\/dialog|explore\/name-dialog)\.tsx?$/;
 
 const COMPRESSIBLE = /\.(?:html|js|css|svg|md|yaml|webmanifest)$/;
 
@@ -65,6 +69,7 @@ const config = defineConfig({
           groups: [
             { name: 'libraries', test: LIBRARIES, priority: 2 },
             { name: 'shared', test: SHARED, priority: 1 },
+            { name: 'dialogs', test: DIALOGS },
           ],
         },
       },

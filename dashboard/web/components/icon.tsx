@@ -32,6 +32,7 @@ const PATHS = {
   menu: 'M2.5 4.500h11M2.5 8h11M2.5 11.500h11',
   chevronDown: 'M4 6l4 4 4-4',
   chevronUp: 'M4 10l4-4 4 4',
+  chevronLeft: 'M10 4L6 8l4 4',
   chevronRight: 'M6 4l4 4-4 4',
   sort: 'M5 6l3-3 3 3M5 10l3 3 3-3',
   refresh: 'M13.5 8a5.5 5.5 0 1 1-1.7-4M13.5 2.500v2.300h-2.3',

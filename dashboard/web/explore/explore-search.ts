@@ -6,7 +6,7 @@ import {
 } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { present } from '#core/present.ts';
-import { defineSearch, idOf, list, moment, oneOf, text, wholeNumber } from '../search/define-search.ts';
+import { defineSearch, idOf, list, moment, oneOf, type RawSearch, text, wholeNumber } from '../search/define-search.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 
@@ -183,14 +183,18 @@ export function filterOf(state: ExploreState): Omit<ExploreFilter, 'fromMs' | 't
   });
 }
 
-/** What an address of the former pages for usage means here. */
-export function fromUsage({ from, to, ...others }: Readonly<Record<string, unknown>>): ExploreState {
+/** `from` and `to` of an address of former pages, days of UTC, as a time of today's. */
+export function withFormerDays({ from, to, ...others }: RawSearch): RawSearch {
   const dayMs = (day: unknown) => (typeof day === 'string' ? Date.parse(`${day}T00:00:00Z`) : Number.NaN);
   const [firstMs, lastMs] = [dayMs(from), dayMs(to)];
-  const days = Number.isNaN(firstMs) || Number.isNaN(lastMs) ? {} : { fromMs: firstMs, toMs: lastMs + DAY_MS };
+  return Number.isNaN(firstMs) || Number.isNaN(lastMs) ? others : { ...others, fromMs: firstMs, toMs: lastMs + DAY_MS };
+}
+
+/** What an address of the former pages for usage means here. */
+export function fromUsage(raw: RawSearch): ExploreState {
   const by =
-    String(others.by ?? 'model')
+    String(raw.by ?? 'model')
       .split(',')
       .find((name) => name !== 'day') ?? 'none';
-  return exploreSearch({ range: '30d', ...others, ...days, by });
+  return exploreSearch({ range: '30d', ...withFormerDays(raw), by });
 }

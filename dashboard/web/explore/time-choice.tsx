@@ -1,63 +1,56 @@
-import { type ReactNode, useEffect, useState } from 'react';
-import { Select } from '../forms/choices.tsx';
-import { LocalDateTimeInput } from '../forms/date-inputs.tsx';
-import { Field } from '../forms/field.tsx';
-import type { Url } from '../search/use-url.ts';
-import { spanOf, type TimeState } from './explore-search.ts';
+import { lazy, type ReactNode, Suspense, useId, useRef, useState } from 'react';
+import { Button } from '../components/button.tsx';
+import { LOCAL_DAYS, spanText, UTC_DAYS } from './calendar-days.ts';
+import styles from './time-choice.module.css';
+import type { TimeChoiceProps } from './time-panel.tsx';
 
-interface TimeChoiceProps<Range extends string> {
-  readonly url: Pick<Url<TimeState<Range>>, 'search' | 'change'>;
-  readonly ranges: Readonly<Record<Range, string>>;
-  /** The range if the address has no time. */
-  readonly usual: Range;
-}
+// The charts do not wait for the calendar.
+const TimePanel = lazy(() => import('./time-panel.tsx').then((module) => ({ default: module.TimePanel })));
 
-/** A half-typed year is also valid. */
-const EARLIEST_MS = Date.UTC(2000, 0);
-
-/** A range, or from and to in the reader's zone. What is wrong stays in the boxes alone. */
-export function TimeChoice<Range extends string>({ url, ranges, usual }: TimeChoiceProps<Range>): ReactNode {
-  const { search, change } = url;
-  const { range = usual, fromMs, toMs } = search;
+/** One button for the time of a page: the usual ranges, and a calendar for others. */
+export function TimeChoice<Range extends string>(props: TimeChoiceProps<Range>): ReactNode {
+  const { url, ranges, usual, utc = false } = props;
+  const { range = usual, fromMs, toMs } = url.search;
   const isCustom = fromMs !== undefined || toMs !== undefined;
-  const [draft, setDraft] = useState<TimeState>({ fromMs, toMs });
-  useEffect(() => setDraft({ fromMs, toMs }), [fromMs, toMs]);
-  const choose = (next: string) =>
-    change(
-      next === 'custom'
-        ? { range: undefined, ...spanOf({ range }, Date.now()) }
-        : { range: next as Range, fromMs: undefined, toMs: undefined },
-    );
-  const isWrong = (draft.fromMs ?? 0) >= (draft.toMs ?? Number.POSITIVE_INFINITY);
-  const edit = (next: TimeState) => {
-    setDraft(next);
-    const given = [next.fromMs, next.toMs].filter((atMs) => atMs !== undefined);
-    const isRight = given.length > 0 && given.every((atMs) => atMs >= EARLIEST_MS);
-    const { fromMs: startMs = 0, toMs: endMs = Number.POSITIVE_INFINITY } = next;
-    if (isRight && startMs < endMs) change({ fromMs: next.fromMs, toMs: next.toMs });
-  };
+  const text = isCustom ? spanText(fromMs, toMs, utc ? UTC_DAYS : LOCAL_DAYS) : ranges[range];
+  const id = useId();
+  const popup = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState<{ readonly top: number; readonly left: number }>();
   return (
     <>
-      <Select
-        label="Time"
-        value={isCustom ? 'custom' : range}
-        onChange={choose}
-        choices={{ ...ranges, custom: 'Custom' }}
-      />
-      {isCustom && (
-        <div className="row">
-          <Field label="From" hideLabel>
-            <LocalDateTimeInput value={draft.fromMs} onChange={(next) => edit({ ...draft, fromMs: next })} />
-          </Field>
-          <span aria-hidden="true">–</span>
-          <Field label="To" hideLabel>
-            <LocalDateTimeInput value={draft.toMs} onChange={(next) => edit({ ...draft, toMs: next })} />
-          </Field>
-          <span role="alert" className="bad small">
-            {isWrong && 'The end must be after the start.'}
-          </span>
-        </div>
-      )}
+      <Button
+        icon="audit"
+        popoverTarget={id}
+        aria-haspopup="dialog"
+        aria-expanded={place !== undefined}
+        aria-label={`Time: ${text}`}
+        onClick={({ currentTarget }) => {
+          const { left, bottom } = currentTarget.getBoundingClientRect();
+          setPlace({ left, top: bottom + scrollY + 4 });
+        }}
+      >
+        {text}
+      </Button>
+      <div
+        ref={popup}
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label="Time"
+        className={styles.popup}
+        style={place && { top: place.top, left: `max(8px, min(${place.left}px, 100vw - 8px - var(--width)))` }}
+        onToggle={({ newState }) => newState === 'closed' && setPlace(undefined)}
+      >
+        {place && (
+          <Suspense>
+            <TimePanel
+              {...(props as unknown as TimeChoiceProps<string>)}
+              utc={utc}
+              onDone={() => popup.current?.hidePopover()}
+            />
+          </Suspense>
+        )}
+      </div>
     </>
   );
 }

@@ -13,7 +13,7 @@ function localText(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-export function LocalDateTimeInput({ value, onChange }: LocalDateTimeInputProps): ReactNode {
+function LocalDateTimeInput({ value, onChange }: LocalDateTimeInputProps): ReactNode {
   const { attributes } = useFieldControl();
   // A half-typed input has no value, and setting one would clear it.
   const [text, setText] = useState(value === undefined ? '' : localText(value));

@@ -62,7 +62,7 @@ export function CostsPage(): ReactNode {
         actions={<CsvLink table="costs" query={daily} />}
       />
       <FilterBar url={url}>
-        <TimeChoice url={url} ranges={DAY_RANGES} usual={COSTS_RANGE} />
+        <TimeChoice url={url} ranges={DAY_RANGES} usual={COSTS_RANGE} utc />
         <Select label="Group by" value={by} onChange={(next) => change({ by: next })} choices={GROUPS} />
       </FilterBar>
       <UnlessFailed query={costs}>

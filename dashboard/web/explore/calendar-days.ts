@@ -1,0 +1,111 @@
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+
+/**
+ * Days of a calendar, in the reader's zone or in UTC. A day is its number since 1970, whatever the
+ * zone: days of a clock change are as long as others here.
+ */
+export interface DayZone {
+  readonly dayOf: (atMs: number) => number;
+  /** So many minutes after midnight, as a clock shows it. */
+  readonly momentOf: (day: number, minutes?: number) => number;
+  /** Minutes after midnight. */
+  readonly minutesOf: (atMs: number) => number;
+}
+
+export const UTC_DAYS: DayZone = {
+  dayOf: (atMs) => Math.floor(atMs / DAY_MS),
+  momentOf: (day, minutes = 0) => day * DAY_MS + minutes * MINUTE_MS,
+  minutesOf: (atMs) => Math.floor((atMs % DAY_MS) / MINUTE_MS),
+};
+
+export const LOCAL_DAYS: DayZone = {
+  dayOf(atMs) {
+    const local = new Date(atMs);
+    return Date.UTC(local.getFullYear(), local.getMonth(), local.getDate()) / DAY_MS;
+  },
+  momentOf(day, minutes = 0) {
+    const date = dateOf(day);
+    return new Date(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate(), 0, minutes).getTime();
+  },
+  minutesOf(atMs) {
+    const local = new Date(atMs);
+    return local.getHours() * 60 + local.getMinutes();
+  },
+};
+
+/** Both included. */
+export type Days = readonly [first: number, last: number];
+
+function dateOf(day: number): Date {
+  return new Date(day * DAY_MS);
+}
+
+/** The days of a month in weeks from Sunday on, with gaps before the first and after the last. */
+export function weeksOf(day: number): readonly (readonly (number | undefined)[])[] {
+  const first = day - dateOf(day).getUTCDate() + 1;
+  const length = addMonths(first, 1) - first;
+  const begin = first - dateOf(first).getUTCDay();
+  return Array.from({ length: 6 }, (_, week) =>
+    Array.from({ length: 7 }, (_, weekday) => {
+      const here = begin + week * 7 + weekday;
+      return here >= first && here < first + length ? here : undefined;
+    }),
+  );
+}
+
+/** The same day of another month, or its last. */
+function addMonths(day: number, months: number): number {
+  const date = dateOf(day);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
+  const lastDate = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDate)) / DAY_MS;
+}
+
+/** Where a key leads from a day, as the date grid of ARIA has it. */
+export function dayByKey(day: number, key: string, shift: boolean): number | undefined {
+  const weekday = dateOf(day).getUTCDay();
+  const months = shift ? 12 : 1;
+  switch (key) {
+    case 'ArrowLeft':
+      return day - 1;
+    case 'ArrowRight':
+      return day + 1;
+    case 'ArrowUp':
+      return day - 7;
+    case 'ArrowDown':
+      return day + 7;
+    case 'Home':
+      return day - weekday;
+    case 'End':
+      return day + 6 - weekday;
+    case 'PageUp':
+      return addMonths(day, -months);
+    case 'PageDown':
+      return addMonths(day, months);
+    default:
+      return undefined;
+  }
+}
+
+const inUtc = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat('en-US', { ...options, timeZone: 'UTC' });
+const MONTH = inUtc({ year: 'numeric', month: 'long' });
+const DAY = inUtc({ dateStyle: 'full' });
+const SHORT_DAY = inUtc({ year: 'numeric', month: 'short', day: 'numeric' });
+
+export const monthName = (day: number) => MONTH.format(dateOf(day));
+export const dayName = (day: number) => DAY.format(dateOf(day));
+export const dayOfMonth = (day: number) => dateOf(day).getUTCDate();
+
+const MOMENT = new Intl.DateTimeFormat('en-US', {
+  ...{ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+});
+
+/** Whole days as `Nov 21 – 23, 2026`, other times as `Nov 21, 14:05 – 16:30`. */
+export function spanText(fromMs: number | undefined, toMs: number | undefined, zone: DayZone): string {
+  const [from, to] = [fromMs, toMs].map((atMs) => atMs !== undefined && MOMENT.format(atMs));
+  if (fromMs === undefined || toMs === undefined) return from ? `Since ${from}` : `Until ${to}`;
+  const isWhole = [fromMs, toMs].every((atMs) => zone.momentOf(zone.dayOf(atMs)) === atMs);
+  if (!isWhole) return MOMENT.formatRange(fromMs, toMs);
+  return SHORT_DAY.formatRange(dateOf(zone.dayOf(fromMs)), dateOf(zone.dayOf(toMs) - 1));
+}

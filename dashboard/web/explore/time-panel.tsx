@@ -1,0 +1,118 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
+import inputStyles from '../forms/inputs.module.css';
+import type { Url } from '../search/use-url.ts';
+import { Calendar } from './calendar.tsx';
+import { type Days, LOCAL_DAYS, UTC_DAYS } from './calendar-days.ts';
+import type { TimeState } from './explore-search.ts';
+import styles from './time-choice.module.css';
+
+export interface TimeChoiceProps<Range extends string> {
+  readonly url: Pick<Url<TimeState<Range>>, 'search' | 'change'>;
+  readonly ranges: Readonly<Record<Range, string>>;
+  /** The range if the address has no time. */
+  readonly usual: Range;
+  /** Days of UTC, without times. Default: the reader's zone. */
+  readonly utc?: boolean;
+}
+
+/** Up to here, times of the day matter. */
+const SHORT_MS = 3 * DAY_MS;
+
+interface TimePanelProps extends Required<TimeChoiceProps<string>> {
+  readonly onDone: () => void;
+}
+
+/** The usual times beside a calendar. */
+export function TimePanel({ url, ranges, usual, utc, onDone }: TimePanelProps): ReactNode {
+  const { range, fromMs, toMs } = url.search;
+  const zone = utc ? UTC_DAYS : LOCAL_DAYS;
+  const nowMs = Date.now();
+  const isCustom = fromMs !== undefined || toMs !== undefined;
+  const days: Days | undefined = isCustom ? [zone.dayOf(fromMs ?? 0), zone.dayOf((toMs ?? nowMs) - 1)] : undefined;
+  const chosen = useRef<HTMLButtonElement>(null);
+  useEffect(() => chosen.current?.focus(), []);
+  const change = (from: number, to: number) => url.change({ range: undefined, fromMs: from, toMs: to });
+  const isShort = fromMs !== undefined && toMs !== undefined && toMs - fromMs <= SHORT_MS;
+  return (
+    <div className={styles.panel}>
+      <fieldset className={styles.ranges}>
+        <legend className="visually-hidden">Usual times</legend>
+        {Object.entries(ranges).map(([name, label], index) => (
+          <button
+            key={name}
+            ref={(isCustom ? index === 0 : name === (range ?? usual)) ? chosen : undefined}
+            type="button"
+            aria-pressed={!isCustom && name === (range ?? usual)}
+            onClick={() => {
+              url.change({ range: name, fromMs: undefined, toMs: undefined });
+              onDone();
+            }}
+          >
+            {label}
+          </button>
+        ))}
+      </fieldset>
+      <div>
+        <Calendar
+          days={days}
+          today={zone.dayOf(nowMs)}
+          onChoose={([first, last]) => change(zone.momentOf(first), zone.momentOf(last + 1))}
+        />
+        {isShort && !utc && <Times fromMs={fromMs} toMs={toMs} onChange={change} />}
+      </div>
+    </div>
+  );
+}
+
+interface TimesProps {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly onChange: (fromMs: number, toMs: number) => void;
+}
+
+/** Midnight is the end of the last day. */
+function Times({ fromMs, toMs, onChange }: TimesProps): ReactNode {
+  const [first, last] = [LOCAL_DAYS.dayOf(fromMs), LOCAL_DAYS.dayOf(toMs - 1)];
+  const change = (from: number, to: number) => from < to && onChange(from, to);
+  return (
+    <div className={styles.times}>
+      <TimeBox label="From" atMs={fromMs} onChange={(minutes) => change(LOCAL_DAYS.momentOf(first, minutes), toMs)} />
+      <TimeBox
+        label="To"
+        atMs={toMs}
+        onChange={(minutes) => change(fromMs, LOCAL_DAYS.momentOf(last, minutes || DAY_MS / MINUTE_MS))}
+      />
+    </div>
+  );
+}
+
+interface TimeBoxProps {
+  readonly label: string;
+  readonly atMs: number;
+  readonly onChange: (minutes: number) => void;
+}
+
+/** Counts when it is left: a half-typed time is one, too. */
+function TimeBox({ label, atMs, onChange }: TimeBoxProps): ReactNode {
+  const minutes = LOCAL_DAYS.minutesOf(atMs);
+  const text = [minutes / 60, minutes % 60].map((part) => String(Math.floor(part)).padStart(2, '0')).join(':');
+  return (
+    <label className="small">
+      {label}
+      <input
+        key={atMs}
+        className={inputStyles.input}
+        type="time"
+        defaultValue={text}
+        onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
+        onBlur={({ target }) => {
+          const [hour = Number.NaN, minute = 0] = target.value.split(':').map(Number);
+          if (target.value !== '' && target.value !== text) onChange(hour * 60 + minute);
+          // What is refused is taken back; what counts makes a new box.
+          target.value = text;
+        }}
+      />
+    </label>
+  );
+}

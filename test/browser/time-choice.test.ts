@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { DAY_MS } from '#core/clock.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { requirement } from '../harness/requirement.ts';
+import { fillRequestLog } from '../load/fill-request-log.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+import { expectGoodLooks } from './looks.ts';
+
+/** The button for the time of a page, with its calendar. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let watched: WatchedPage;
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    ({ organizationId } = await stack.operator.customer({ credit: '100', organization: { name: 'Acme' } }));
+    await fillRequestLog(stack.databaseUrl, { organizationId, rows: 200, days: 2, models: ['small'] });
+    const password = await stack.createUser('operator@gateway.example', 'operator');
+    watched = await openPage(stack);
+    await signIn(watched.page, 'operator@gateway.example', password);
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  const span = () => {
+    const { searchParams } = new URL(watched.page.url());
+    return [Number(searchParams.get('fromMs')), Number(searchParams.get('toMs'))] as const;
+  };
+  const button = () => watched.page.getByRole('button', { name: /^Time: / });
+
+  test('a usual time is one click away, and closes the list', async () => {
+    const { page } = watched;
+    await page.goto(`/o/${organizationId}/overview`);
+    await button().click();
+    await page.getByRole('grid').waitFor();
+    await expectGoodLooks(page, 'time-choice');
+    await page.getByRole('button', { name: 'Last 24 hours' }).click();
+    await page.waitForURL((url) => url.searchParams.get('range') === '24h');
+    await page.getByRole('dialog', { name: 'Time' }).waitFor({ state: 'hidden' });
+    expect(await button().textContent()).toBe('Last 24 hours');
+  });
+
+  test('two days are chosen with two clicks, in either order, and times refine them', async () => {
+    const { page } = watched;
+    await page.goto(`/o/${organizationId}/overview?fromMs=1763596800000&toMs=1763640000000`);
+    await button().click();
+    for (const date of ['November 12, 2025', 'November 11, 2025']) {
+      await page.getByRole('grid').getByRole('button', { name: date }).click();
+    }
+    await page.waitForURL((url) => !url.search.includes('1763596800000'));
+    const [fromMs, toMs] = span();
+    expect(toMs - fromMs).toBe(2 * DAY_MS);
+    expect(await page.getByRole('gridcell', { selected: true }).allTextContents()).toEqual(['11', '12']);
+    await page.getByLabel('To', { exact: true }).fill('17:30');
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => Number(url.searchParams.get('toMs')) === toMs - 6.5 * 3_600_000);
+    // Ends before it begins: refused.
+    await page.goto(page.url().replace(/toMs=\d+/, `toMs=${fromMs + DAY_MS / 2}`));
+    await button().click();
+    await page.getByLabel('From', { exact: true }).fill('13:00');
+    await page.keyboard.press('Enter');
+    expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe('00:00');
+    expect(span()).toEqual([fromMs, fromMs + DAY_MS / 2]);
+  });
+
+  test('the keyboard does the same', async () => {
+    const { page, complaints } = watched;
+    await page.goto(`/operator/costs?from=2026-03-31&to=2026-03-31`);
+    await button().focus();
+    expect(await button().textContent()).toBe('Mar 31, 2026');
+    await page.keyboard.press('Enter');
+    await page.getByRole('grid', { name: 'March 2026' }).getByRole('button', { name: 'March 31' }).focus();
+    for (const key of ['PageUp', 'Enter', 'ArrowUp', 'Home', 'Enter']) await page.keyboard.press(key);
+    await page.waitForURL((url) => url.searchParams.get('fromMs') === String(Date.UTC(2026, 1, 15)));
+    expect(span()).toEqual([Date.UTC(2026, 1, 15), Date.UTC(2026, 2, 1)]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Time' }).waitFor({ state: 'hidden' });
+    await button().and(page.locator(':focus')).waitFor();
+    expect(await button().textContent()).toBe('Feb 15 – 28, 2026');
+    expect(complaints()).toEqual([]);
+  });
+});
