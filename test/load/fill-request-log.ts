@@ -21,6 +21,11 @@ export interface Filling {
   /** Default: all keys of the organization. The first ones are used most. */
   readonly keyIds?: readonly string[];
   readonly models?: readonly string[];
+  /**
+   * Also the sums of the ledger by day and end user, without its entries. Not beside fillLedger(),
+   * and once for a day.
+   */
+  readonly withUsage?: boolean;
 }
 
 const MODELS = ['gpt-5-mini', 'gpt-5', 'claude-sonnet-4-5', 'llama-3.3-70b', 'mistral-large'];
@@ -115,6 +120,16 @@ const NOTE_ACTIVITY = `
   on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address
   where excluded.last_used_at > k.last_used_at`;
 
+const USED = `count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(reasoning_tokens), 0, 0, sum(cost_nano_usd)
+  from filling where cost_nano_usd is not null`;
+const DAY = `(to_timestamp(arrived_ms / 1000.0))::date`;
+const USAGE = [
+  `insert into daily_usage select organization_id, ${DAY}, key_id, model, ${USED} group by 1, 2, 3, 4`,
+  `insert into user_usage
+    select organization_id, ${DAY}, key_id, model, sha256(convert_to(end_user, 'UTF8')), end_user, ${USED} and end_user is not null
+    group by 1, 2, 3, 4, 6`,
+];
+
 /** A gateway that runs may have summed up those days already: they are summed up again. */
 const FORGET_DAYS = 'delete from request_day_stats where day >= $1';
 const SUM_UP_FROM = 'update request_days set summed_until = least(summed_until, $1::date)';
@@ -135,6 +150,7 @@ export async function fillRequestLog(databaseUrl: string, filling: Filling): Pro
       await client.query(DRAW, [rows, startMs, endMs, filling.organizationId, keyIds, filling.models ?? MODELS]);
       await client.query(SUM_UP);
       await client.query(NOTE_ACTIVITY);
+      if (filling.withUsage) for (const statement of USAGE) await client.query(statement);
       await moveIn(client, day);
       await client.query('drop table filling');
     }
