@@ -54,13 +54,20 @@ export interface Explored {
 
 /** Rows that are read at most: about half a second of work. */
 const MOST_ROWS = 200_000;
+/** Sums of the ledger by end user that are read at most. */
+const MOST_SUMS = 250_000;
 
 /**
  * Chooses between sums, which are fast over any range but know few fields and whole hours, and the
  * rows themselves, which know everything and are read back to a bound. Sums answer where rows are
  * too many.
  */
-export async function explore(pool: pg.Pool, query: ExploreQuery, mostRows = MOST_ROWS): Promise<Explored> {
+export async function explore(
+  pool: pg.Pool,
+  query: ExploreQuery,
+  mostRows = MOST_ROWS,
+  mostSums = MOST_SUMS,
+): Promise<Explored> {
   const { fromMs, toMs } = query;
   const fine = stepsOf(fromMs, toMs, MINUTE_MS);
   const summed = () => readFrom(pool, query, sumsFor(query), stepsOf(fromMs, toMs, HOUR_MS));
@@ -73,11 +80,43 @@ export async function explore(pool: pg.Pool, query: ExploreQuery, mostRows = MOS
     return readFrom(pool, { ...query, compare: canCompare }, 'rows', fine, chosen);
   }
   if (hasSums(query)) return summed();
-  if (isCharged(query) && toMs - fromMs >= DAY_MS) {
-    return readFrom(pool, query, 'ledger', stepsOf(fromMs, toMs, DAY_MS));
-  }
+  if (isCharged(query) && toMs - fromMs >= DAY_MS) return readLedger(pool, query, mostSums);
   const cells = await readCells(pool, query, 'rows', fine, { chosen, fromMs: completeFromMs });
   return { source: 'rows', steps: fine, cells, completeFromMs };
+}
+
+/** Sums by end user are many too: one for each day, key, model and user. */
+async function readLedger(pool: pg.Pool, query: ExploreQuery, mostSums: number): Promise<Explored> {
+  const steps = stepsOf(query.fromMs, query.toMs, DAY_MS);
+  const source = needs(query.filter, ['users']) ? 'ledger' : 'ledger_of_users';
+  const completeFromMs = await boundOfSums(pool, query, steps, mostSums);
+  if (completeFromMs !== undefined) {
+    const cells = await readCells(pool, query, source, steps, { fromMs: completeFromMs });
+    return { source, steps, cells, completeFromMs };
+  }
+  // The time before, of which no user is asked for, is in the sums of all users together.
+  const isFast = source === 'ledger_of_users' || !query.compare;
+  const compare = isFast ? query.compare : (await boundOfSums(pool, query, stepsBefore(steps), mostSums)) === undefined;
+  return readFrom(pool, { ...query, compare }, source, steps);
+}
+
+const FIRST_UNREAD_SUM = sql('first_unread_usage_of_users')`
+  select extract(epoch from day)::double precision * 1000 as "dayMs" from user_usage
+    where organization_id = $1 and day >= to_timestamp($2::double precision / 1000)::date
+      and day < to_timestamp($3::double precision / 1000)::date
+    order by day desc offset $4::integer limit 1`;
+
+/** The day since which the sums can be read. Over all organizations, no index tells. */
+async function boundOfSums(
+  pool: pg.Pool,
+  { organizationId }: ExploreQuery,
+  { startsMs, endMs }: Steps,
+  mostSums: number,
+): Promise<number | undefined> {
+  if (organizationId === undefined) return undefined;
+  const values = [organizationId, startsMs[0] ?? endMs, endMs, mostSums];
+  const [unread] = await run<{ dayMs: number }>(pool, FIRST_UNREAD_SUM, values);
+  return unread && unread.dayMs + DAY_MS;
 }
 
 async function readFrom(

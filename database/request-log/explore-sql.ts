@@ -9,8 +9,11 @@ import { FILTER_VALUES, filterSql, omittedRows, STATUS_CLASS } from './row-filte
  * and the range in ids, the value of their index, and the name of the metadata that groups them.
  */
 
-/** A source of figures. `ledger`: sums of charges by end user. */
-export type ExploreSource = 'rows' | 'hours' | 'days' | 'days_of_ledger' | 'ledger';
+/**
+ * A source of figures. `ledger`: sums of charges by end user; `ledger_of_users`: the same where no
+ * user is asked for.
+ */
+export type ExploreSource = 'rows' | 'hours' | 'days' | 'days_of_ledger' | 'ledger' | 'ledger_of_users';
 
 export const SERIES = 8;
 const MOST_GROUPS = 100;
@@ -131,6 +134,22 @@ function groupOf(by: ExploreGrouping): string {
   return columns[by] ?? `''`;
 }
 
+/**
+ * Charges without a user are what the users' lack to those of all. Sums by user are read once: the
+ * cells of the users are subtracted.
+ */
+function ofAllUsers(group: string, sums: (figures: Figures, text: string) => string): string {
+  const figures = { ...OF_LEDGER, requests: 'sum(requests)' };
+  const all = sums(figures, CHARGED_DAYS);
+  if (group === `''`) return all;
+  return `(
+    with users as materialized (${sums(figures, usage('user_usage', 'end_user', ''))})
+    select * from users
+    union all select step, '', ${FIGURES.map((figure) => `-${figure}`).join(', ')} from users
+    union all ${all}
+  )`;
+}
+
 function cellsOf(source: ExploreSource, group: string, index: RequestIndex): string {
   const cells = (step: string, figures: Figures, from: string) => `
     select ${step} as step, ${group} as grp, ${FIGURES.map((figure) => `${figures[figure]} as ${figure}`).join(', ')}
@@ -141,6 +160,7 @@ function cellsOf(source: ExploreSource, group: string, index: RequestIndex): str
   if (source === 'days_of_ledger')
     return `${sums(OF_DAYS_BESIDE_LEDGER, BY_DAY)} union all ${sums(OF_LEDGER, CHARGED_DAYS)}`;
   if (source === 'ledger') return sums({ ...OF_LEDGER, requests: 'sum(requests)' }, CHARGED_BY_USER);
+  if (source === 'ledger_of_users') return ofAllUsers(group, sums);
   const rows = `(
       select *, width_bucket(first_event_ms, ${BUCKET_ENDS}) as bucket from request_log
       where ${OWN} and id >= ${FROM_ID} and id < ${END_ID} and ${index.condition(VALUE)}

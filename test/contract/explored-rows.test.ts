@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ExploreFilter, ExploreGrouping } from '#contract/explore.ts';
 import { DAY_MS, MINUTE_MS } from '#core/clock.ts';
 import { openDatabase } from '#dashboard/server/fairness/stores.ts';
-import { explore } from '#database/request-log/explore-reads.ts';
+import { type ExploreCell, explore } from '#database/request-log/explore-reads.ts';
 import { countOmitted } from '#database/request-log/omitted-count.ts';
 import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
@@ -32,7 +32,7 @@ describe('the explorer', () => {
     store = await openStore(url);
     database = openDatabase(url, LOG);
     ({ organizationId } = await addCustomer(store, 0n));
-    await fillRequestLog(url, { organizationId, rows: ROWS, days: 2 });
+    await fillRequestLog(url, { organizationId, rows: ROWS, days: 2, withUsage: true });
     await sql(url, 'analyze request_log');
   });
   afterAll(() => Promise.all([store.close(), database.end()]));
@@ -86,6 +86,35 @@ describe('the explorer', () => {
     expect(shorter.completeFromMs).toBeUndefined();
     // The day before, too, has fewer than the bound.
     expect(shorter.before).toBeDefined();
+  });
+
+  it('reads the sums of users back to a bound, and says since when', async () => {
+    const toMs = Date.now();
+    const query = { organizationId, fromMs: toMs - 3 * DAY_MS, toMs, by: 'user', compare: true, filter: {} } as const;
+    const requestsOf = async (of: string) => {
+      const [row] = await sql<{ n: string }>(url, `select sum(requests) as n from ${of}`);
+      return Number(row?.n);
+    };
+    const shownOf = (cells: readonly ExploreCell[], id?: string) =>
+      cells
+        .filter((cell) => cell.step !== null && (id === undefined || cell.id === id))
+        .reduce((sum, { requests }) => sum + Number(requests), 0);
+    const all = await requestsOf('daily_usage');
+    const unnamed = all - (await requestsOf('user_usage'));
+    expect(unnamed).toBeGreaterThan(100);
+    const whole = await explore(database, query, MOST_ROWS);
+    expect(whole).toMatchObject({ source: 'ledger_of_users', before: expect.anything() });
+    expect([shownOf(whole.cells), shownOf(whole.cells, '')]).toEqual([all, unnamed]);
+    const some = await explore(database, { ...query, filter: { users: ['user-0', ''] } }, MOST_ROWS);
+    expect([some.source, shownOf(some.cells, '')]).toEqual(['ledger', unnamed]);
+    const [newest] = await sql<{ n: number; day: number }>(
+      url,
+      `select count(*)::integer as n, extract(epoch from day)::double precision * 1000 as day from user_usage group by day order by day desc`,
+    );
+    const bounded = await explore(database, query, MOST_ROWS, newest?.n);
+    expect(bounded.completeFromMs).toBe(newest?.day);
+    expect(bounded.before).toBeUndefined();
+    expect(shownOf(bounded.cells)).toBe(await requestsOf('daily_usage where day = (select max(day) from daily_usage)'));
   });
 
   it.each<[ExploreGrouping, ExploreFilter]>([

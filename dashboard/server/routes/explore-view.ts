@@ -21,7 +21,7 @@ export function exploreView(explored: Explored, showsMargin: boolean): Explore {
     groupCount: groups[0]?.groupCount ?? 0,
     totals: totalsOf(stepped, showsMargin),
     ...(before === undefined ? {} : { before: beforeOf(before, startsMs.length, showsMargin) }),
-    ...(source === 'ledger' ? { chargedOnly: true } : {}),
+    ...(source.startsWith('ledger') ? { chargedOnly: true } : {}),
     ...(completeFromMs === undefined ? {} : { partial: { completeFromMs: completeStep ?? steps.endMs } }),
   };
 }
